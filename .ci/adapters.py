@@ -1,10 +1,10 @@
-"""Install each framework alone in a fresh environment, and run the tests and the example of its adapter there.
+"""Run the tests and the example of each framework adapter in an environment of its own.
 
 Usage: python .ci/adapters.py [NAME ...] [--some N] [--exchanges N] [--table]
 
-Without names, all of them; `--some 3` takes three by the commit, so that all have their turn. An
-adapter has an extra of its name and tests in `tests/adapters/frameworks/`. `--table` writes what
-was seen into docs/adapters.md.
+Without names, all adapters run. `--some 3` picks three by the commit, so that all of them get their
+turn. An adapter has an extra of its name, and tests in `tests/adapters/frameworks/`. `--table`
+writes the results into docs/adapters.md.
 """
 
 import argparse
@@ -47,7 +47,7 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 
 
 def adapters() -> dict[str, str]:
-    """Return the extra of each adapter, by the adapter's name."""
+    """Return the extra of each adapter by the adapter's name."""
     extras = PROJECT["project"]["optional-dependencies"]
     return {
         name: extra
@@ -57,19 +57,19 @@ def adapters() -> dict[str, str]:
 
 
 def is_held_by_all_tests(extra: str) -> bool:
-    """Tell whether what an adapter needs is there for all the tests, which hold it to their own floor."""
+    """Return whether the dev environment has an adapter's packages, so that all tests cover it."""
     return set(PROJECT["project"]["optional-dependencies"][extra]) <= set(
         PROJECT["dependency-groups"]["dev"]
     )
 
 
 def tests_of(name: str) -> Path:
-    """Return where the tests of an adapter are."""
+    """Return the path of an adapter's tests."""
     return ROOT / "tests" / "adapters" / "frameworks" / f"test_{name}.py"
 
 
 def run(name: str, extra: str, rows: Path, exchanges: int) -> bool:
-    """Run the tests of one adapter, and tell whether all is well."""
+    """Run the tests of one adapter; return whether they pass and reach the coverage floor."""
     print(f"\n-- {name} ({extra})", flush=True)
     started, report = time.monotonic(), rows / f"{name}.coverage"
     tests = [str(tests_of(name).relative_to(ROOT)), "-q", "-p", "no:cacheprovider", "--cov"]
@@ -83,7 +83,7 @@ def run(name: str, extra: str, rows: Path, exchanges: int) -> bool:
     )
     if done.returncode:
         return False
-    # The package is measured as a whole; of it, these tests are for the adapter.
+    # Coverage is measured for the whole package, but these tests count only for the adapter.
     low = {} if is_held_by_all_tests(extra) else below(report, FLOOR)
     offenders = {file: percent for file, percent in low.items() if f"adapters/{name}" in file}
     for file, percent in offenders.items():
@@ -93,7 +93,7 @@ def run(name: str, extra: str, rows: Path, exchanges: int) -> bool:
 
 
 def some(names: Sequence[str], number: int) -> list[str]:
-    """Return `number` of the names, others with each commit."""
+    """Return `number` of the names, rotating with each commit."""
     told = subprocess.run(  # noqa: S603 - git
         [GIT, "rev-list", "--count", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=True
     )
@@ -102,7 +102,7 @@ def some(names: Sequence[str], number: int) -> list[str]:
 
 
 def table(rows: Iterable[Mapping[str, Any]]) -> str:
-    """Return what was seen, as a table."""
+    """Return the results as a Markdown table."""
     head = [f"| {' | '.join(COLUMNS.values())} |", f"|{'---|' * len(COLUMNS)}"]
     return "\n".join(
         [*head, *(f"| {' | '.join(str(row.get(name, '–')) for name in COLUMNS)} |" for row in rows)]
@@ -110,7 +110,7 @@ def table(rows: Iterable[Mapping[str, Any]]) -> str:
 
 
 def write_table(rows: Iterable[Mapping[str, Any]]) -> None:
-    """Put the rows into the page: those that were not seen this time stay as they are."""
+    """Write the rows into the page; rows of other frameworks stay unchanged."""
     before, _, rest = PAGE.read_text().partition(BEGIN)
     known, _, after = rest.partition(END)
     lines = {
@@ -128,7 +128,7 @@ def write_table(rows: Iterable[Mapping[str, Any]]) -> None:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run what was asked for, and return 1 if anything failed."""
+    """Run the requested adapters; return 1 if any of them failed."""
     parser = argparse.ArgumentParser(
         description="Run each adapter's tests beside its framework, alone."
     )

@@ -1,8 +1,8 @@
-"""Write the JSON Schema of an AgentContext, for whoever reads one in another language.
+"""Write the JSON Schema of an AgentContext, for readers in other languages.
 
 Usage: python .ci/agent_schema.py
 
-It is generated from the record classes and shipped beside them;
+The schema is generated from the record classes and shipped beside them;
 `polycontext.nodes.agent_context.json_schema` reads it.
 """
 
@@ -31,7 +31,7 @@ _SCALARS: dict[str, dict[str, Any]] = {
 
 
 def context_schema() -> dict[str, Any]:
-    """Return the JSON Schema (draft 2020-12) that the record classes ask for."""
+    """Return the JSON Schema (draft 2020-12) of the record classes."""
     root = _object_schema(AgentContext)
     root["properties"]["version"] = {"const": SCHEMA_VERSION}
     records = dict.fromkeys(_records(AgentContext))
@@ -45,7 +45,7 @@ def context_schema() -> dict[str, Any]:
 
 
 def write_json_schema(folder: Path) -> None:
-    """Write the schema into `folder`, under the name by which it is shipped."""
+    """Write the schema into `folder` under the name by which it is shipped."""
     (folder / SCHEMA_FILE).write_text(
         json.dumps(context_schema(), indent=2) + "\n", encoding="utf-8"
     )

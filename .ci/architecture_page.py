@@ -1,9 +1,9 @@
-"""Write the tables and diagrams of `docs/architecture.md` anew, from the code.
+"""Regenerate the tables and diagrams of `docs/architecture.md` from the code.
 
 Usage: python .ci/architecture_page.py [--check]
 
-What stands between the markers of a block is made here; the rest of the page is written by hand.
-`--check` writes nothing: it fails where the page is out of date.
+Only the text between the markers of a block is generated; the rest of the page is written by hand.
+`--check` writes nothing and fails if the page is out of date.
 """
 
 import ast
@@ -22,24 +22,30 @@ PAGE = ROOT / "docs" / "architecture.md"
 ROOMS = ("front", "linearity", "window", "pressure", "polynomial", "nodes")
 APPLICATIONS = ("adapters", "models", "cli", "server", "testing")
 BESIDE = {
-    "web": "The page in TypeScript; `just page-build` writes what it builds into `apps/server/page/`.",
+    "web": (
+        "The page in TypeScript; `just page-build` writes what it builds into `apps/server/page/`."
+    ),
     "docs": "The pages; every example in them is run by the tests.",
     "examples": "Programs to start from; the tests run them.",
-    "benchmarks": "What is measured: retention, sessions, budgets, stores. `just --list` names the commands.",
-    "tests": "The tests, in folders like those of the code; `tests/strict` and `tests/faults` are the long runs.",
+    "benchmarks": (
+        "What is measured: retention, sessions, budgets, stores. `just --list` names the commands."
+    ),
+    "tests": (
+        "The tests, in folders like those of the code; `tests/strict` and `tests/faults` are the "
+        "long runs."
+    ),
     ".ci": "The gate (`.ci/run`), the limits of the house, and what makes generated pages.",
 }
 
 Trip = list[tuple[str, str]]
-"""Modules in the order in which a call enters them, each with the module that it is first called
-from."""
+"""Modules in the order in which a call enters them, each with the module that first calls it."""
 
 
 def written(page: str) -> str:
-    """Return the text of the page with each of its blocks made anew.
+    """Return the text of the page with each of its blocks regenerated.
 
     Raises:
-        ValueError: the page has no markers for a block.
+        ValueError: The page has no markers for a block.
     """
     session = ContextSession(8_000)
     session.add_user_turn("one")
@@ -55,7 +61,7 @@ def written(page: str) -> str:
 
 
 def folders() -> str:
-    """Return a table of the folders, each with the first sentence that its package says of itself."""
+    """Return a table of the folders, each with the first line of its package's docstring."""
     packages = (
         door.parent
         for top in (*ROOMS, "apps")
@@ -67,7 +73,7 @@ def folders() -> str:
 
 
 def _sentence(door: Path) -> str:
-    """Return the first line that a package says of itself."""
+    """Return the first line of a package's docstring, escaped for a table."""
     return (
         (ast.get_docstring(ast.parse(door.read_text(encoding="utf-8"))) or "")
         .split("\n", 1)[0]
@@ -76,7 +82,7 @@ def _sentence(door: Path) -> str:
 
 
 def trip(act: Callable[[], object]) -> Trip:
-    """Return which modules of polycontext `act` enters."""
+    """Return the modules of polycontext that `act` enters, with their first callers."""
     entered: dict[str, str] = {}
 
     def entering(frame: FrameType, event: str, _: object) -> None:
@@ -92,7 +98,7 @@ def trip(act: Callable[[], object]) -> Trip:
 
 
 def _callers(frame: FrameType | None) -> Iterator[str]:
-    """Yield the modules of polycontext that called, the nearest first."""
+    """Yield the modules of polycontext on the call stack, innermost first."""
     while frame is not None:
         if module := _module(frame):
             yield module
@@ -100,9 +106,9 @@ def _callers(frame: FrameType | None) -> Iterator[str]:
 
 
 def _module(frame: FrameType) -> str:
-    """Return the module of a frame, without the package's name.
+    """Return the module of a frame without the package's name, or an empty text.
 
-    What attrs makes at run time has none.
+    Code that attrs generates at run time has no module.
     """
     name = str(frame.f_globals.get("__name__", ""))
     return (
@@ -113,7 +119,10 @@ def _module(frame: FrameType) -> str:
 
 
 def flowchart(entered: Trip) -> str:
-    """Return the Mermaid diagram of a trip: a box a module in the frame of its room, an arrow from where it is first called."""
+    """Return the Mermaid diagram of a trip, with one box per module and one arrow per first call.
+
+    Modules are framed by room.
+    """
     lines = ["```mermaid", "flowchart LR", "    you([your code])"]
     for room in ROOMS:
         if inside := [module for module, _ in entered if module.split(".", 1)[0] == room]:
@@ -131,7 +140,7 @@ def _id(module: str) -> str:
 
 
 def rooms() -> str:
-    """Return the Mermaid diagram of which room or application imports which, with the number of imports."""
+    """Return the Mermaid diagram of imports between rooms and applications, with their counts."""
     graph = grimp.build_graph("polycontext", exclude_type_checking_imports=True, cache_dir=None)
     counted: dict[tuple[str, str], int] = {}
     for module in sorted(graph.modules):
@@ -149,13 +158,13 @@ def rooms() -> str:
 
 
 def _place(module: str) -> str:
-    """Return the room or the application of a module."""
+    """Return the room or the application that a module belongs to."""
     part = module.split(".")[1] if "." in module else ""
     return part if part in (*ROOMS, *APPLICATIONS) else "front"
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Write the page, or return 1 where `--check` finds it out of date."""
+    """Write the page; with `--check`, return 1 if it is out of date."""
     stands = PAGE.read_text(encoding="utf-8")
     made = written(stands)
     if arguments != ["--check"]:

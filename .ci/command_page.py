@@ -1,9 +1,9 @@
-"""Write what `docs/command-line.md` has from the program anew: what its commands print, and the reference.
+"""Regenerate the command output and the reference in `docs/command-line.md`.
 
 Usage: python .ci/command_page.py
 
-The commands of the page are run one after the other, in a folder of their own, and what they print
-stands below them. The reference is made of what the commands declare.
+The commands of the page are run in order in a temporary folder, and their output is placed below
+them. The reference is generated from the declarations of the commands.
 """
 
 import inspect
@@ -22,20 +22,20 @@ from polycontext.cli.app import app
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "command-line.md"
 PRINTED = re.compile(r"(```bash\n([^`]+)```\n\n```text\n)([^`]*)(?=```)")
-"""The commands of a block, and what they print, in the block directly below."""
+"""A block of commands, and the block directly below it with their output."""
 _FILE = re.compile(r"in `([\w.]+)`,\n\n```json\n([^`]+)```")
-"""A file that the page tells to write."""
+"""A file that the page tells the reader to write."""
 
 
 def reference() -> str:
-    """Return every command: what it does, how it is called, its options, examples."""
+    """Return the reference: for every command its purpose, usage, options and examples."""
     return "\n".join(part for name, command in commands() for part in _section(name, command))
 
 
 def commands(
     group: click.Group = app, path: str = "polycontext"
 ) -> Iterator[tuple[str, click.Command]]:
-    """Yield the commands that do something, each with the words that call it, in the order of the help."""
+    """Yield the commands that are not groups with the words that call them, in help order."""
     context = _context(group, path)
     for name in group.list_commands(context):
         command = group.get_command(context, name)
@@ -47,8 +47,8 @@ def commands(
 
 
 def _context(command: click.Command, path: str) -> click.Context:
-    # A command keeps the help option of the first context that asks for it: `-h` would be gone
-    # without the settings.
+    # A command keeps the help option of the first context that asks for it, so without these
+    # settings `-h` would be missing.
     return click.Context(command, info_name=path, **command.context_settings)
 
 
@@ -85,10 +85,10 @@ def _meaning(option: click.Option) -> str:
 
 
 def run_blocks(page: str) -> str:
-    """Return the page with what its commands print now below them.
+    """Return the page with the current output of its commands.
 
     Raises:
-        CalledProcessError: a command fails.
+        CalledProcessError: A command fails.
     """
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     settings = {"PATH": path, "COLUMNS": "100", "POLYCONTEXT_STORE": "chat.db"}
@@ -108,7 +108,7 @@ def run_blocks(page: str) -> str:
 
 
 def write_page(page: str) -> str:
-    """Return the text of the page with all that it has from the program made anew."""
+    """Return the text of the page with all generated parts updated."""
     return replace_blocks(run_blocks(page), {"commands": reference()})
 
 

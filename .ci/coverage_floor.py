@@ -1,9 +1,9 @@
-"""Fail when any single file is covered less than the floor, however good the average.
+"""Fail if the coverage of any file is below the floor, whatever the average.
 
 Usage: python .ci/coverage_floor.py COVERAGE_JSON PERCENT
 
-An adapter of a framework that is not installed is passed over: `just adapters` runs its tests
-beside its framework, with a floor of its own.
+Adapters of frameworks that are not installed are skipped: `just adapters` runs their tests beside
+their framework, with a floor of its own.
 """
 
 import json
@@ -17,7 +17,7 @@ ASKS = re.compile(r'^require_extra\("([\w.]+)"', re.MULTILINE)
 
 
 def below(report: Path, floor: float) -> dict[str, float]:
-    """Return the files of a `coverage json` report whose percentage is under `floor`."""
+    """Return the files of a `coverage json` report below the floor, with their percentage."""
     files = json.loads(report.read_text())["files"]
     covered = {name: float(facts["summary"]["percent_covered"]) for name, facts in files.items()}
     return {
@@ -28,13 +28,13 @@ def below(report: Path, floor: float) -> dict[str, float]:
 
 
 def is_left_out(module: Path) -> bool:
-    """Tell whether a module is an adapter of a framework that is not here."""
+    """Return whether a module is an adapter of a framework that is not installed."""
     asked = ASKS.search(module.read_text()) if module.parent.name == "adapters" else None
     return asked is not None and not is_installed(asked[1])
 
 
 def main(report: str, floor: str) -> int:
-    """Print the offenders to standard error and return 1 if there are any."""
+    """Print the files below the floor to standard error; return 1 if there are any."""
     offenders = below(Path(report), float(floor))
     for name, percent in sorted(offenders.items(), key=lambda item: item[1]):
         print(f"{name}: {percent:.1f}% is under the floor of {floor}%", file=sys.stderr)

@@ -1,9 +1,10 @@
-"""Build the site: README, docs, and a reference of every name that a package hands out, under build/site/html; check every link in it.
+"""Build the documentation site under build/site/html, and check its links.
 
 Usage: python .ci/docs_site.py
 
-Sphinx reads a copy of the pages, laid out as in the repository, so that their links hold there too.
-Any warning ends it with exit code 1; no network is used.
+The site has the README, the docs, and a reference of every public name. Sphinx reads a copy of the
+pages that is laid out as in the repository, so that links between them work there too. Any warning
+ends the build with exit code 1; no network is used.
 """
 
 import ast
@@ -64,11 +65,11 @@ CONTENTS = {
         "docs/differences",
     ],
 }
-"""The pages in the order of the site; those that stand in no group come under *More*."""
+"""The pages in the order of the site; pages without a group come under *More*."""
 
 
 def packages() -> list[str]:
-    """Return the packages that hand out names: their front doors are the reference."""
+    """Return the packages with an `__all__`, which the reference documents."""
     import polycontext  # noqa: PLC0415 - only where the site is built
 
     found = [
@@ -79,13 +80,16 @@ def packages() -> list[str]:
 
 
 def reference(package: str, doors: Sequence[str]) -> str:
-    """Return the page of a package: its own names in full, and where those stand that it hands on."""
+    """Return the page of a package: its own names in full, and links to those it re-exports."""
     handed = {
         name: home
         for name, module in imported(package).items()
         if (home := door_of(module, doors)) != package
     }
-    text = f"# {package}\n\n```{{eval-rst}}\n.. automodule:: {package}\n   :exclude-members: {', '.join(handed)}\n```\n"
+    text = (
+        f"# {package}\n\n```{{eval-rst}}\n.. automodule:: {package}\n   :exclude-members: "
+        f"{', '.join(handed)}\n```\n"
+    )
     links = "\n".join(
         f"- {{py:obj}}`{name} <{home}.{name}>`: see [{home}]({home}.md)"
         for name, home in sorted(handed.items())
@@ -94,7 +98,7 @@ def reference(package: str, doors: Sequence[str]) -> str:
 
 
 def imported(package: str) -> dict[str, str]:
-    """Return for each name that a package hands out the module that it takes it from, as its stub or its `__init__` says."""
+    """Return the source module of each public name, from the package's stub or `__init__`."""
     module = import_module(package)
     init = Path(str(module.__file__))
     stub = init.with_suffix(".pyi")
@@ -106,7 +110,7 @@ def imported(package: str) -> dict[str, str]:
         for alias in node.names
     }
     doors = packages()
-    # What no nearer package hands out is told of here.
+    # A name that no nearer package exports is documented here.
     return {
         name: home
         if name in import_module(door_of(home := names.get(name, package), doors)).__all__
@@ -116,12 +120,12 @@ def imported(package: str) -> dict[str, str]:
 
 
 def door_of(module: str, doors: Sequence[str]) -> str:
-    """Return the nearest package above a module, or the module itself, that hands out names."""
+    """Return the module itself or the nearest package above it that exports names."""
     return max((door for door in doors if f"{module}.".startswith(f"{door}.")), key=len)
 
 
 def lay_out(source: Path) -> None:
-    """Copy what the repository shows, and write the front page and the reference beside it."""
+    """Copy the pages of the repository, and write the front page and the reference beside them."""
     shutil.rmtree(source.parent, ignore_errors=True)
     for folder in ("docs", "examples"):
         shutil.copytree(
@@ -162,7 +166,7 @@ def lay_out(source: Path) -> None:
 
 
 class _Page(HTMLParser):
-    """Gather what a page links to, and the places in it that can be linked to."""
+    """The link targets of a page, and the places in it that links can point to."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -177,14 +181,14 @@ class _Page(HTMLParser):
 
 
 def broken_links(site: Path) -> list[str]:
-    """Return every link between the pages of a site that leads to no file, or to no place in it."""
+    """Return every link between the pages of a site that points to no file or no place in it."""
     pages = {page: _Page(page.read_text(encoding="utf-8")) for page in sorted(site.rglob("*.html"))}
     found: list[str] = []
     for page, held in pages.items():
         for target in held.targets:
             parts = urlsplit(target)
             if parts.scheme or parts.netloc:
-                continue  # elsewhere
+                continue  # an external link
             file = (page.parent / unquote(parts.path)).resolve() if parts.path else page
             if not file.exists() or (
                 file in pages and unquote(parts.fragment) not in pages[file].places
@@ -195,7 +199,7 @@ def broken_links(site: Path) -> list[str]:
 
 def main() -> int:
     """Build and check the site; return the exit code."""
-    from sphinx.cmd.build import main as sphinx_build  # noqa: PLC0415 - of the group `docs`; the checks above do without
+    from sphinx.cmd.build import main as sphinx_build  # noqa: PLC0415 - only in group `docs`
 
     source, html = SITE / "source", SITE / "html"
     lay_out(source)
@@ -216,7 +220,8 @@ def main() -> int:
     print(*(f"broken link: {link}" for link in broken), sep="\n", end="\n" if broken else "")
     if code == 0 and not broken:
         print(
-            f"{sum(1 for _ in html.rglob('*.html'))} pages in {html.relative_to(ROOT)}, every link leads somewhere"
+            f"{sum(1 for _ in html.rglob('*.html'))} pages in {html.relative_to(ROOT)}, every "
+            "link leads somewhere"
         )
     return code or bool(broken)
 

@@ -1,8 +1,9 @@
-"""Measure the house: how many files, characters of code, errors and names there are in the front door and the rooms, against what was agreed.
+"""Measure the size and structure of the code against its limits.
 
 Usage: python .ci/house.py
 
-Exit code 1 says that a limit is exceeded; the worst offenders are named.
+The checks cover files, characters of code, errors, names and imports of the front door and the
+rooms. Exit code 1 means that a limit is exceeded; the worst offenders are named.
 """
 
 import ast
@@ -36,19 +37,19 @@ MOST_APPLIED = 408_475
 FEWEST_LINES_A_FILE = 25
 MOST_LINES_A_FILE = 400
 MOST_CODE_A_FILE = 320
-MOST_CODE = {"polynomial/session/context_session.py": 407}  # a table of contents: signatures alone
+MOST_CODE = {"polynomial/session/context_session.py": 407}  # signatures only
 MOST_ERRORS = 51
 MOST_NAMES = 40  # of each public API
 MOST_LOADED = 85
 MOST_CYCLES = 0
-MOST_LATE_IMPORTS = 28  # of the whole house, without the command line
+MOST_LATE_IMPORTS = 28  # of all code without the command line
 MOST_LATE_IN_SESSION = 6  # of these, in session and machine
 MOST_DEEP_IMPORTS = 0
-MOST_DEEP_IN_CORE = 32  # of what another room of the core has
+MOST_DEEP_IN_CORE = 32  # imports of another core room's internals
 MOST_PARTICIPLES = 0
 MOST_SILENCED = 64
-MOST_PACKAGES = 8  # of other projects, in a base install
-MOST_TWINS = 8  # of the whole house; LangChain and llama-index prescribe one each
+MOST_PACKAGES = 8  # third-party packages of a base install
+MOST_TWINS = 8  # of all code; LangChain and llama-index prescribe one each
 MOST_TWINS_IN_SESSION = 1  # of these, the two drivers of a session's writer
 
 PARTICIPLES = {
@@ -67,7 +68,7 @@ PARTICIPLES = {
     "written",
 }
 NOUNS = {"embed", "feed", "reasoning", "seed", "speed", "standing", "testing"}
-"""Names that end as participles do, and are nouns or the field's own words."""
+"""Names that end like participles but are nouns or terms of the field."""
 
 SILENT = {
     tokenize.COMMENT,
@@ -77,12 +78,15 @@ SILENT = {
     tokenize.DEDENT,
     tokenize.ENDMARKER,
 }
-"""Tokens that make no line one of code."""
+"""Token types that do not make a line a line of code."""
 
 
 @dataclass(frozen=True)
 class Check:
-    """Hold one limit, what was counted, and by whom: offenders are those over the limit, or who counts most where it is one for all."""
+    """One limit with the current count and the counts by module.
+
+    For a limit per module, `worst` holds the modules over it; for a total, it holds every count.
+    """
 
     what: str
     limit: int
@@ -91,12 +95,16 @@ class Check:
 
     @property
     def ok(self) -> bool:
-        """Tell whether the limit is kept."""
+        """Return whether the limit is kept."""
         return self.now <= self.limit
 
 
 def checks(root: Path, loaded: Sequence[str], cycles: Sequence[Sequence[str]] = ()) -> list[Check]:
-    """Return every check of the house under `root`, whose modules called `loaded` come with a session, and those of `cycles` import each other."""
+    """Return every check of the code under `root`.
+
+    `loaded` are the modules that a session imports, and `cycles` the groups of modules that import
+    each other.
+    """
     sources = {
         path.relative_to(root).as_posix(): path.read_text(encoding="utf-8")
         for room in (*ROOMS, *APPLICATIONS)
@@ -232,15 +240,18 @@ def _modules(room: Path) -> Iterable[Path]:
 
 
 def _listing(door: Path) -> str:
-    """Return the text that lists the names of a front door: its stub where it has one."""
+    """Return the text that lists a package's names: its stub, or the module if it has none."""
     stub = door.with_suffix(".pyi")
     return (stub if stub.exists() else door).read_text(encoding="utf-8")
 
 
 def is_participle(module: str) -> bool:
-    """Return whether a path of a module has a folder or a name that is one bare participle, gerund or verb.
+    """Return whether any part of a module path is a bare participle, gerund or verb.
 
-    >>> [is_participle(name) for name in ("a/told.py", "a/counting/b.py", "a/reasoning/feed.py", "a/shared_store.py")]
+    >>> [
+    ...     is_participle(name)
+    ...     for name in ("a/told.py", "a/counting/b.py", "a/reasoning/feed.py", "a/shared_store.py")
+    ... ]
     [True, True, False, False]
     """
     words = {
@@ -252,7 +263,7 @@ def is_participle(module: str) -> bool:
 
 
 def code_lines(source: str) -> set[int]:
-    r"""Return the numbers of the lines that hold code: no docstring, no comment, nothing blank.
+    r"""Return the numbers of the lines that hold code rather than docstrings, comments or blanks.
 
     >>> sorted(code_lines('"Say why."\n\n# a comment\nx = (\n    1\n)\n"Explain x."\n'))
     [4, 5, 6]
@@ -267,7 +278,7 @@ def code_lines(source: str) -> set[int]:
 
 
 def code_characters(source: str) -> int:
-    r"""Return how many characters of code there are: no docstring, no line of comment, no indentation.
+    r"""Return the number of characters of code, without docstrings, comment lines and indentation.
 
     >>> code_characters('"Say why."\n\n# a comment\nif x:\n    y = 1\n')
     10
@@ -278,7 +289,7 @@ def code_characters(source: str) -> int:
 
 
 def _described(source: str) -> set[int]:
-    """Return the numbers of the lines that docstrings stand on."""
+    """Return the numbers of the lines of docstrings."""
     texts = (node for node in ast.walk(ast.parse(source)) if _is_text(node))
     return {
         line for node in texts for line in range(node.lineno, (node.end_lineno or node.lineno) + 1)
@@ -286,7 +297,7 @@ def _described(source: str) -> set[int]:
 
 
 def _is_text(node: ast.AST) -> TypeGuard[ast.Expr]:
-    """Tell whether a statement is nothing but a string, as docstrings are."""
+    """Return whether a statement is just a string, as docstrings are."""
     return (
         isinstance(node, ast.Expr)
         and isinstance(node.value, ast.Constant)
@@ -295,9 +306,12 @@ def _is_text(node: ast.AST) -> TypeGuard[ast.Expr]:
 
 
 def exported(source: str) -> list[str]:
-    r"""Return the names that a package hands out: its `__all__`, or what it imports where it has none.
+    r"""Return the names that a package exports: its `__all__`, or else the names it imports.
 
-    >>> exported("from a import b, c as d\n__all__ = ['b']"), exported("from a import b, c as d, _e")
+    >>> (
+    ...     exported("from a import b, c as d\n__all__ = ['b']"),
+    ...     exported("from a import b, c as d, _e"),
+    ... )
     (['b'], ['b', 'd'])
     """
     imported: list[str] = []
@@ -318,7 +332,7 @@ def exported(source: str) -> list[str]:
 
 
 def error_classes(sources: Mapping[str, str]) -> Counter[str]:
-    """Return how many classes of each module are exceptions or warnings, by the names of their bases, however far up they stand."""
+    """Return the number of exception and warning classes of each module, derived ones included."""
     bases = {
         (module, node.name): {_last_name(base) for base in node.bases}
         for module, source in sources.items()
@@ -346,9 +360,12 @@ def _last_name(base: ast.expr) -> str:
 
 
 def hand_written_twins(source: str) -> list[str]:
-    r"""Return the names of the coroutine functions of classes that are called as another method of theirs with an a before it.
+    r"""Return the coroutine methods whose name is that of a sibling method with an `a` in front.
 
-    >>> hand_written_twins("class A:\n    def get(self): ...\n    async def aget(self): ...\n    async def add(self): ...\n")
+    >>> hand_written_twins(
+    ...     "class A:\n    def get(self): ...\n    async def aget(self): ...\n"
+    ...     "    async def add(self): ...\n"
+    ... )
     ['aget']
     """
     classes = (node.body for node in ast.walk(ast.parse(source)) if isinstance(node, ast.ClassDef))
@@ -369,7 +386,7 @@ def hand_written_twins(source: str) -> list[str]:
 
 
 def late_imports(source: str) -> int:
-    r"""Return how many imports stand in functions.
+    r"""Return the number of imports inside functions.
 
     >>> late_imports("import a\ndef f():\n    import b\n    from c import d, e\n")
     2
@@ -390,9 +407,9 @@ def late_imports(source: str) -> int:
 
 
 def deep_imports(root: Path, source: str) -> list[str]:
-    """Return what is imported from another room though no public API of it hands it out.
+    """Return the imports from other rooms that no public API of theirs exports.
 
-    Inside a room imports are relative.
+    Imports inside a room are relative.
     """
     found: list[str] = []
     for node in ast.walk(ast.parse(source)):
@@ -411,9 +428,9 @@ def deep_imports(root: Path, source: str) -> list[str]:
 
 
 def _public_names(root: Path, parts: Sequence[str]) -> Collection[str]:
-    """Return the names that a package hands out, or all of a module that a package hands out.
+    """Return the public names of a package, or of a module that a package exports.
 
-    None of what lies behind one.
+    Other modules have no public names.
     """
     for folder in (root, root / "apps"):
         door, above = (
@@ -450,7 +467,7 @@ def defined(source: str) -> list[str]:
 
 
 def base_packages(root: Path) -> list[str]:
-    """Return the names of the packages that the project installs wherever it is installed."""
+    """Return the names of the packages that every install of the project includes."""
     project = root / "pyproject.toml"
     wanted = (
         tomllib.loads(project.read_text(encoding="utf-8"))["project"]["dependencies"]
@@ -461,9 +478,9 @@ def base_packages(root: Path) -> list[str]:
 
 
 def import_cycles(package: str = "polycontext") -> list[tuple[str, ...]]:
-    """Return the groups of modules that import each other, at the top or in a function.
+    """Return the groups of modules that import each other, at the top or inside a function.
 
-    Imports for type checkers alone are none.
+    Imports for type checkers only do not count.
     """
     graph = grimp.build_graph(package, exclude_type_checking_imports=True, cache_dir=None)
     upstream = {module: graph.find_upstream_modules(module) for module in graph.modules}
@@ -477,13 +494,18 @@ def import_cycles(package: str = "polycontext") -> list[tuple[str, ...]]:
 THREE_TURNS = """
 from polycontext.polynomial import ContextSession
 session = ContextSession(max_tokens=8000)
-session.add_user_turn("Where is my parcel?"), session.add_assistant_turn("On its way."), session.add_user_turn("Thanks.")
+session.add_user_turn("Where is my parcel?")
+session.add_assistant_turn("On its way.")
+session.add_user_turn("Thanks.")
 """
 
 
 def loaded_modules(statement: str = THREE_TURNS) -> list[str]:
-    """Return the modules of ours that are loaded once `statement` has run, in an interpreter of its own."""
-    asked = f"import sys\n{statement}\nprint(*(name for name in sys.modules if name.partition('.')[0] == 'polycontext'))"
+    """Return the modules of polycontext that are loaded after `statement` in a new interpreter."""
+    asked = (
+        f"import sys\n{statement}\nprint(*(name for name in sys.modules if name.partition('.')[0] "
+        "== 'polycontext'))"
+    )
     done = subprocess.run(  # noqa: S603
         [sys.executable, "-c", asked], cwd=ROOT, check=True, capture_output=True, text=True
     )
@@ -491,7 +513,7 @@ def loaded_modules(statement: str = THREE_TURNS) -> list[str]:
 
 
 def table(found: Sequence[Check]) -> str:
-    """Return the checks as a table, and under it who is to blame for those that fail.
+    """Return the checks as a table, followed by the worst offenders of the failing ones.
 
     >>> print(table([Check("files", 3, 2, {}), Check("names", 1, 2, {"window": 2, "nodes": 0})]))
     what   limit  now  ok
@@ -522,7 +544,7 @@ def _blamed(check: Check) -> str:
 
 
 def main() -> int:
-    """Print the table and return 1 if a limit is exceeded."""
+    """Print the table; return 1 if a limit is exceeded."""
     found = checks(ROOT, loaded_modules(), import_cycles())
     print(table(found))
     return 0 if all(check.ok for check in found) else 1

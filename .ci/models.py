@@ -1,10 +1,8 @@
-"""Write the table of models anew out of genai-prices: names, windows, longest replies, prices.
+"""Regenerate the table of models from genai-prices: names, windows, longest replies, prices.
 
-Usage: python .ci/models.py [--check]    (`just models` brings genai-prices, which nothing else
-needs)
+Usage: python .ci/models.py [--check]    (run `just models`, which brings genai-prices along)
 
-`--check` fails where the table that is committed is older than 90 days; it is for a schedule, not
-for a build.
+`--check` fails if the committed table is older than 90 days; run it on a schedule, not in a build.
 """
 
 import argparse
@@ -36,17 +34,20 @@ MAKERS = (
     ),
     *("cohere", "perplexity"),
 )
-"""Who serves models of their own; where two serve one name, the first has it."""
+"""Providers of their own models; where two serve one name, the first applies."""
 
 HOSTS = ("openrouter", "groq", "cerebras", "fireworks", "together")
-"""Who serves models of others: a plain name has the smallest of their windows, `groq/qwen3-32b` has
-its own."""
+"""Hosts of other providers' models.
+
+A plain name gets the smallest of their windows; `groq/qwen3-32b` gets its host's own.
+"""
 
 NO_CHAT = re.compile(
-    r"embed|tts|whisper|transcri|image|ocr|audio|realtime|guard|moderation|live|rerank|speech|orpheus|voxtral|computer-use|voice|banana|omni"
+    r"embed|tts|whisper|transcri|image|ocr|audio|realtime|guard|moderation|live|rerank|speech"
+    r"|orpheus|voxtral|computer-use|voice|banana|omni"
     r"|decider|:|^ft|gpt-3\.5-turbo-instruct"
 )
-"""What no conversation is held with, and the variants of a host behind a colon."""
+"""Models that cannot hold a conversation, and a host's variants after a colon."""
 
 REPLIES: Sequence[tuple[str, int]] = (
     (r"claude-(2|3-(haiku|opus|sonnet))", 4_096),
@@ -66,10 +67,10 @@ REPLIES: Sequence[tuple[str, int]] = (
     (r"gemini", 65_536),
     (r"deepseek-chat", 8_192),
 )
-"""The longest replies, which genai-prices does not have; the first that a name begins with. Read on
-2026-11-24: platform.claude.com,
-models/overview; developers.openai.com, api/docs/models; ai.google.dev, gemini-api/docs/models;
-api-docs.deepseek.com, quick_start/pricing.
+"""The longest replies, which genai-prices lacks; the first prefix of a name applies.
+
+Read on 2026-11-24: platform.claude.com, models/overview; developers.openai.com, api/docs/models;
+ai.google.dev, gemini-api/docs/models; api-docs.deepseek.com, quick_start/pricing.
 """
 
 WINDOWS = {
@@ -77,28 +78,35 @@ WINDOWS = {
     "gemini-3-pro-preview": 1_048_576,
     "gemini-3.1-pro-preview": 1_048_576,
 }
-"""Windows that it lacks. Read on 2026-11-24: docs.cloud.google.com, models/gemini/2-5-pro;
-ai.google.dev, gemini-api/docs/models."""
+"""Windows that genai-prices lacks.
+
+Read on 2026-11-24: docs.cloud.google.com, models/gemini/2-5-pro; ai.google.dev,
+gemini-api/docs/models.
+"""
 
 
 def reply_of(name: str) -> int:
-    """Return the tokens of the longest reply, 0 where it is not known."""
+    """Return the tokens of a model's longest reply, or 0 if it is unknown."""
     return next((reply for pattern, reply in REPLIES if re.match(pattern, name)), 0)
 
 
 def is_old(table: dict[str, Any], today: date) -> bool:
-    """Return whether the table has to be written again."""
+    """Return whether the table is due for an update."""
     return (today - date.fromisoformat(table["read"])).days > MOST_DAYS
 
 
 def plain(name: str) -> str:
-    """Return a name as `polycontext.window.model_table` looks it up."""
+    """Return a name in the form that `polycontext.window.model_table` looks up."""
     short = name.strip().lower().rpartition("/")[2]
     return short.replace(".", "-") if short.startswith("claude") else short
 
 
 def row(model: Any, window: int, now: datetime) -> list[Any]:
-    """Return window, longest reply (0 where it is not known), and the prices of a million tokens: input, output, read from a cache, written into one."""
+    """Return the row of a model: its window, its longest reply, and its prices if known.
+
+    The longest reply is 0 if it is unknown. Prices are per million tokens: input, output, cache
+    read, cache write.
+    """
     prices = model.get_prices(now)
     fields = ("input_mtok", "output_mtok", "cache_read_mtok", "cache_write_mtok")
     money = [getattr(prices, field, None) for field in fields]
@@ -115,9 +123,10 @@ def row(model: Any, window: int, now: datetime) -> list[Any]:
 
 
 def names_of(model: Any) -> Iterator[str]:
-    """Yield the names of a model: its id, and those that mean it.
+    """Yield the names of a model: its id and its aliases.
 
-    A dated one means it anyway, and a model for chats may be another one.
+    Dated aliases are left out, because they resolve without an entry. Aliases with ``chat`` are
+    left out too, because they may name another model.
     """
     yield plain(model.id)
     for clause in getattr(model.match, "or_", [model.match]):
@@ -131,7 +140,7 @@ def names_of(model: Any) -> Iterator[str]:
 
 
 def rows() -> dict[str, list[Any]]:
-    """Return the row of each name: those of the makers, then what only hosts serve."""
+    """Return the row of each name: first the makers' models, then those that only hosts serve."""
     from genai_prices.data_snapshot import get_snapshot  # noqa: PLC0415 - `--check` does without
 
     providers = {provider.id: provider for provider in get_snapshot().providers}
@@ -154,7 +163,7 @@ def rows() -> dict[str, list[Any]]:
                 hosted.setdefault(name, {})[host] = row(model, model.context_window, now)
     for name, served in hosted.items():
         least = min(each[0] for each in served.values())
-        # Each host has a price of its own: a plain name has none.
+        # Each host sets its own price, so a plain name has none.
         found[name] = [least, reply_of(name)]
         found |= {f"{host}/{name}": each for host, each in served.items()}
     return {
@@ -165,7 +174,7 @@ def rows() -> dict[str, list[Any]]:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Write the table, or tell whether it is old."""
+    """Write the table, or with `--check` report whether it is old."""
     parser = argparse.ArgumentParser(
         description="Write the table of models anew out of genai-prices."
     )
@@ -176,7 +185,8 @@ def main(arguments: Sequence[str]) -> int:
         table = json.loads(TABLE.read_text(encoding="utf-8"))
         old = is_old(table, datetime.now(UTC).date())
         print(
-            f"{TABLE.name} was read on {table['read']}{f', over {MOST_DAYS} days ago: just models' if old else ''}"
+            f"{TABLE.name} was read on "
+            f"{table['read']}{f', over {MOST_DAYS} days ago: just models' if old else ''}"
         )
         return int(old)
     lines = [

@@ -1,10 +1,10 @@
-"""Break one room's code in a thousand small ways and count the breaks that its tests notice.
+"""Mutate the code of each room and count the mutants that its tests detect.
 
 Usage: uv run --group mutation python .ci/mutants.py [ROOM ...] [--sample N] [--again] [--workers N]
 
-mutmut wants a package where its name says, so each room is tried in a folder of its own,
-``build/mutants/ROOM``, laid out as ``polycontext/ROOM``. A run that was stopped goes on where it
-stopped.
+mutmut expects a package at the path that its name implies, so each room is tested in a folder of
+its own, ``build/mutants/ROOM``, laid out as ``polycontext/ROOM``. An interrupted run resumes where
+it stopped.
 """
 
 import argparse
@@ -27,7 +27,7 @@ WORK = ROOT / "build" / "mutants"
 MUTATED = ("linearity", "window", "pressure", "polynomial")
 COPIED = ("front", *MUTATED, "nodes", "apps")
 TESTS = ("tests", "benchmarks", "docs")
-"""The tests, and what they look into."""
+"""The tests, and the folders that they read."""
 STRICT = "tests/testing/strict"
 BESIDE = {
     "window": (
@@ -39,17 +39,18 @@ BESIDE = {
         f"{STRICT}/test_strict_responses.py",
     )
 }
-"""Tests of a room that stand where its code is asked: the rules of requests by the strict
-stand-ins."""
+"""Tests of a room that live elsewhere: strict stand-ins check the rules of requests."""
 LEFT_OUT = ("errors.py", "*/errors.py", "laws/*", "law.py")
-"""Texts of errors; the laws, which are tests themselves; what reads the call stack, where mutmut
-stands."""
+"""Error texts, the laws, which are tests themselves, and code that reads the call stack.
+
+mutmut adds a frame to the call stack.
+"""
 
 READ_THE_STACK = (
     "tests/window/items/test_codec.py::test_a_near_miss_in_a_document_is_pointed_at",
     "tests/window/items/test_metadata.py::test_a_near_miss_of_a_known_key_is_pointed_at",
 )
-"""Tests of where a warning points, which cannot pass with mutmut's switch on the call stack."""
+"""Tests of where a warning points, which fail because of mutmut's frame on the call stack."""
 PYTEST = [
     "-p",
     "no:cacheprovider",
@@ -57,8 +58,7 @@ PYTEST = [
     *(f"--deselect={test}" for test in READ_THE_STACK),
 ]
 LAWS = "(not test_laws.py or [{room}.) and not test_what_a_law_is_about_is_drawn"
-"""Of the tests of laws those of the room; what is drawn is asked of the strategies, not of the
-room."""
+"""The tests of a room's own laws; tests of the strategies are left out."""
 CONFIG = """
 [tool.mutmut]
 source_paths = ["polycontext"]
@@ -80,13 +80,20 @@ class NearestFirst:
         with open("mutmut-stats.json") as file:
             known = json.load(file)
         seconds, calls = known["duration_by_test"], known["tests_by_mangled_function_name"]
-        near = {test for name, tests in calls.items() if name.rpartition(".")[0] == sys.argv[1] for test in tests}
+        near = {
+            test
+            for name, tests in calls.items()
+            if name.rpartition(".")[0] == sys.argv[1]
+            for test in tests
+        }
         items.sort(key=lambda item: (item.nodeid not in near, seconds.get(item.nodeid, 0)))
 
 sys.exit(pytest.main(sys.argv[2:], plugins=[NearestFirst()]))
 """
-"""Runs tests in a process of their own: first those that call the module of the mutant, and of
-these the quickest."""
+"""A program that runs the tests in a new process.
+
+Tests that call the mutant's module run first, and among them the fastest.
+"""
 VERDICTS = {
     None: "pending",
     0: "survived",
@@ -104,9 +111,14 @@ COLUMNS = ("mutants", "killed", "timeout", "survived", "not covered")
 
 
 def plain_properties(source: str) -> str:
-    r"""Return `source` with ``name = property(name)`` in place of each ``@property``: mutmut leaves decorated functions alone.
+    r"""Return `source` with ``name = property(name)`` instead of each ``@property``.
 
-    >>> print(plain_properties("class A:\n    @property\n    def one(self):\n        return 1\n"), end="")
+    mutmut skips decorated functions.
+
+    >>> print(
+    ...     plain_properties("class A:\n    @property\n    def one(self):\n        return 1\n"),
+    ...     end="",
+    ... )
     class A:
         def one(self):
             return 1
@@ -128,7 +140,9 @@ def plain_properties(source: str) -> str:
 
 
 def whole_protocols(source: str) -> str:
-    r"""Return `source` with protocols left alone: a mutant beside a method would be one more method that `isinstance` asks for.
+    r"""Return `source` with protocols excluded from mutation.
+
+    A mutant beside a method would be one more method that `isinstance` requires.
 
     >>> print(whole_protocols("class A(Protocol):\n    def one(self, two=2): ...\n"), end="")
     class A(Protocol):  # pragma: no mutate block
@@ -150,7 +164,7 @@ def _is_property(node: ast.FunctionDef) -> bool:
 def prepare(room: str) -> Path:
     """Lay out the folder in which `room` is mutated.
 
-    Files that have not changed keep their times and so their verdicts.
+    Unchanged files keep their modification times and so their verdicts.
     """
     work = WORK / room
     if not _has_config(work, room):
@@ -159,7 +173,7 @@ def prepare(room: str) -> Path:
     for path, content in wanted.items():
         _write(work / _installed(path), content)
     kept = set(map(_installed, wanted))
-    # Where mutmut is not run again, nobody else would copy the tests beside its mutants.
+    # If mutmut does not run again, nothing else copies the tests beside its mutants.
     for copy in (work, work / "mutants"):
         for folder in TESTS:
             shutil.rmtree(copy / folder, ignore_errors=True)
@@ -174,7 +188,7 @@ def prepare(room: str) -> Path:
 
 
 def _installed(path: Path) -> Path:
-    """Return where a file of the tree is imported from: ``front/`` is the package itself."""
+    """Return the path from which a file of the tree is imported; ``front/`` is the package."""
     parts = path.relative_to(ROOT).parts
     return Path("polycontext", *parts[parts[0] == "front" :])
 
@@ -224,7 +238,7 @@ def _config(room: str) -> str:
 
 
 def mutants_of(work: Path, room: str) -> list[str]:
-    """Return the names of all mutants of `room`, in an order that does not depend on the file system."""
+    """Return the names of all mutants of `room`, in an order independent of the file system."""
     import_module("mutmut.configuration").reset_config()
     should_mutate = import_module("mutmut.configuration").config().should_mutate
     mutate = import_module("mutmut.mutation.file_mutation").mutate_file_contents
@@ -242,10 +256,11 @@ def mutants_of(work: Path, room: str) -> list[str]:
 
 
 def verdicts(work: Path, room: str) -> dict[str, str]:
-    """Return the verdict on each mutant of `room`: mutmut's, or of one that nothing killed there the verdict that it got afresh.
+    """Return the verdict on each mutant of `room`.
 
-    Of a file that has changed since, mutmut keeps what it can; until it has looked, none of its
-    mutants has a verdict.
+    A mutant that nothing killed in mutmut's run gets the verdict of its fresh run instead. After a
+    file changes, its mutants have no verdict until mutmut has looked at it; mutmut keeps what it
+    can.
     """
     found: dict[str, str] = {}
     mutated = work / "mutants"
@@ -272,24 +287,26 @@ def _keep_afresh(work: Path, found: Mapping[str, str]) -> None:
 
 
 def run(work: Path, names: Sequence[str], workers: int) -> None:
-    """Let mutmut try the mutants called `names`, or all that have no verdict.
-
-    It prints its progress.
-    """
+    """Run mutmut on the mutants called `names`, or on all without a verdict; it prints progress."""
     if _python(work, "-m", "mutmut", "run", "--max-children", str(workers), *names).returncode:
         sys.exit(
-            f"mutmut stopped; once the reason above is mended, {work.relative_to(ROOT)} is gone on with"
+            f"mutmut stopped; once the reason above is mended, {work.relative_to(ROOT)} is gone "
+            "on with"
         )
 
 
 def run_afresh(work: Path, room: str, names: Sequence[str], workers: int) -> None:
-    """Try those of `names` that nothing killed in a process of their own: mutmut's forks keep what was made before they chose a mutant."""
+    """Retry the surviving mutants among `names`, each in a new process.
+
+    mutmut forks its workers, so objects created before the fork are not mutated.
+    """
     known, found = verdicts(work, room), _afresh(work)
     due = [name for name in names if known[name] in UNNOTICED and name not in found]
     print(f"{room}: {len(due)} survivors to try afresh", flush=True)
     if due and _tried_afresh(work, room, UNBROKEN) != "survived":
         sys.exit(
-            f"the tests of {room} fail on code that is not broken; see what uv run pytest {' '.join(_tests(room))} says"
+            f"the tests of {room} fail on code that is not broken; see what uv run pytest "
+            f"{' '.join(_tests(room))} says"
         )
     with ThreadPoolExecutor(workers) as pool:
         for name, verdict in zip(
@@ -344,12 +361,12 @@ def _python(
 
 
 def try_room(room: str, sample: int | None, workers: int, *, again: bool) -> Counter[str]:
-    """Try the mutants of `room` that have no verdict yet, or `again` those that were not killed.
+    """Try the mutants of `room` that have no verdict yet, or with `again` those not killed.
 
     Return the count of each verdict.
     """
     work = prepare(room)
-    os.chdir(work)  # mutmut reads its configuration and its files where it stands
+    os.chdir(work)  # mutmut reads its configuration from the current directory
     names = mutants_of(work, room)
     if sample is not None:
         names = sorted(names, key=lambda name: hashlib.sha256(name.encode()).digest())[:sample]
@@ -375,7 +392,7 @@ def _change(name: str) -> str:
 
 
 def table(counts: Mapping[str, Counter[str]]) -> str:
-    """Return the count of each verdict in each room, and the share of mutants that the tests noticed.
+    """Return the count of each verdict in each room, and the share of mutants detected.
 
     >>> print(table({"window": Counter(killed=8, timeout=1, survived=1)}))
     | room | mutants | killed | timeout | survived | not covered | score |
@@ -391,7 +408,7 @@ def table(counts: Mapping[str, Counter[str]]) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Try the rooms that are asked for, one after the other, and print the table."""
+    """Try the requested rooms one after the other, and print the table."""
     parser = argparse.ArgumentParser(
         prog="just mutants", description=__doc__.splitlines()[0] if __doc__ else None
     )

@@ -1,10 +1,9 @@
-"""Build the page out of `web/` as it is committed there: check its types, run its tests, and weigh what comes out.
+"""Build the page from `web/`, check its types, run its tests and check its size.
 
 Usage: python .ci/page.py [--write]
 
-Without --write the build is compared with the page that is committed, and exit code 1 says that it
-differs. Where Node.js is absent nothing is done,
-and said: the page is committed, so that nobody needs it.
+Without --write, the build is compared with the committed page; exit code 1 means that they differ.
+Without Node.js the script reports that it was skipped, because the committed page needs no build.
 """
 
 import filecmp
@@ -18,11 +17,11 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 WEB, PAGE = ROOT / "web", ROOT / "apps" / "server" / "page"
 NODE = (20, 19)
-"""The lowest version that builds the page."""
+"""The lowest Node.js version that builds the page."""
 
 
 def main(*arguments: str) -> int:
-    """Build, and compare or write; return the exit code."""
+    """Build the page, and compare or write it; return the exit code."""
     missing = without_node()
     if missing:
         print(f"skipped: {missing}; the committed page stays as it is")
@@ -47,14 +46,17 @@ def main(*arguments: str) -> int:
         different = differing(built, PAGE)
     if different:
         print(
-            f"differs from what web/ builds: {', '.join(different)}; `just page-build` writes it anew",
+            (
+                f"differs from what web/ builds: {', '.join(different)}; `just page-build` writes "
+                "it anew"
+            ),
             file=sys.stderr,
         )
     return 1 if different else 0
 
 
 def without_node() -> str:
-    """Return why the page cannot be built here, an empty text where it can."""
+    """Return why the page cannot be built here, or an empty text if it can."""
     node = shutil.which("node")
     if not node or not shutil.which("npm"):
         return "Node.js and its npm are not here"
@@ -66,7 +68,7 @@ def without_node() -> str:
 
 
 def npm(*arguments: str) -> None:
-    """Run npm in `web/`; exit as it does where it fails."""
+    """Run npm in `web/`; if it fails, exit with its code."""
     environment = {**os.environ, "NO_UPDATE_NOTIFIER": "1"}
     code = subprocess.run(  # noqa: S603 - as above
         [shutil.which("npm") or "npm", *arguments], cwd=WEB, env=environment, check=False
@@ -76,7 +78,7 @@ def npm(*arguments: str) -> None:
 
 
 def differing(one: Path, other: Path) -> list[str]:
-    """Return the names of the files that two folders do not both have, byte for byte."""
+    """Return the names of the files that are not identical in both folders."""
     names = sorted({path.name for folder in (one, other) for path in folder.iterdir()})
     _, mismatch, errors = filecmp.cmpfiles(one, other, names, shallow=False)
     return sorted([*mismatch, *errors])

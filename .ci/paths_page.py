@@ -1,8 +1,8 @@
-"""Write the tables of `docs/paths.md` anew, from the paths that a session answers.
+"""Regenerate the tables of `docs/paths.md` from the paths of a session.
 
 Usage: python .ci/paths_page.py
 
-What stands between the markers of a table is made here; the rest of the page is written by hand.
+Only the text between the markers of a table is generated; the rest of the page is written by hand.
 """
 
 from collections.abc import Iterable
@@ -16,10 +16,10 @@ PAGE = Path(__file__).resolve().parents[1] / "docs" / "paths.md"
 
 
 def written(page: str) -> str:
-    """Return the text of the page with both of its tables made anew.
+    """Return the text of the page with both of its tables regenerated.
 
     Raises:
-        ValueError: the page has no markers for a table.
+        ValueError: The page has no markers for a table.
     """
     tables = {
         "paths": _table(

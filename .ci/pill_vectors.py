@@ -1,11 +1,11 @@
-"""Write what the document of pills does, as cases that its twin in the browser must agree with: random edits, and what comes of each.
+"""Write test vectors for the document of pills, which its browser twin must reproduce.
 
 Usage: python .ci/pill_vectors.py
 
-Each case is a list of steps from an empty document. A step names an operation with its arguments,
-and then either the ``text`` and ``pills`` behind it, or the ``error`` that it was refused with,
-which changes nothing. Positions count Unicode characters, as Python does; JavaScript counts UTF-16
-units, so its twin translates before and behind each step.
+Each case is a list of random edits from an empty document. A step names an operation with its
+arguments, followed by either the resulting ``text`` and ``pills``, or the ``error`` that refused it
+without a change. Positions count Unicode characters, as Python does; JavaScript counts UTF-16
+units, so the twin translates before and after each step.
 """
 
 import json
@@ -24,18 +24,21 @@ CASES = 45
 STEPS = 25
 
 _LONGEST = 120
-"""Characters of a document, after which a case begins anew."""
+"""The length of a document after which a case starts over."""
 
 Step = dict[str, Any]
 
 _NAMES = (
-    "a", "b.py", "src/agent.py", "*scratch*", "app/[id]/x", "app/[[...slug]]/page.tsx", "café/日本.txt", "📎", "a b", "Agent.run",
+    "a", "b.py", "src/agent.py", "*scratch*", "app/[id]/x", "app/[[...slug]]/page.tsx",
+    "café/日本.txt", "📎", "a b", "Agent.run",
 )  # fmt: skip
 _WRONG = (
-    "", " a", "a ", "a\nb", "a[", "a]", "[@b]", "\u200b", "\xa0", "a\tb", "[[[a]]]", "\u2028", "e\u0301", "\ue000", "../a", "/a", "~/a", "C:a", "http://a", "a/", "a\\b", "a.", "x/. /b",
+    "", " a", "a ", "a\nb", "a[", "a]", "[@b]", "\u200b", "\xa0", "a\tb", "[[[a]]]", "\u2028",
+    "e\u0301", "\ue000", "../a", "/a", "~/a", "C:a", "http://a", "a/", "a\\b", "a.", "x/. /b",
 )  # fmt: skip
 _PIECES = (
-    "a", " ", "look at ", "\n", "[", "]", "[@", "[@b.py]", "[@a]", "[@ a]", "[@a[b]", "[[@a]]", "🙂", "👩‍👩‍👧", "é", "e\u0301", "日本", "@", "\r\n", "[@📎]", "\0",
+    "a", " ", "look at ", "\n", "[", "]", "[@", "[@b.py]", "[@a]", "[@ a]", "[@a[b]", "[[@a]]",
+    "🙂", "👩‍👩‍👧", "é", "e\u0301", "日本", "@", "\r\n", "[@📎]", "\0",
 )  # fmt: skip
 
 _DO: Mapping[str, Callable[[PillDocument, Step], PillDocument]] = {
@@ -55,7 +58,7 @@ _DO: Mapping[str, Callable[[PillDocument, Step], PillDocument]] = {
 
 
 def done(document: PillDocument, step: Step) -> tuple[PillDocument, Step]:
-    """Return the document after a step, and what the step came to."""
+    """Return the document after a step, and the result of the step."""
     try:
         after = _DO[step["do"]](document, step)
     except CallerError as error:
@@ -70,7 +73,7 @@ def vectors(seed: int = 19) -> list[list[Step]]:
 
 
 def written(cases: list[list[Step]]) -> str:
-    """Return the file: a line for each case, in ASCII, so that no editor and no checkout changes it."""
+    """Return the file: one line per case, in ASCII so that no editor or checkout alters it."""
     return "[\n" + ",\n".join(json.dumps(case, separators=(",", ":")) for case in cases) + "\n]\n"
 
 
@@ -81,14 +84,14 @@ def _case(draw: random.Random) -> list[Step]:
         document, came = done(document, step)
         steps.append({**step, **came})
         if len(document.text) > _LONGEST:
-            # Begun anew: the file stays small.
+            # Start over, so that the file stays small.
             document = PillDocument()
             steps.append({"do": "parse", "new": "", "text": "", "pills": []})
     return steps
 
 
 def _long_names() -> list[Step]:
-    """Return a case of its own for how long a name may be: characters count, not bytes, nor UTF-16 units."""
+    """Return a case on the length of names in characters, not in bytes or UTF-16 units."""
     names = ("x" * 1024, "x" * 1025, "📎" * 1024, "📎" * 1025)
     inserted = (
         {"do": "insert_pill", "at": 0, "name": name, "type": "file", "duplicate": "error"}
@@ -99,7 +102,7 @@ def _long_names() -> list[Step]:
 
 
 def _step(draw: random.Random, document: PillDocument) -> Step:
-    """Return a step that is mostly legal here; a few are not."""
+    """Return a random step that is mostly valid for the document."""
     kind = draw.choices(list(_ARGUMENTS), (8, 8, 3, 4, 2, 3, 1, 1))[0]
     return {"do": kind, **_ARGUMENTS[kind](draw, document)}
 
@@ -168,7 +171,7 @@ _ARGUMENTS: Mapping[str, Callable[[random.Random, PillDocument], Step]] = {
 
 
 def _place(draw: random.Random, document: PillDocument) -> int:
-    """Return where something is done: mostly where it may be, at the ends of pills as often as not."""
+    """Return a mostly valid position for a step, often at the end of a pill."""
     ends = [end for pill in document.pills for end in (pill.start, pill.end)]
     length = len(document.text)
     if ends and draw.randrange(5) > 2:  # noqa: PLR2004 - two of five
@@ -205,7 +208,7 @@ def _document(step: Step) -> PillDocument:
 
 
 def _told(error: CallerError) -> str:
-    """Return the words that a user is shown; of what only a program gets wrong, what it is."""
+    """Return the error's text if a user sees it, or a fixed text for programming errors."""
     match error:
         case PillError():
             return str(error)

@@ -1,9 +1,9 @@
-"""Write the contract of the props, for those who read them: a TypeScript declaration and a JSON Schema from one source.
+"""Write the contract of the props: a TypeScript declaration and a JSON Schema.
 
 Usage: python .ci/props_contract.py
 
 Both are generated from the `TypedDict` classes of `polycontext.nodes.props.component_renderer` and
-shipped beside them, so a frontend is type-checked against what the renderer really gives.
+shipped beside them, so that a frontend is type-checked against the renderer.
 """
 
 import json
@@ -16,11 +16,13 @@ from polycontext.nodes.props.component_renderer import DECLARATION, SCHEMA, Chat
 SHIPPED = Path(__file__).resolve().parents[1] / "nodes" / "props"
 
 _PLAIN = {str: "string", float: "number", bool: "boolean"}
-"""What both languages call a plain type."""
+"""The names of plain types in both languages."""
 
 
 def props_schema(root: type = ChatProps) -> dict[str, Any]:
-    """Return the JSON Schema (draft 2020-12) of `root`, a TypedDict: every key required, none allowed beside.
+    """Return the JSON Schema (draft 2020-12) of `root`, a TypedDict.
+
+    All keys are required, and no other keys are allowed.
 
     >>> sorted(props_schema()["properties"])
     ['actions', 'canSend', 'messages', 'pressure', 'status']
@@ -37,7 +39,10 @@ def props_schema(root: type = ChatProps) -> dict[str, Any]:
 
 def props_declaration(root: type = ChatProps) -> str:
     """Return the TypeScript declaration of `root` and of every TypedDict in it."""
-    head = "// Generated from polycontext.nodes.props.component_renderer; `just props` writes it anew.\n"
+    head = (
+        "// Generated from polycontext.nodes.props.component_renderer; `just props` writes it "
+        "anew.\n"
+    )
     return head + "".join(f"\n{_interface(kind)}" for kind in _classes(root))
 
 
@@ -48,7 +53,7 @@ def write_contract(folder: Path) -> None:
 
 
 def _fields(kind: type) -> dict[str, tuple[Any, str]]:
-    """Return name → (type, description) of a TypedDict whose fields are all annotated with what they mean."""
+    """Return the type and description of each field of a TypedDict by name."""
     hints = get_type_hints(kind, include_extras=True)
     return {
         name: (get_args(hint)[0], get_args(hint)[1])
@@ -59,7 +64,7 @@ def _fields(kind: type) -> dict[str, tuple[Any, str]]:
 
 
 def _classes(kind: type) -> list[type]:
-    """Return `kind` and every TypedDict it is made of, parts first, each once."""
+    """Return `kind` and every TypedDict in it, parts first and each once."""
     found: dict[type, None] = {}
     for type_, _ in _fields(kind).values():
         for part in get_args(type_) or (type_,):

@@ -1,4 +1,4 @@
-"""Print a command of the README, so that CI runs what a reader is told to run.
+"""Print a command of the README, so that CI runs exactly the documented command.
 
 Usage: python3 .ci/readme_command.py NAME, where README.md holds ``<!-- command: NAME -->`` followed
 by a fenced command.
@@ -12,10 +12,7 @@ README = Path(__file__).resolve().parents[1] / "README.md"
 
 
 def command(name: str, text: str) -> str:
-    """Return the one fenced block after the marker `name`.
-
-    Raise `LookupError` where there is none.
-    """
+    """Return the one fenced block after the marker `name`; raise `LookupError` if there is none."""
     found = re.search(rf"<!-- command: {re.escape(name)} -->\s*```\w*\n(.+?)\n```", text, re.DOTALL)
     if found is None:
         message = f"README.md has no command {name!r}"

@@ -1,8 +1,8 @@
-"""Count the words of the docs, and find the ones that do not belong there.
+"""Check the size and wording of the docs.
 
 Usage: python .ci/words.py
 
-Exit code 1 says that a limit is exceeded; the places are named. Generated pages and decisions are
+Exit code 1 means that a limit is exceeded; the places are named. Generated pages and decisions are
 not counted.
 """
 
@@ -22,13 +22,13 @@ _FENCE = re.compile(r"^```.*?^```", re.DOTALL | re.MULTILINE)
 _MADE = re.compile(
     r"^<!-- (?:([\w ]+)|table: .+) -->$.*?^<!-- (?:end of \1|/table) -->$", re.DOTALL | re.MULTILINE
 )
-"""A part of a page that is generated."""
+"""A generated part of a page."""
 _ASIDE = re.compile(r"^(\||!?\[|<|\s*https?:)|\]\(")
-"""Lines that no editor wraps: of a table, a picture or comment, or with a link."""
+"""Lines that cannot be wrapped: of a table, an image or a comment, or with a link."""
 
 
 def pages(root: Path) -> Mapping[str, str]:
-    """Return the pages of the docs that somebody writes, each as text by its name."""
+    """Return the text of each hand-written page of the docs by its name."""
     return {
         page.stem: _MADE.sub("", page.read_text(encoding="utf-8"))
         for page in sorted((root / "docs").glob("*.md"))
@@ -37,7 +37,7 @@ def pages(root: Path) -> Mapping[str, str]:
 
 
 def long_lines(text: str) -> list[str]:
-    r"""Return the lines of prose with more characters than an editor shows side by side.
+    r"""Return the lines of prose that are too long.
 
     >>> long_lines("short\n" + "long " * 30 + "\n| a table " + "of cells " * 20)[0][:9]
     'long long'
@@ -49,7 +49,7 @@ def long_lines(text: str) -> list[str]:
 
 
 def messages(root: Path) -> Iterator[tuple[str, str]]:
-    """Yield the texts of the code that are no docstrings, each with the module that has it."""
+    """Yield the strings in the code that are not docstrings, each with its module."""
     for room in ROOMS:
         for path in sorted((root / room).rglob("*.py")):
             tree = ast.parse(path.read_text(encoding="utf-8"))
@@ -64,12 +64,12 @@ def messages(root: Path) -> Iterator[tuple[str, str]]:
 
 
 def count_words(written: Mapping[str, str]) -> int:
-    """Return how many words the pages have."""
+    """Return the number of words on the pages."""
     return sum(len(text.split()) for text in written.values())
 
 
 def faults(root: Path) -> Iterator[str]:
-    """Yield what exceeds a limit, a line for each."""
+    """Yield one line for each limit that is exceeded or wording that is not allowed."""
     written = pages(root)
     words = count_words(written)
     lines = (root / "README.md").read_text(encoding="utf-8").count("\n")
@@ -90,7 +90,7 @@ def faults(root: Path) -> Iterator[str]:
 
 
 def main() -> int:
-    """Print the counts and what exceeds a limit."""
+    """Print the counts and the faults."""
     written = pages(ROOT)
     print(f"docs: {len(written)} pages, {count_words(written):,} words")
     found = list(faults(ROOT))

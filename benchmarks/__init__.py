@@ -1,1 +1,1 @@
-"""Benchmarks: commands that print ratios measured in one run. Nothing here is a test."""
+"""Benchmarks: commands that print ratios measured in one run; none of them is a test."""

@@ -16,7 +16,7 @@ NAMES = {
 
 
 def main(names: list[str]) -> int:
-    """Run the named benchmarks, all of them without names."""
+    """Run the named benchmarks, or all of them without names."""
     unknown = [name for name in names if name not in NAMES]
     if unknown:
         print(f"unknown benchmark {unknown[0]!r}. Use {', '.join(NAMES)}.", file=sys.stderr)

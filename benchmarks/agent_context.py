@@ -1,4 +1,8 @@
-"""What an AgentContext costs at 100 KB and at 1 MB, in time and in memory: make, clone, write, serialise, deserialise, check its size, tell what changed."""
+"""Measure the time and memory that operations on an AgentContext take at 100 KB and 1 MB.
+
+The operations are creating, cloning, writing, serialising, deserialising, checking the size, and
+computing what changed.
+"""
 
 import gc
 import tracemalloc
@@ -27,7 +31,10 @@ from polycontext.nodes.agent_context import (
 )
 
 WHEN = "2026-03-01T09:{:02}:{:02}.250000Z"
-PROSE = "the pipeline failed after the upgrade because a worker kept an old connection open and nobody noticed until the nightly run"
+PROSE = (
+    "the pipeline failed after the upgrade because a worker kept an old connection open and "
+    "nobody noticed until the nightly run"
+)
 WORDS = PROSE.split()
 AGENTS = (
     "intent_detection",
@@ -41,7 +48,7 @@ AGENTS = (
 TIMES = 7
 
 Many = Callable[[int, Callable[[int], Any]], list[Any]]
-"""Makes so many items, times the scale."""
+"""A function that makes a number of items, multiplied by the scale."""
 
 
 def _when(index: int) -> str:
@@ -231,7 +238,7 @@ def _audit(many: Many) -> dict[str, Any]:
 
 
 def document(scale: int) -> dict[str, Any]:
-    """Return a document as seven agents leave it: about 100 KB of JSON at scale 1, growing in proportion."""
+    """Return a document as seven agents leave it, of about 100 KB of JSON times `scale`."""
 
     def many(count: int, make: Callable[[int], Any]) -> list[Any]:
         return [make(index) for index in range(count * scale)]
@@ -254,13 +261,13 @@ def document(scale: int) -> dict[str, Any]:
 
 
 def _best(work: Callable[[], object], number: int = 20) -> float:
-    """Return the least microseconds of one call, of the processor's own time: the machine may be busy."""
+    """Return the least microseconds of one call in CPU time, because the machine may be busy."""
     gc.collect()
     return min(repeat(work, number=number, repeat=TIMES, timer=process_time)) / number * 1e6
 
 
 def _each_once(work: Callable[[AgentContext], object], contexts: list[AgentContext]) -> float:
-    """Return the least microseconds of one call, each on a context of its own: the second on the same one would remember."""
+    """Return the least microseconds of one call, each on a fresh context without cached results."""
     waiting = iter(contexts)
     return (
         min(repeat(lambda: work(next(waiting)), number=1, repeat=len(contexts), timer=process_time))
@@ -269,7 +276,7 @@ def _each_once(work: Callable[[AgentContext], object], contexts: list[AgentConte
 
 
 def changes(context: AgentContext) -> dict[str, AgentContext]:
-    """Return contexts that come from this one by a change of a few items."""
+    """Return contexts that differ from this one by a few items."""
     guard, facts, scores = (
         ContextValidator.default(),
         context.enrichment.facts,
@@ -298,13 +305,13 @@ def changes(context: AgentContext) -> dict[str, AgentContext]:
 
 
 def capture(context: AgentContext, changed: AgentContext) -> float:
-    """Return the microseconds of a capture: there and back again, so that each one finds the change."""
+    """Return the microseconds of a capture, alternating so that each one finds the change."""
     tracker, contexts = DiffTracker(context), cycle([changed, context])
     return _best(lambda: tracker.capture("inference", next(contexts), timestamp=UNIX_EPOCH), 100)
 
 
 def measure(scale: int) -> dict[str, float]:
-    """Return microseconds by name of work on one context."""
+    """Return the microseconds of each operation on one context, by name."""
     raw = orjson.dumps(document(scale))
     context = deserialize(raw)
     check = ContextSizeChecker().check
@@ -364,11 +371,11 @@ MEMORY_BUDGETS = {
     "diff capture": "1 KB",
     "size check": "0 KB",
 }
-"""What each may take beyond what is there: so much, or so many times the bytes of the document."""
+"""The allowance of additional memory: bytes, or a multiple of the document's bytes."""
 
 
 def memory(scale: int) -> dict[str, int]:
-    """Return the most bytes that work on one context takes while it lasts, beyond what was there, by name."""
+    """Return the peak of additional bytes during each operation on one context, by name."""
     raw = orjson.dumps(document(scale))
     context = deserialize(raw)
     check = ContextSizeChecker().check
@@ -385,9 +392,9 @@ def memory(scale: int) -> dict[str, int]:
 
 
 def _peak(work: Callable[[], object]) -> int:
-    """Return the most bytes that are held while something is done once, its result included.
+    """Return the peak of bytes that are allocated during one run, including its result.
 
-    What a library holds outside of Python is not seen.
+    Memory that a library allocates outside Python is not counted.
     """
     gc.collect()
     tracemalloc.start()
@@ -416,7 +423,7 @@ def _memory_table(sizes: dict[int, int]) -> Table:
 
 
 def run(console: Console) -> None:
-    """Print microseconds and bytes for a context of about 100 KB beside one ten times as large, and their budgets."""
+    """Print microseconds and bytes for contexts of about 100 KB and 1 MB, with their budgets."""
     sizes = {scale: len(serialize(deserialize(orjson.dumps(document(scale))))) for scale in (1, 10)}
     found = {scale: measure(scale) for scale in sizes}
     table = Table(title=f"an AgentContext, µs (best of {TIMES})")

@@ -1,4 +1,4 @@
-"""Made-up conversations of any length, and counters that leave the tokenizer's own time out."""
+"""Generated conversations of any length, and helpers that exclude the tokenizer's time."""
 
 from collections.abc import Iterator, Sequence
 
@@ -8,7 +8,7 @@ _TOPICS = ("invoice", "parcel", "booking", "refund", "schedule", "contract", "se
 
 
 def turns(count: int) -> Iterator[Turn]:
-    """Yield `count` turns of an agent's conversation: a question, a call, its result, an answer, and again."""
+    """Yield `count` turns of an agent's conversation: question, call, result, answer, repeated."""
     for number in range(count):
         topic = _TOPICS[number // 4 % len(_TOPICS)]
         call = f"call_{number // 4}"
@@ -25,17 +25,26 @@ def turns(count: int) -> Iterator[Turn]:
                     tool_calls=(ToolCall(call, "look_up", f'{{"{topic}": {number}}}'),),
                 )
             case 2:
-                result = f'{{"{topic}": {number - 1}, "status": "open", "owner": "desk {number % 7}", "total": {number * 13 % 997}}}'
+                result = (
+                    f'{{"{topic}": {number - 1}, "status": "open", "owner": "desk {number % 7}", '
+                    f'"total": {number * 13 % 997}}}'
+                )
                 yield Turn("tool", result, tool_call_id=f"call_{number // 4}")
             case _:
                 yield Turn(
                     "assistant",
-                    f"The {topic} is still open; desk {number % 7} owns it. Shall I send a reminder?",
+                    (
+                        f"The {topic} is still open; desk {number % 7} owns it. Shall I send a "
+                        "reminder?"
+                    ),
                 )
 
 
 class RememberingCounter:
-    """Count each text once with the real tokenizer, then from memory, so that a second run measures everything else."""
+    """A counter that tokenizes each text once and then answers from a cache.
+
+    A second run therefore measures everything but tokenizing.
+    """
 
     exact = True
 
@@ -52,7 +61,7 @@ class RememberingCounter:
 
 
 class InstantSummariser:
-    """Stand for a model whose answer is already there: its time is not ours."""
+    """A summariser that answers at once, so that a model's time is excluded."""
 
     def summarise(
         self,

@@ -1,7 +1,7 @@
 """Damage documents and read them: ``python -m benchmarks.fuzz_agent_context --documents 100000``.
 
-Whatever comes in, the decoder answers with a context, which can be written and read again, or
-with an error of polycontext.
+For any input, the decoder must return a context that survives a round trip, or raise an error of
+polycontext.
 """
 
 import argparse
@@ -19,8 +19,10 @@ from polycontext.linearity import PolycontextError
 from polycontext.nodes.agent_context import deserialize, serialize
 
 STRANGE: tuple[Any, ...] = (
-    None, True, False, 0, -1, 1.5, -0.0, 2**63, -(2**63) - 1, 10**400, 1e308, "", "\x00", "é", "\U0001f600", "NaN", "2026-02-30T00:00:00Z",
-    "0000-01-01T00:00:00Z", "9999-12-31T23:59:59.999999-23:59", [], {}, [[]], [None], {"": 1}, {"extras": {}}, {"self": 1}, {"version": 2},
+    None, True, False, 0, -1, 1.5, -0.0, 2**63, -(2**63) - 1, 10**400, 1e308, "", "\x00", "é",
+    "\U0001f600", "NaN", "2026-02-30T00:00:00Z", "0000-01-01T00:00:00Z",
+    "9999-12-31T23:59:59.999999-23:59", [], {}, [[]], [None], {"": 1}, {"extras": {}}, {"self": 1},
+    {"version": 2},
 )  # fmt: skip
 TOKENS = (
     b'"',
@@ -44,7 +46,7 @@ TOKENS = (
 
 @frozen
 class FuzzReport:
-    """Hold how many documents were read, how many were refused by kind of error, and the documents that did neither."""
+    """The number of documents read, the refusals by error type, and the documents that crashed."""
 
     read: int
     refused: Mapping[str, int]
@@ -52,7 +54,7 @@ class FuzzReport:
 
 
 def _places(value: Any) -> list[tuple[Any, Any]]:
-    """Return every container in a document with every key or index of it."""
+    """Return every container in a document with each of its keys or indices."""
     keys = (
         list(value)
         if isinstance(value, dict)
@@ -104,7 +106,8 @@ STRUCTURAL: tuple[Callable[[Random, Any], None], ...] = (_replace, _remove, _ren
 def mutated(random: Random, seeds: tuple[bytes, ...]) -> bytes:
     """Return a document with one to three faults, in its structure or in its bytes."""
     data = json.loads(random.choice(seeds))
-    if random.random() < 0.7:  # noqa: PLR2004  most damage is structural: bytes mostly fail to parse
+    # Most damage is structural, because damaged bytes mostly fail to parse.
+    if random.random() < 0.7:  # noqa: PLR2004
         for _ in range(random.randint(1, 3)):
             if data:
                 random.choice(STRUCTURAL)(random, data)
@@ -113,7 +116,7 @@ def mutated(random: Random, seeds: tuple[bytes, ...]) -> bytes:
 
 
 def _seeds() -> tuple[bytes, ...]:
-    """Return small documents to damage: the empty one, and one of each namespace with one item in each array."""
+    """Return small documents to damage: an empty one, and one per namespace with short arrays."""
     whole = json.loads(json.dumps(document(1)))
     small = {name: _shortened(value) for name, value in whole.items()}
     return (
@@ -153,23 +156,21 @@ def fuzz(documents: int, *, seed: int) -> FuzzReport:
                 crashes.append((raw, "did not come back the same"))
         except PolycontextError as error:
             refused[type(error).__name__] += 1
-        except BaseException as error:  # noqa: BLE001  anything else is what is looked for
+        except BaseException as error:  # noqa: BLE001  any other exception is a crash
             crashes.append((raw, repr(error)))
     return FuzzReport(documents - refused.total() - len(crashes), refused, tuple(crashes))
 
 
 def main(arguments: list[str]) -> int:
-    """Fuzz and print the report.
-
-    Return 1 if a document was answered with anything but a context or a typed error.
-    """
+    """Fuzz and print the report; return 1 if any document crashed the decoder."""
     parser = argparse.ArgumentParser(description="Damage AgentContext documents and read them.")
     parser.add_argument("--documents", type=int, default=100_000)
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args(arguments)
     report = fuzz(options.documents, seed=options.seed)
     print(
-        f"{options.documents:,} documents: {report.read:,} read, {dict(report.refused)} refused, {len(report.crashes)} crashes"
+        f"{options.documents:,} documents: {report.read:,} read, {dict(report.refused)} refused, "
+        f"{len(report.crashes)} crashes"
     )
     for raw, problem in report.crashes[:10]:
         print(problem, raw[:2000])

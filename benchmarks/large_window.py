@@ -1,4 +1,4 @@
-"""What a window of 100,000 turns costs: duplicate, trajectory, plan, commit, bytes."""
+"""Measure a window of 100,000 turns: duplicate, trajectory, plan, commit and bytes."""
 
 import gc
 import tracemalloc
@@ -17,7 +17,7 @@ TIMES = 5
 
 
 def best(work: Callable[[], object]) -> float:
-    """Return the least seconds of TIMES runs, without the garbage collector, as timeit measures."""
+    """Return the least seconds of TIMES runs without the garbage collector, as timeit does."""
     found = []
     gc.disable()
     for _ in range(TIMES):
@@ -29,7 +29,7 @@ def best(work: Callable[[], object]) -> float:
 
 
 def window_of(size: int) -> ContextWindow:
-    """Return a window of so many turns, with room for more."""
+    """Return a window of that many turns, with room for more."""
     window = ContextWindow(size * 30, counter=RememberingCounter())
     for turn in turns(size):
         window = window.append(turn)
@@ -44,13 +44,12 @@ def _bytes_a_turn() -> float:
         window = window.append(turn)
     used, _ = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    # The counter's memory of texts is the benchmark's own; strings are shared with the
-    # conversation.
+    # The counter's cache belongs to the benchmark, and strings are shared with the conversation.
     return used / len(window)
 
 
 def run(console: Console) -> None:
-    """Print milliseconds for a window of 100,000 turns beside one of 10,000, and their budgets."""
+    """Print milliseconds for windows of 10,000 and 100,000 turns, with their budgets."""
     windows = {size: window_of(size) for size in (SIZE // 10, SIZE)}
     projector = ContextProjector(InstantSummariser())
     fulfilments = {
@@ -70,7 +69,9 @@ def run(console: Console) -> None:
     for name in ("work", f"{SIZE // 10:,}", f"{SIZE:,}", "ratio", "budget"):
         table.add_column(name, justify="left" if name == "work" else "right")
     for name, (work, budget) in works.items():
-        small, large = (best(lambda size=size, work=work: work(size)) * 1e3 for size in windows)  # type: ignore[misc]
+        small, large = (  # type: ignore[misc]
+            best(lambda size=size, work=work: work(size)) * 1e3 for size in windows
+        )
         table.add_row(name, f"{small:.3f}", f"{large:.3f}", f"{large / small:.1f}", budget)
     console.print(table)
     console.print(f"held per turn beyond its text: {_bytes_a_turn():.0f} bytes (budget 1,000)")

@@ -1,4 +1,4 @@
-"""What completion costs on a tree of 20,000 files: the first scan, then a look-up as somebody types."""
+"""Measure completion on a tree of 20,000 files: the first scan, then look-ups while typing."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -18,7 +18,7 @@ _WORDS = ("agent", "handler", "component", "service", "model", "store", "window"
 
 
 def plant(root: Path, files: int) -> None:
-    """Make a tree of so many small files, thirty a folder, four folders deep, with ignore files in it."""
+    """Create a tree of that many empty files, thirty per folder, with ignore files in it."""
     (root / ".gitignore").write_text("*.log\nbuild/\n", encoding="utf-8")
     for number in range(files):
         folder = number // 30

@@ -1,10 +1,10 @@
-"""What keeping one turn more costs in the stores of other libraries, beside ours and a bare durable commit in the same run.
+"""Measure the cost of one more turn in the stores of other libraries and ours.
 
 Usage: just store-peers [--turns N]
 
-Each keeps the same conversation in a SQLite file, as its documentation opens one. Which of them
-bring a commit to the disk before they return is told by SQLite's own setting of each
-(``synchronous``: FULL does, NORMAL in WAL does not).
+Each library keeps the same conversation in a SQLite file, opened as its documentation shows. A bare
+durable commit in the same run is the reference. SQLite's setting ``synchronous`` tells which of
+them write a commit to the disk before they return: FULL does, NORMAL in WAL mode does not.
 """
 
 import argparse
@@ -93,7 +93,7 @@ PEERS = (bare, polycontext, openai_agents, llama_index, langgraph)
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Print the table."""
+    """Measure the stores and print the table."""
     parser = argparse.ArgumentParser(
         prog="just store-peers", description=(__doc__ or "").partition("\n")[0]
     )
@@ -122,7 +122,7 @@ def main(arguments: Sequence[str]) -> int:
             if (each := _opened(peer, Path(folder) / peer.__name__, console)) is not None
         ]
         for number in range(asked.turns):
-            # All say each turn, one after the other: a disk has quick moments and slow ones.
+            # All stores add each turn before the next one, because disk speed varies over time.
             for each in kept:
                 each.say_one_more(number)
         for each in kept:
@@ -151,14 +151,15 @@ def _opened(
         return _Kept(peer, folder, opened, peer(folder / "store.db", opened))
     except ModuleNotFoundError:
         console.print(
-            f"{peer.__name__}: not installed; `just store-peers` measures it in an environment of its own"
+            f"{peer.__name__}: not installed; `just store-peers` measures it in an environment of "
+            "its own"
         )
         return None
 
 
 @define
 class _Kept:
-    """Hold a store that is open, and what each turn took."""
+    """An open store, and the times of each turn."""
 
     peer: Callable[[Path, ExitStack], Say]
     folder: Path
@@ -168,7 +169,10 @@ class _Kept:
     cpu: list[float] = field(factory=list)
 
     def say_one_more(self, number: int) -> None:
-        text = f"Please look into parcel number {number} and tell me what you find there, for it should have arrived by now."
+        text = (
+            f"Please look into parcel number {number} and tell me what you find there, for it "
+            "should have arrived by now."
+        )
         began, worked = perf_counter(), process_time()
         self.say(ROLES[number % 2], text)
         self.cpu.append(process_time() - worked)

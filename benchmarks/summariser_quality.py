@@ -1,10 +1,9 @@
-"""How much of what an agent needs next survives a summary, beside two simple baselines.
+"""Measure how much of what an agent needs next survives a summary, against two baselines.
 
-A probe is a place in a recorded conversation and the needles, identifiers that
-occurred before it and that the agent used in its very next call. *Bound recall*
-is the share of needles some earlier occurrence of which is still there together
-with the 20 characters to its left, white space normalised: the identifier and
-what it means. *Plain recall* asks for the identifier alone.
+A probe is a place in a recorded conversation with its needles: identifiers that occurred before it
+and that the agent used in its very next call. *Bound recall* is the share of needles of which some
+earlier occurrence is still there together with the 20 characters to its left, white space
+normalised: the identifier and its meaning. *Plain recall* requires the identifier only.
 
 The recordings are read from ``shared/data`` beside the project's folder.
 """
@@ -28,7 +27,7 @@ DATA = Path(__file__).resolve().parents[1] / "../shared/data"
 RECORDINGS = ("tau_airline_gpt4o", "swebench_mini")
 SHARES = (0.10, 0.25, 0.50)
 EVERY = 4
-"""Which part of the probes a run takes: every fourth."""
+"""The step between probes that a run uses: every fourth."""
 
 BOUND_CHARS = 20
 _SENTENCE_END = re.compile(r"\n+|(?<=[.!?。！？])\s*")
@@ -38,7 +37,7 @@ Method = Callable[[Sequence[Turn], int, TokenCounter], str]
 
 @frozen
 class Probe:
-    """Hold the turns before a probe, what they cost in tokens, and for each needle the texts that bind it."""
+    """The turns before a probe, their tokens, and for each needle the texts that bind it."""
 
     turns: tuple[Turn, ...]
     tokens: int
@@ -47,7 +46,7 @@ class Probe:
 
 @define
 class Score:
-    """Sum what one method kept over many probes."""
+    """The totals of one method over many probes."""
 
     needles: int = 0
     bound: int = 0
@@ -56,7 +55,7 @@ class Score:
     tokens: int = 0
 
     def add(self, probe: Probe, share: float, method: Method, counter: TokenCounter) -> None:
-        """Summarise `probe` at `share` of its tokens and note what is left."""
+        """Summarise `probe` at `share` of its tokens and count the needles that survive."""
         began = process_time()
         summary = method(probe.turns, int(probe.tokens * share), counter)
         self.seconds += process_time() - began
@@ -90,7 +89,7 @@ def _bindings(needle: str, texts: Sequence[str]) -> frozenset[str]:
 def probes(recording: str, every: int, counter: TokenCounter) -> Iterator[Probe]:
     """Yield every n-th probe of `recording`.
 
-    System messages are left out, they are never summarised.
+    System messages are left out, because they are never summarised.
     """
     number = 0
     for line in (DATA / f"{recording}.jsonl").read_text(encoding="utf-8").splitlines():
@@ -116,7 +115,7 @@ def _probe(record: dict[str, list[str]], turns: Sequence[Turn], counter: TokenCo
 
 
 def tail(turns: Sequence[Turn], max_tokens: int, counter: TokenCounter) -> str:
-    """Keep the end of the conversation, cut to the letter."""
+    """Keep the end of the conversation, cut at a character."""
     text = "\n".join(_printed(turn) for turn in turns)
     low, high = 0, len(text)
     while low < high:
@@ -143,7 +142,7 @@ def longest_first(turns: Sequence[Turn], max_tokens: int, counter: TokenCounter)
 
 
 def extractive(turns: Sequence[Turn], max_tokens: int, counter: TokenCounter) -> str:
-    """Ask the summariser that is measured."""
+    """Summarise with the extractive summariser, which is the one under test."""
     return ExtractiveSummariser().summarise(turns, max_tokens, counter=counter)
 
 
@@ -184,10 +183,11 @@ def _table(recording: str, scores: dict[tuple[str, float], Score]) -> Table:
 
 
 def run(console: Console, every: int = EVERY) -> None:
-    """Print recall of needles for the summariser and its baselines at 10, 25 and 50 % of the tokens."""
+    """Print the recall of the summariser and its baselines at 10, 25 and 50 % of the tokens."""
     if not DATA.is_dir():
         console.print(
-            "summariser_quality: skipped, the recorded conversations (shared/data beside the project's folder) are not there"
+            "summariser_quality: skipped, the recorded conversations (shared/data beside the "
+            "project's folder) are not there"
         )
         return
     counter = TiktokenCounter()
@@ -197,10 +197,13 @@ def run(console: Console, every: int = EVERY) -> None:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run by itself: ``python -m benchmarks.summariser_quality [EVERY]``; 1 takes all probes."""
+    """Run the benchmark: ``python -m benchmarks.summariser_quality [EVERY]``; 1 uses all probes."""
     if not DATA.is_dir():
         print(
-            "summariser_quality needs the recorded conversations in shared/data beside the project's folder",
+            (
+                "summariser_quality needs the recorded conversations in shared/data beside the "
+                "project's folder"
+            ),
             file=sys.stderr,
         )
         return 2

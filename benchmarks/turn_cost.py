@@ -1,4 +1,4 @@
-"""What one more turn costs: add it, read messages and pressure, at 100 to 100,000 turns."""
+"""Measure one more turn at 100 to 100,000 turns: add it, read messages and pressure."""
 
 import gc
 from collections.abc import Callable, Sequence
@@ -21,9 +21,9 @@ Driver = Callable[[Turn], object]
 
 
 class KeptSuffix:
-    """The practical limit: keep a suffix with hysteresis over memoised counts, and nothing else.
+    """A practical lower limit: a suffix kept with hysteresis over cached counts.
 
-    No pairing, no ledger, no summary, no journal: what a careful developer writes in twenty lines.
+    It has no pairing, ledger, summary or journal; a developer could write it in twenty lines.
     """
 
     def __init__(self, counter: TokenCounter) -> None:
@@ -32,7 +32,7 @@ class KeptSuffix:
         self.tokens = 0
 
     def add(self, turn: Turn) -> tuple[list[dict[str, object]], float]:
-        """Take a turn; return what a model would be handed, and the pressure."""
+        """Add a turn; return the messages for the model, and the pressure."""
         tokens = count_turn(self.counter, turn)
         self.kept.append(({"role": turn.role.value, "content": turn.content}, tokens))
         self.tokens += tokens
@@ -82,15 +82,18 @@ def measure(
     conversation: Sequence[Turn],
     sizes: Sequence[int] = SIZES,
 ) -> dict[int, list[float]]:
-    """Return the seconds of each of the SAMPLE turns that follow the first n, for every n of `sizes`; compressions included."""
+    """Return the seconds of the SAMPLE turns that follow the first n, for every n of `sizes`.
+
+    Compressions are included.
+    """
     drive = start(counter)
     found: dict[int, list[float]] = {}
     done = 0
     for size in sizes:
         for turn in conversation[done:size]:
             drive(turn)
-        # A full collection now and then walks the whole heap, the benchmark's own conversation
-        # included: not a turn's cost.
+        # An occasional full collection would walk the benchmark's own conversation too, which is
+        # not a turn's cost.
         gc.collect()
         gc.freeze()
         found[size] = [_seconds(drive, turn) for turn in conversation[size : size + SAMPLE]]
@@ -105,7 +108,7 @@ def _seconds(drive: Driver, turn: Turn) -> float:
 
 
 def run(console: Console) -> None:
-    """Print microseconds a turn and ratios for every subject."""
+    """Print microseconds per turn and ratios for every subject."""
     conversation = list(turns(SIZES[-1] + SAMPLE))
     counter = RememberingCounter()
     began = process_time()
@@ -113,7 +116,10 @@ def run(console: Console) -> None:
         count_turn(counter, turn)
     tokenizing = (process_time() - began) / len(conversation)
     table = Table(
-        title=f"one more turn: add, read messages and pressure ({BUDGET} token budget), µs without tokenizing"
+        title=(
+            f"one more turn: add, read messages and pressure ({BUDGET} token budget), µs without "
+            "tokenizing"
+        )
     )
     for name in (
         "subject",
@@ -140,5 +146,6 @@ def run(console: Console) -> None:
         )
     console.print(table)
     console.print(
-        f"tokenizing and framing itself: {tokenizing * 1e6:.1f} µs a turn; budget: 100,000 / 100 within 1.5"
+        f"tokenizing and framing itself: {tokenizing * 1e6:.1f} µs a turn; budget: 100,000 / 100 "
+        "within 1.5"
     )

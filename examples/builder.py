@@ -1,4 +1,4 @@
-"""A builder of a workshop that is handed a conversation, and builds its prompts from it.
+"""A builder in a workshop that takes over a conversation and builds its prompts from it.
 
 Prints::
 
@@ -20,21 +20,21 @@ SETTLED = "The hall is 2.70 m high, and the stairs must be oak."
 
 
 class Specialty(Enum):
-    """What a builder is good at; the value is what the prompt calls it."""
+    """The trade of a builder; the value is its name in the prompt."""
 
     CARPENTRY = "carpentry"
 
 
 @define
 class Builder:
-    """Work on tasks in the light of a conversation, where there is one."""
+    """A builder that works on tasks, with a conversation if it has one."""
 
     specialty: Specialty
     eigenvectors: dict[str, float]
     context: ContextSession | None = None
 
     def set_context(self, session: ContextSession) -> None:
-        """Take the conversation that the workshop hands over."""
+        """Use the conversation that the workshop provides."""
         self.context = session
 
     def build_prompt(self, task: str) -> str:
@@ -50,7 +50,7 @@ class Builder:
 
 
 def main() -> None:
-    """Let a carpenter draw stairs, and look where the parts of the prompt went."""
+    """Let a carpenter draw stairs, and print which parts reached the prompt and the props."""
     builder = Builder(Specialty.CARPENTRY, {"patience": 0.9, "craft": 0.7})
     print("without a context:", builder.build_prompt("Draw the stairs."))
 
@@ -60,7 +60,9 @@ def main() -> None:
     prompt = builder.build_prompt("Draw the stairs.")
     model = ScriptedModel(
         rules={
-            r"specialty is carpentry(.|\n)*2\.70 m": "Stairs: 15 steps of 18 cm, oak, a landing after the eighth."
+            r"specialty is carpentry(.|\n)*2\.70 m": (
+                "Stairs: 15 steps of 18 cm, oak, a landing after the eighth."
+            )
         }
     )
     session.add_assistant_turn(model.complete(prompt))

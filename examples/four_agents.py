@@ -1,4 +1,4 @@
-"""Four agents answer one question: they share an AgentContext, and what the user sees is a session.
+"""Four agents answer one question with a shared AgentContext; the user sees a session.
 
 Prints::
 
@@ -46,7 +46,7 @@ LOG = "\n".join(f"line {number}: {text}" for number, text in enumerate(LINES, 1)
 
 
 def clock() -> Iterator[datetime]:
-    """Yield moments a tenth of a second apart: an example must print the same each time."""
+    """Yield times a tenth of a second apart, so that every run prints the same."""
     moment = datetime(2026, 3, 1, 9, tzinfo=UTC)
     while True:
         yield moment
@@ -55,7 +55,7 @@ def clock() -> Iterator[datetime]:
 
 @define
 class Team:
-    """Let agents work on one context, and talk to the user through one session."""
+    """Agents that share one context and talk to the user through one session."""
 
     session: ContextSession
     store: AgentContextStore
@@ -63,12 +63,12 @@ class Team:
     model: ScriptedModel
 
     def write(self, agent: str, changes: dict[str, Any]) -> None:
-        """Write as an agent, and print what the trail says of it."""
+        """Write as an agent, and print the summary of the change."""
         context = self.store.write(agent, changes)
         print(ContextPatch.of(context.audit.diffs[-1]).summary())
 
     def detect_intent(self) -> None:
-        """Say what the user wants, and find out that choosing the model is not this agent's business."""
+        """Record the user's intent, and show that this agent may not choose the model."""
         self.write(
             "intent_detection",
             {
@@ -82,7 +82,7 @@ class Team:
             print("refused:", str(refusal).partition(". ")[0])
 
     def retrieve(self) -> None:
-        """Fetch the log, and move it out of the context: it is too large to be handed around."""
+        """Fetch the log, and move it out of the context because of its size."""
         plan = RetrievalPlan("p1", "read the log of the night", ("logs",))
         self.write(
             "retrieval_planner",
@@ -97,7 +97,7 @@ class Team:
         print(f"moved out: {stub.size:,} bytes, {len(serialize(context)):,} bytes stay")
 
     def infer(self) -> None:
-        """Read the log back, and conclude."""
+        """Read the log back, and draw the conclusion."""
         log: str = retrieve_artifact(
             self.store.context.retrieval.artifacts[0], self.artifacts
         ).content
@@ -109,9 +109,9 @@ class Team:
         self.write("inference", {"enrichment.facts": [fact], "reasoning.conclusions": [conclusion]})
 
     def summarize(self) -> None:
-        """Let the model answer from what the agents know.
+        """Let the model answer from the agents' facts.
 
-        The answer is their summary, and the session's next turn.
+        The answer becomes their summary and the session's next turn.
         """
         known = self.store.context.enrichment.facts
         facts = Addition(
@@ -135,7 +135,7 @@ class Team:
 
 
 def main() -> None:
-    """Answer one question, and look at what is on record."""
+    """Answer one question, and print the audit trail."""
     moments = clock()
     answer = "The report failed because the disk was full; free some space before tonight."
     with TemporaryDirectory() as folder:

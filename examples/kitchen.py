@@ -1,7 +1,7 @@
 """A recipe assistant of four nodes, driven over 30 exchanges: understand, think, act, reply.
 
-The machine compresses the conversation in the middle; each node reads the context that
-is built for it and nothing else. The models play a script (kitchen.json), so it runs offline.
+The machine compresses the conversation along the way. Each node reads only the context that is
+built for it. The models follow a script (kitchen.json), so the example runs offline.
 
     python examples/kitchen.py                          # all 30 exchanges, a line each
     python examples/kitchen.py --show think --turn 12   # what a node read
@@ -48,12 +48,12 @@ BUILDERS = {
 
 
 class Kitchen:
-    """Hold one conversation: the session, what is remembered, and the database behind the tools."""
+    """One conversation: the session, the memory, and the database behind the tools."""
 
     def __init__(self, scenario: dict[str, Any], saved: str | None = None) -> None:
-        """Start anew, or go on from the JSON text of a saved session.
+        """Start a new session, or resume one from its saved JSON text.
 
-        Memory and database are its companion.
+        The memory and the database are saved with the session as its companion document.
         """
         self.script = scenario["turns"]
         self.contexts: dict[tuple[int, str], list[NodeContext]] = {}
@@ -73,11 +73,11 @@ class Kitchen:
             self.session.add_system("You are a kitchen assistant for one household.")
 
     def to_data(self) -> dict[str, Any]:
-        """Return what is saved with the session, in the same commit."""
+        """Return the data that are saved with the session in the same commit."""
         return {"memory": self.memory.to_data(), "database": self.database}
 
     def clock(self) -> datetime:
-        """Return a time that depends on the exchange alone, so that every run is the same."""
+        """Return a time that depends only on the exchange, so that every run is the same."""
         number = self.memory.next_turn_num if hasattr(self, "memory") else 0
         return datetime(2026, 3, 2, 18, tzinfo=UTC) + timedelta(minutes=number)
 
@@ -101,7 +101,7 @@ class Kitchen:
     def ask(
         self, node: str, turn: CurrentTurn, script: dict[str, Any], task: str = ""
     ) -> dict[str, Any]:
-        """Build the context of a node, check it, and let the node's model answer in JSON."""
+        """Build and check the context of a node, and return its model's answer from JSON."""
         context = BUILDERS[node](self.session.output, self.memory, turn, task=task)
         check(context, self.database)
         self.contexts.setdefault((turn.turn_num, node), []).append(context)
@@ -127,13 +127,13 @@ class Kitchen:
     def think(
         self, turn: CurrentTurn, script: dict[str, Any]
     ) -> tuple[CurrentTurn, list[dict[str, Any]]]:
-        """Decide, and return the steps of the plan."""
+        """Record the decision, and return the steps of the plan."""
         said = self.ask("think", turn, script)
         turn = turn.decide(said["decision"], said["goal"])
         return (turn.block(said["blocked"]) if "blocked" in said else turn), said["steps"]
 
     def act(self, turn: CurrentTurn, step: dict[str, Any]) -> CurrentTurn:
-        """Execute one step: a call of the assistant and its result, in the session and in the exchange."""
+        """Execute one step, and record its call and result in the session and the exchange."""
         said = self.ask("act", turn, step, task=f"This step: {step['description']}")
         call = ToolCall(
             f"call_{turn.turn_num}_{len(turn.steps) + 1}",
@@ -158,7 +158,7 @@ class Kitchen:
         )
 
     def reply(self, turn: CurrentTurn, script: dict[str, Any]) -> tuple[CurrentTurn, str]:
-        """Answer, and note what waits for the user."""
+        """Return the answer, and record what awaits the user."""
         said = self.ask("reply", turn, script)
         pending = said.get("pending")
         return turn.expects(PendingState(**pending) if pending else None), said["text"]
@@ -174,7 +174,7 @@ Done = tuple[SessionIdRegistry, list[str], Any]
 def execute(step: dict[str, Any], registry: SessionIdRegistry, database: Tables, turn: int) -> Done:
     """Run one step on the database.
 
-    Return the registry, the refs it touched, and a result without database ids.
+    Return the registry, the refs that the step touched, and its result without database ids.
     """
     kind, table = step["subdomain"], database[step["subdomain"]]
     match step["do"]:
@@ -221,7 +221,7 @@ def write(
 
 
 def seen(registry: SessionIdRegistry, kind: str, rows: list[dict[str, Any]], turn: int) -> Done:
-    """Register rows that were read; return them under their refs."""
+    """Register rows that were read, and return them with refs instead of ids."""
     refs, result = [], []
     for row in rows:
         data = {key: value for key, value in row.items() if key != "id"}
@@ -231,11 +231,11 @@ def seen(registry: SessionIdRegistry, kind: str, rows: list[dict[str, Any]], tur
     return registry, refs, result
 
 
-# --- what a node may not see ------------------------------------------------------
+# --- what nodes must not see ------------------------------------------------------
 
 
 def check(context: NodeContext, database: Tables) -> None:
-    """Fail where a node's context holds what must be kept from it."""
+    """Fail if a node's context holds anything that it must not see."""
     text, node = str(context), context.node.name
     ids = [row["id"] for table in database.values() for row in table]
     assert not [each for each in ids if each in text], f"{node} sees a database id"
@@ -273,7 +273,7 @@ def check(context: NodeContext, database: Tables) -> None:
 
 
 def write_contexts(kitchen: Kitchen, folder: Path) -> None:
-    """Write every context that was built into a file of its own."""
+    """Write every context that was built to a file."""
     folder.mkdir(parents=True, exist_ok=True)
     for (turn, node), built in kitchen.contexts.items():
         for number, context in enumerate(built, 1):
@@ -307,7 +307,8 @@ def main() -> None:
         type(event).__name__ == "CompressEvent" for event in kitchen.session.history.events()
     )
     print(
-        f"{len(kitchen.session.log())} turns in the log, {len(kitchen.session.window)} in the window, {compressions} compressions"
+        f"{len(kitchen.session.log())} turns in the log, {len(kitchen.session.window)} in the "
+        f"window, {compressions} compressions"
     )
     if options.contexts:
         write_contexts(kitchen, options.contexts)

@@ -1,4 +1,4 @@
-"""A soul that talks: the context owns the prompt, the model completes it, the browser gets props.
+"""An agent with a persona: the context owns the prompt, and the browser gets props.
 
 Prints::
 
@@ -23,7 +23,7 @@ from polycontext.testing import ScriptedModel
 
 @frozen
 class KgentSoul:
-    """Hold who speaks: coordinates from 0 to 1, and what always holds."""
+    """A speaker: persona coordinates from 0 to 1, and constraints that always hold."""
 
     eigenvectors: dict[str, float]
     constraints: tuple[str, ...] = ()
@@ -31,7 +31,7 @@ class KgentSoul:
 
 @frozen
 class SoulDialogueOutput:
-    """Hold the reply, and the props that a browser may see."""
+    """A reply, and the props that a browser may see."""
 
     response: str
     component_props: dict[str, Any]
@@ -39,14 +39,14 @@ class SoulDialogueOutput:
 
 @define
 class SoulSession:
-    """Talk as one soul across requests; the context is the session's."""
+    """A conversation of one soul across requests; the session holds its context."""
 
     soul: KgentSoul
     context: ContextSession
     model: ScriptedModel
 
     async def dialogue(self, message: str) -> SoulDialogueOutput:
-        """Take a message in, let the model reply, and return what may be shown."""
+        """Add the user's message, let the model reply, and return what may be shown."""
         await self.context.aadd_user_turn(message)
         prompt = self.context.build_prompt("kgent", self.soul.eigenvectors, self.soul.constraints)
         response: str = await self.model.acomplete(prompt)
@@ -55,7 +55,7 @@ class SoulSession:
 
 
 async def main() -> None:
-    """Talk twice, and make sure that nothing of the prompt reaches the browser."""
+    """Exchange two messages, and check that nothing of the prompt reaches the browser."""
     soul = KgentSoul({"aesthetic": 0.8, "gratitude": 0.5, "joy": 0.2}, ("Give no medical advice.",))
     model = ScriptedModel(
         [

@@ -7,7 +7,7 @@ import polycontext
 
 
 def main(program: str = "polycontext") -> int:
-    """Run the command line and return its exit code: 2 where the extra `cli` is not installed."""
+    """Run the command line; return its exit code, or 2 if the extra `cli` is not installed."""
     # Scripts and prompts ask for the version, which needs no other module.
     if sys.argv[1:] == ["--version"] and find_spec("click"):
         sys.stdout.write(f"polycontext {polycontext.__version__}\n")

@@ -1,6 +1,6 @@
-"""What may be done to it? Resource classes, their ledger, and the rules that classify."""
+"""Resource classes, the ledger that records them, and the rules that classify turns."""
 
 import lazy_loader
 
-# The names stand in `__init__.pyi`; each is loaded when it is first asked for.
+# The names are listed in `__init__.pyi`; each one is loaded on first access.
 __getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

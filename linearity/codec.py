@@ -1,11 +1,9 @@
-"""One strict codec for everything that is read from outside.
+"""A strict codec for all data that is read from outside; the only module that uses cattrs.
 
-This module is the only one that knows cattrs.
-
-A room makes a converter with `strict_converter`, once, reads with `structured` and writes
-with `to_text`. Nothing is coerced, nothing unknown passes, and of all faults the first
-is named with its path. No room imports this with its front door: a converter is made
-when the first text is read or written.
+A package creates one converter with `strict_converter`, reads with `structured` and writes with
+`to_text`. Values are never coerced and unknown fields are refused. An error names the first fault
+and its path. Import this module lazily, when the first text is read or written, so that importing a
+package does not load it.
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping
@@ -44,21 +42,21 @@ def strict_converter(
     sparse: Collection[type] = (),
     unions: Mapping[Any, str] | None = None,
 ) -> Converter:
-    """Return a converter that coerces nothing, and refuses a record with an unknown or a missing field.
+    """Return a converter that coerces nothing and refuses unknown and missing fields.
 
     Records are attrs classes; a field that ends in an underscore (`class_`) is written without it.
-    Datetimes are ISO 8601 with a time zone. An enum of texts is written by value, any other by
-    name. ``Mapping[str, Any]`` and `FrozenDict` hold JSON data, judged by `freeze`.
+    Datetimes are ISO 8601 with a time zone. An enum with string values is written by value, any
+    other by name. ``Mapping[str, Any]`` and `FrozenDict` hold JSON data, checked by `freeze`.
 
     Args:
-        complete: a field that has a default must stand there as well, so that no default fills in
-            for what was lost.
-        sparse: the records of which a field at its default is not written.
-        unions: union types, each with the key under which the name of the class stands.
+        complete: require fields that have a default, too, so that a default never replaces lost
+            data.
+        sparse: records whose fields are omitted when they have their default.
+        unions: union types, each with the key that holds the name of the class.
     """
     converter = Converter()
-    # The hooks of str and int get their subclasses too: an enum of strings would otherwise be taken
-    # for a string.
+    # The hooks of str and int also get their subclasses: without that, an enum of strings would be
+    # read as a string.
     for kind, hook in (
         (str, _text),
         (int, _whole),
@@ -72,7 +70,7 @@ def strict_converter(
     converter.register_structure_hook_factory(
         has, lambda kind: _record_reader(kind, converter, complete=complete)
     )
-    # Records that are mappings as well would otherwise be written as such.
+    # Without this hook, records that are also mappings would be written as mappings.
     converter.register_unstructure_hook_factory(
         has, lambda kind: _record_writer(kind, converter, sparse=kind in sparse)
     )
@@ -80,7 +78,7 @@ def strict_converter(
     converter.register_structure_hook_factory(
         _has_origin(list, tuple), lambda kind: _list_reader(kind, converter)
     )
-    # What is JSON data has its own hook below, which comes first.
+    # JSON data has its own hook below, which takes precedence.
     converter.register_structure_hook_factory(
         _has_origin(dict, Mapping), lambda kind: _table_reader(kind, converter)
     )
@@ -99,10 +97,17 @@ def structured(
     path: str = "$",
     legal: str = "",
 ) -> T:
-    """Read a `kind` from JSON data; `path` is what the data are called.
+    """Return a `kind` read from JSON data.
+
+    Args:
+        converter: the converter to read with.
+        data: the JSON data.
+        kind: the type to read.
+        path: the name of the data in error messages.
+        legal: the expected value to state in the error if the record itself refuses the data.
 
     Raises:
-        InvalidDataError: the first fault; `legal` is what it says where the record itself refused.
+        InvalidDataError: the first fault.
     """
     try:
         return converter.structure(data, kind)
@@ -119,7 +124,7 @@ def structured(
 
 
 def to_text(converter: Converter, value: object, kind: Any = None) -> str:
-    """Return `value` as JSON text; `kind` is its type where that is a union."""
+    """Return `value` as JSON text; pass `kind` if the type of `value` is a union."""
     return orjson.dumps(converter.unstructure(value, kind or type(value))).decode()
 
 
@@ -129,17 +134,17 @@ def json_object(
     path: str = "$",
     legal: str = "the text of a JSON object",
 ) -> dict[str, Any]:
-    """Read a JSON object from text.
+    """Return the JSON object in `text`.
 
     Raises:
-        InvalidDataError: no JSON, or not an object.
+        InvalidDataError: the text is not JSON, or not an object.
 
     >>> json_object('{"a": 1}')
     {'a': 1}
     >>> json_object("[]")
     Traceback (most recent call last):
-    polycontext.linearity.errors.InvalidDataError: $: list is not an object. Use the text of a JSON
-    object.
+    polycontext.linearity.errors.InvalidDataError: $: list is not an object. Use the text of a JSON \
+object.
     """
     try:
         data = orjson.loads(text)
@@ -302,8 +307,8 @@ def _record_reader(kind: Any, converter: Converter, *, complete: bool) -> Hook:
 
 def _record_writer(kind: Any, converter: Converter, *, sparse: bool) -> Callable[[Any], Any]:
     for enum in _enums_in(*get_type_hints(kind).values()):
-        # By class, for the reason given in `strict_converter`; once, as it costs the converter all
-        # it has made so far.
+        # Registered by class, as `strict_converter` explains, and only once: each registration
+        # clears the converter's cache.
         if converter.get_unstructure_hook(enum) is not _name_of:
             converter.register_unstructure_hook(enum, _name_of)
     return make_dict_unstructure_fn(

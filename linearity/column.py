@@ -1,9 +1,8 @@
-"""A persistent sequence: appending gives a new one and leaves the old as it was, at one small price whatever their length.
+"""A persistent sequence: an append returns a new one and does not change the old one.
 
-Nothing in it is ever changed, so that any number of versions and threads may go
-on from the same one: whoever appends to an old version, or throws a new one away,
-costs the others nothing and leaves no trace. Whoever keeps an old one keeps a tail
-and two short lists of its own; all else it shares with those that follow.
+A column is never changed, so any number of versions and threads can append to the same one without
+affecting each other. Versions share their chunks; each keeps only a tail and two short lists of its
+own. An append costs the same whatever the length of the column.
 """
 
 from collections.abc import Iterable, Iterator
@@ -17,11 +16,11 @@ _CHUNK, _SHIFT = 1024, 10
 
 
 class Column(Generic[T]):
-    """Hold items in chunks: full ones of 1,024, one that is being filled by rows of 32, and a short tail.
+    """A sequence of items in full chunks of 1,024, rows of 32 and a short tail.
 
-    An append copies the tail (at most 31 references), every 32nd one the list of rows,
-    every 1,024th that of chunks: some 17 references each, on average, up to millions of items.
-    `length` is how many there are.
+    An append copies the tail (at most 31 references), every 32nd append the list of rows, and every
+    1,024th the list of chunks. That is about 17 references per append, on average, up to millions
+    of items. `length` is the number of items.
 
     >>> older = Column.of("ab")
     >>> newer, other = older.appended("c"), older.appended("x")
@@ -51,7 +50,7 @@ class Column(Generic[T]):
         return cls(full, rows, found[filled:], len(found))
 
     def appended(self, item: T) -> Self:
-        """Return the column with `item` behind the last one."""
+        """Return a column with `item` added at the end."""
         tail, length = (*self.tail, item), self.length + 1
         if len(tail) < _ROW:
             return type(self)(self.full, self.rows, tail, length)
@@ -61,7 +60,7 @@ class Column(Generic[T]):
         return type(self)((*self.full, tuple(chain.from_iterable(rows))), (), (), length)
 
     def replaced(self, place: int, item: T) -> Self:
-        """Return the column with `item` at `place`, counted from 0.
+        """Return a column with the item at index `place` replaced by `item`.
 
         Copies one chunk and the list of chunks.
         """
@@ -80,7 +79,7 @@ class Column(Generic[T]):
         return type(self)(self.full, self.rows, _with(self.tail, within, item), self.length)
 
     def since(self, place: int) -> list[T]:
-        """Return the items from `place` on; O(1) and what is returned."""
+        """Return the items from index `place` on, in time proportional to their number."""
         if place >= self.length - len(self.tail):
             return list(self.tail[place - self.length :] if place < self.length else ())
         chunk = place >> _SHIFT
@@ -90,7 +89,7 @@ class Column(Generic[T]):
         return found[place - (chunk << _SHIFT) :]
 
     def between(self, start: int, stop: int) -> list[T]:
-        """Return the items at ``start:stop``; O(1) and what is returned."""
+        """Return the items at ``start:stop``, in time proportional to their number."""
         if stop > len(self.full) << _SHIFT:
             return self.since(start)[: max(0, stop - start)]
         first = start >> _SHIFT
@@ -98,7 +97,10 @@ class Column(Generic[T]):
         return found[start - (first << _SHIFT) : stop - (first << _SHIFT)]
 
     def starts_with(self, other: "Column[T]") -> bool:
-        """Tell whether this is `other` with items appended; what both share is not looked into."""
+        """Return whether this column is `other` with items appended.
+
+        Shared parts are not compared.
+        """
         if self.full is other.full and self.rows is other.rows:
             return self.tail[: len(other.tail)] == other.tail
         known = len(other.full)
@@ -108,9 +110,9 @@ class Column(Generic[T]):
         )
 
     def changed_since(self, older: "Column[T]") -> list[int]:
-        """Return the places of `older` at which another object stands here.
+        """Return the indices of `older` at which this column holds a different object.
 
-        Chunks that both share are not looked into.
+        Shared chunks are not compared.
         """
         parted = [
             chunk
@@ -123,7 +125,7 @@ class Column(Generic[T]):
         return [place for place in places if self[place] is not older[place]]
 
     def __getitem__(self, place: int) -> T:
-        """Return the item at `place`, counted from 0; negative places are not known here."""
+        """Return the item at index `place`; negative indices are not supported."""
         from_end = place - self.length
         if from_end >= -len(self.tail):
             if from_end >= 0:
@@ -138,7 +140,7 @@ class Column(Generic[T]):
 
     @property
     def last(self) -> T | None:
-        """Return the last item, None where there is none."""
+        """Return the last item, or None if the column is empty."""
         if self.tail:
             return self.tail[-1]
         return self[self.length - 1] if self.length else None

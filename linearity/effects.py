@@ -17,18 +17,18 @@ S = TypeVar("S")
 
 
 class Effect(NamedTuple):
-    """Hold one operation twice: as a blocking call, and as a call that returns an awaitable."""
+    """One operation in two forms: a blocking call, and a call that returns an awaitable."""
 
     do: Callable[[], Any]
     ado: Callable[[], Awaitable[Any]]
 
 
 Steps = Generator[Effect, Any, R]
-"""Yields effects, is sent their results or thrown their exceptions, and returns a result."""
+"""A generator that yields effects, receives their results or exceptions, and returns a result."""
 
 
 def in_thread(function: Callable[..., Any], *args: Any) -> Effect:
-    """Return the effect of a slow call: `adrive` runs it in a thread."""
+    """Return the effect of a slow call, which `adrive` runs in a thread."""
     return Effect(partial(function, *args), partial(asyncio.to_thread, function, *args))
 
 
@@ -43,7 +43,11 @@ def together(pieces: Iterable[Steps[R]]) -> Effect:
 def within(
     manager: Callable[[], Any], amanager: Callable[[], Any], work: Callable[[Any], Steps[R]]
 ) -> Effect:
-    """Return the effect of `work` inside the context manager that `manager` returns, or the async one of `amanager`."""
+    """Return the effect of `work` inside the context manager of `manager` or `amanager`.
+
+    `drive` enters the blocking manager that `manager` returns; `adrive` enters the async one that
+    `amanager` returns.
+    """
 
     def do() -> R:
         with manager() as entered:
@@ -112,7 +116,11 @@ def procedure(make: Callable[Concatenate[S, P], Steps[R]]) -> Callable[Concatena
 def twin(
     method: Callable[Concatenate[S, P], R],
 ) -> Callable[Concatenate[S, P], Coroutine[Any, Any, R]]:
-    """Return the async twin of a method: it awaits the effects of a verb or procedure, and runs any other method in a thread."""
+    """Return the async twin of a method.
+
+    The twin of a verb or procedure awaits its effects; the twin of any other method runs it in a
+    thread.
+    """
 
     async def threaded(self: Any, /, *args: Any, **kwargs: Any) -> Any:
         return await asyncio.to_thread(getattr(self, method.__name__), *args, **kwargs)
@@ -127,7 +135,10 @@ def twin(
 
 
 def is_async(function: Callable[..., Any]) -> bool:
-    """Return whether a call of `function` is awaited: of a coroutine function, or of a method that `twin` made."""
+    """Return whether calls of `function` are awaited.
+
+    This is true for coroutine functions and for methods that `twin` created.
+    """
     return iscoroutinefunction(function) or hasattr(function, "twin_of")
 
 

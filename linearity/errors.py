@@ -1,11 +1,11 @@
-"""Every error of polycontext has one root, split by whose fault it is.
+"""The root of all polycontext errors, and the errors that every package shares.
 
-The root lives in the lowest room because every other room raises errors and
-imports only go downward. Leaves are attrs classes: they carry their facts as
-fields, build their message from them, and subclass a fitting builtin, so that
-``except ValueError`` works for callers who never heard of polycontext.
+The classes below the root say whose fault an error is. They live in the lowest package because
+every other package raises errors, and imports only go downward. Leaves are attrs classes: they
+store their facts as fields, build their message from them, and subclass a fitting builtin, so that
+``except ValueError`` also works for callers who do not know polycontext.
 
-Nothing has changed when one of them is raised.
+When one of these errors is raised, nothing has changed.
 """
 
 from importlib.util import find_spec
@@ -16,23 +16,23 @@ from .resource_class import ResourceClass
 
 
 class PolycontextError(Exception):
-    """Stand at the root of every error that polycontext raises."""
+    """The base class of every error that polycontext raises."""
 
 
 class CallerError(PolycontextError):
-    """Blame the caller: the input, the argument or the moment was wrong."""
+    """An error of the caller: the input, the argument or the timing was wrong."""
 
 
 class CollaboratorError(PolycontextError):
-    """Blame something plugged in: a summariser, a counter, a store."""
+    """An error of a plugged-in component: a summariser, a counter or a store."""
 
 
 @define(slots=False, eq=False)
 class InvalidDataError(CallerError, ValueError):
-    """Refuse what was read from outside.
+    """Data that was read from outside is invalid.
 
-    `path` names the place of the first fault, such as ``$.tags[3].when``; empty where that is the
-    value itself.
+    `path` names the location of the first fault, such as ``$.tags[3].when``. It is empty if the
+    value itself is at fault.
     """
 
     path: str
@@ -45,7 +45,7 @@ class InvalidDataError(CallerError, ValueError):
 
 @define(slots=False, eq=False)
 class InvalidOptionError(CallerError, ValueError):
-    """Refuse the value of an argument or option."""
+    """The value of an argument or option is invalid."""
 
     option: str
     value: object
@@ -57,7 +57,10 @@ class InvalidOptionError(CallerError, ValueError):
 
 @define(slots=False, eq=False)
 class UnknownNameError(CallerError, KeyError):
-    """Refuse a name that nothing of its kind has: a provider, an encoding, an operation, a template; `near` are known ones like it."""
+    """A name is unknown: of a provider, an encoding, an operation or a template.
+
+    `near` holds similar known names.
+    """
 
     kind: str
     name: str
@@ -72,7 +75,7 @@ class UnknownNameError(CallerError, KeyError):
 
 @define(slots=False, eq=False)
 class DemotionError(CallerError, ValueError):
-    """Refuse to lower a class, or to promote to the class a resource already has."""
+    """A request would lower a class, or promote a resource to the class it already has."""
 
     resource_id: str
     current: ResourceClass
@@ -81,12 +84,15 @@ class DemotionError(CallerError, ValueError):
     def __str__(self) -> str:
         higher = ", ".join(c.name for c in ResourceClass if c > self.current)
         use = f"Promote it to {higher}" if higher else "No class is higher"
-        return f"resource {self.resource_id!r} is {self.current.name} and cannot be promoted to {self.requested.name}. {use}."
+        return (
+            f"resource {self.resource_id!r} is {self.current.name} and cannot be promoted to "
+            f"{self.requested.name}. {use}."
+        )
 
 
 @define(slots=False, eq=False)
 class UnknownResourceError(CallerError, KeyError):
-    """Refuse a resource id that was never tagged; `near` are known ids that look like it."""
+    """A resource id was never tagged; `near` holds similar known ids."""
 
     resource_id: str
     near: tuple[str, ...] = ()
@@ -99,31 +105,34 @@ class UnknownResourceError(CallerError, KeyError):
 
 @define(slots=False, eq=False)
 class MissingExtraError(CallerError, ModuleNotFoundError):
-    """Say which extra to install for a part that needs more than the core."""
+    """An optional dependency is missing; the message says which extra to install."""
 
     purpose: str
     module: str
     extra: str
 
     def __attrs_post_init__(self) -> None:
-        self.name = self.module  # as `ModuleNotFoundError` calls it
+        self.name = self.module  # the name that `ModuleNotFoundError` uses
 
     def __str__(self) -> str:
-        return f'{self.purpose} needs {self.module}. Run pip install ".[{self.extra}]" in a clone of polycontext.'
+        return (
+            f'{self.purpose} needs {self.module}. Run pip install ".[{self.extra}]" in a clone of '
+            f"polycontext."
+        )
 
 
 def require_extra(module: str, *, extra: str, purpose: str) -> None:
-    """Return where `module` is installed.
+    """Raise an error unless `module` is installed.
 
     Raises:
-        MissingExtraError: it is not.
+        MissingExtraError: the module is not installed.
     """
     if not is_installed(module):
         raise MissingExtraError(purpose, module, extra)
 
 
 def is_installed(module: str) -> bool:
-    """Tell whether `module` can be imported; of a dotted one, whether what it is in can be.
+    """Return whether `module` can be imported; false if a parent package is missing.
 
     >>> is_installed("json.decoder"), is_installed("nowhere.at.all")
     (True, False)

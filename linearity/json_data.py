@@ -1,12 +1,13 @@
-"""What is JSON data, judged once and frozen: the only place that decides it.
+"""Validation of JSON data: it is checked once, copied and frozen.
 
-Whatever a caller hands in (metadata, messages, records) is copied here in one pass.
-Behind this door nothing can change, and no writer can fail on it: `orjson` and
-`json` both write what was taken, and every strict reader reads it back exactly.
+This is the only module that decides what counts as JSON data. Everything that a caller passes in
+(metadata, messages, records) is copied here in one pass. The copy cannot change afterwards, and no
+writer can fail on it: `orjson` and `json` both write it, and every strict reader reads it back
+exactly.
 
-An error names the place of the first fault, such as ``metadata.a[3].b``. A room that
-raises an error class of its own passes it as `fault`: anything that makes an exception
-of path, what and legal.
+An error names the location of the first fault, such as ``metadata.a[3].b``. A package with its own
+error class passes it as `fault`: a callable that creates an exception from the path, the fault and
+the legal value.
 """
 
 import re
@@ -20,17 +21,17 @@ from .errors import InvalidDataError
 V = TypeVar("V")
 
 Fault = Callable[[str, str, str], Exception]
-"""Makes the exception of a fault: where it is, what is wrong, what would be legal."""
+"""Creates the exception for a fault from its location, its description and the legal value."""
 
 MAX_DEPTH = 100
-"""Levels of objects and lists in one another. Real data stay below ten; orjson writes 254, and what
-is judged here is written inside of other records."""
+"""The most levels of nested objects and lists. Real data have fewer than ten levels. orjson writes
+up to 254, and the data checked here are written inside other records."""
 
 INTEGERS = range(-(2**63), 2**64)
 """The integers that orjson writes and strict readers keep exactly."""
 
 STORABLE = "text that encodes as UTF-8"
-"""What is legal where a text holds a lone surrogate."""
+"""The legal value to name in an error when a text contains a lone surrogate."""
 
 _JSON = "str, finite number, bool, None, list, mapping"
 _PLAIN_KEY = re.compile(r"[\w-]{1,60}")
@@ -38,9 +39,10 @@ _SHOWN = 60
 
 
 class FrozenDict(Mapping[str, V]):
-    """Hold a mapping that nobody can change: shared instead of copied, pickled, hashed where its values can be.
+    """An immutable mapping that is shared instead of copied.
 
-    Equal to any mapping of equal items; a list inside of what was given is a tuple here.
+    It can be pickled, and hashed if its values can. It equals any mapping with equal items, but a
+    list inside the original data is a tuple here.
 
     >>> soup = FrozenDict({"salt": 1})
     >>> soup == {"salt": 1}, soup
@@ -56,7 +58,7 @@ class FrozenDict(Mapping[str, V]):
     def __new__(cls, items: Mapping[str, V] | None = None) -> "FrozenDict[V]":
         """Copy `items`.
 
-        Their values must be immutable, which `freeze` sees to and this does not.
+        The values must be immutable. `freeze` ensures that; this constructor does not check it.
         """
         return _owned(dict(items or {}))
 
@@ -69,7 +71,7 @@ class FrozenDict(Mapping[str, V]):
     def __len__(self) -> int:
         return len(self._items)
 
-    # What follows to `values` comes with Mapping; the dict's own are many times faster.
+    # Mapping provides the methods down to `values`, too, but those of dict are many times faster.
     def __contains__(self, key: object) -> bool:
         return key in self._items
 
@@ -86,7 +88,7 @@ class FrozenDict(Mapping[str, V]):
         return self._items.values()
 
     def plain(self) -> dict[str, V]:
-        """Return a dict of the same items, one level deep; `thaw` goes all the way down."""
+        """Return a dict of the same items, converted one level deep; `thaw` converts all levels."""
         return self._items.copy()
 
     def __eq__(self, other: object) -> bool:
@@ -121,35 +123,35 @@ _set_items = FrozenDict.__dict__["_items"].__set__
 
 
 def _owned(items: dict[str, V]) -> FrozenDict[V]:
-    """Return a mapping that owns `items`: nobody else may hold them."""
+    """Return a mapping that owns `items`; the caller must not keep a reference to them."""
     frozen: FrozenDict[V] = _new(FrozenDict)
     _set_items(frozen, items)
     return frozen
 
 
 EMPTY: FrozenDict[Any] = _owned({})
-"""The mapping of nothing: the common case, made once."""
+"""The empty mapping, shared by all users because it is common."""
 
 
 def freeze(value: Any, path: str = "", fault: Fault = InvalidDataError) -> Any:
-    """Return JSON data immutable: objects are `FrozenDict`, lists tuples.
+    """Return JSON data in immutable form: `FrozenDict` for objects, tuples for lists.
 
-    What is frozen already is returned itself.
+    Data that is already frozen is returned unchanged. Subclasses of str, int and float become plain
+    values, and a tuple counts as a list.
 
-    Subclasses of str, int and float become plain, a tuple is a list.
     Laws: ``freeze(thaw(freeze(x))) == freeze(x)``, and ``freeze(freeze(x)) is freeze(x)``.
 
     Raises:
-        InvalidDataError: or what `fault` makes: another type, a key that is no text, a lone
-            surrogate, a number that is not finite or not in `INTEGERS`, more than
-            `MAX_DEPTH` levels (which a value that holds itself has as well).
+        InvalidDataError: (or the exception that `fault` creates) the data has a value of another
+            type, a key that is not text, a lone surrogate, a number that is not finite or not in
+            `INTEGERS`, or more than `MAX_DEPTH` levels, as a value that contains itself has.
 
     >>> freeze({"a": [1, {"b": "c"}]})
     {'a': (1, {'b': 'c'})}
     >>> freeze({"a": [1, {"b": {2}}]}, "metadata")
     Traceback (most recent call last):
-    polycontext.linearity.errors.InvalidDataError: metadata.a[1].b: set is not JSON data. Use str,
-    finite number, bool, None, list, mapping.
+    polycontext.linearity.errors.InvalidDataError: metadata.a[1].b: set is not JSON data. Use str, \
+finite number, bool, None, list, mapping.
     """
     try:
         return _taken(value, MAX_DEPTH, _FROZEN)
@@ -160,9 +162,9 @@ def freeze(value: Any, path: str = "", fault: Fault = InvalidDataError) -> Any:
 def freeze_object(
     value: Any, path: str = "", fault: Fault = InvalidDataError, *, levels: int = MAX_DEPTH
 ) -> FrozenDict[Any]:
-    """Return a JSON object frozen, as `freeze` does; anything else than a mapping is a fault.
+    """Return a JSON object frozen as by `freeze`; raise an error for anything but a mapping.
 
-    `levels` are more than `MAX_DEPTH` where the object wraps data of that depth.
+    Pass `levels` above `MAX_DEPTH` if the object wraps data of that depth.
 
     >>> freeze_object({}) is EMPTY
     True
@@ -178,9 +180,9 @@ def freeze_object(
 def copy_json(
     value: Any, path: str = "", fault: Fault = InvalidDataError, *, integers: range = INTEGERS
 ) -> Any:
-    """Return a private copy of JSON data as plain dicts and lists, judged as `freeze` judges.
+    """Return a private copy of JSON data as plain dicts and lists, checked as by `freeze`.
 
-    `integers` may be wider where no orjson writes the copy: ``range(-(2**1024), 2**1024)``.
+    `integers` can be wider if the copy is not written by orjson: ``range(-(2**1024), 2**1024)``.
     """
     try:
         return _taken(
@@ -191,9 +193,9 @@ def copy_json(
 
 
 def thaw(value: Any) -> Any:
-    """Return frozen JSON data as the dicts and lists that a writer takes.
+    """Return frozen JSON data as plain dicts and lists for a writer.
 
-    Also what ``orjson.dumps(value, default=thaw)`` needs.
+    You can also pass it as a callback: ``orjson.dumps(value, default=thaw)``.
 
     >>> thaw(freeze({"a": [1, 2]}))
     {'a': [1, 2]}
@@ -210,14 +212,14 @@ def thaw(value: Any) -> Any:
 
 
 def check_text(text: object, path: str = "", fault: Fault = InvalidDataError) -> str:
-    """Return `text` as a plain str if it can be stored as UTF-8.
+    """Return `text` as a plain str if it can be stored as UTF-8; raise an error otherwise.
 
-    Raise what `fault` makes otherwise.
+    The error is the exception that `fault` creates.
 
     >>> check_text("text " + chr(0xDC80), "content")
     Traceback (most recent call last):
-    polycontext.linearity.errors.InvalidDataError: content: lone surrogate U+DC80 at character 5.
-    Use text that encodes as UTF-8.
+    polycontext.linearity.errors.InvalidDataError: content: lone surrogate U+DC80 at character 5. \
+Use text that encodes as UTF-8.
     """
     if type(text) is str and text.isascii():
         return text
@@ -228,7 +230,7 @@ def check_text(text: object, path: str = "", fault: Fault = InvalidDataError) ->
 
 
 def under(path: str, step: str | int) -> str:
-    """Return the path of what stands in `path` at a key or an index.
+    """Return the path of the item at a key or an index of `path`.
 
     >>> under("metadata", "a"), under("", "a"), under("a", 3), under("a", "b c")
     ('metadata.a', 'a', 'a[3]', "a['b c']")
@@ -239,12 +241,12 @@ def under(path: str, step: str | int) -> str:
 def _step(step: str | int) -> str:
     if isinstance(step, int):
         return f"[{step}]"
-    # Long and odd keys are cut and escaped, so that a path can be printed anywhere.
+    # Long and unusual keys are truncated and escaped, so that a path can be printed anywhere.
     return f".{step}" if _PLAIN_KEY.fullmatch(step) else f"[{step[:_SHOWN]!a}]"
 
 
 def _fault(what: str, legal: str = _JSON) -> InvalidDataError:
-    """Return a fault whose path is found on the way up, step by step from the innermost, to the one who knows where it begins."""
+    """Return a fault without a path; its callers add the path from the innermost step outwards."""
     return InvalidDataError("", what, legal)
 
 
@@ -255,7 +257,10 @@ def _placed(found: InvalidDataError, path: str, fault: Fault) -> Exception:
 
 
 class _Form(NamedTuple):
-    """What objects and lists are made into (given the new one and the one it is made of), and which integers may stay."""
+    """How to convert objects and lists, and which integers are legal.
+
+    `objects` and `lists` take the converted value and the original one.
+    """
 
     objects: Callable[[dict[str, Any], Any], Any]
     lists: Callable[[list[Any], Any], Any]
@@ -289,9 +294,8 @@ def _taken(value: Any, levels: int, form: _Form) -> Any:
     if isinstance(value, float):
         return _finite(value)
     is_list = isinstance(value, (list, tuple))
-    if not is_list and not isinstance(
-        value, (dict, Mapping)
-    ):  # naming dict spares most values the slow look at an abstract class
+    # Naming dict spares most values the slow check against an abstract class.
+    if not is_list and not isinstance(value, (dict, Mapping)):
         raise _fault(f"{type(value).__name__} is not JSON data")
     if not levels:
         raise _fault("nested too deep, or in itself", f"at most {MAX_DEPTH} levels")
@@ -305,7 +309,7 @@ def _taken_object(value: Mapping[Any, Any], levels: int, form: _Form) -> dict[st
     key: object = None
     try:
         for key, item in value.items():
-            # Most of what an object holds is plain text: it is not worth a call.
+            # Most values are plain text and do not justify a call.
             name = key if type(key) is str and key.isascii() else _key(key)
             items[name] = (
                 item if type(item) is str and item.isascii() else _taken(item, levels, form)
@@ -350,9 +354,8 @@ def _text(value: object) -> str:
 
 
 def _integer(value: int, legal: range) -> int:
-    number = int.__index__(
-        value
-    )  # a subclass would be searched for in the range, one number after the other
+    # The range would be searched linearly for a subclass of int.
+    number = int.__index__(value)
     if number not in legal:
         bound = legal.stop.bit_length() - 1
         raise _fault(

@@ -1,9 +1,9 @@
-"""What a law is: a plain function that raises when two sides differ, and can be listed and run by anybody.
+"""Laws: plain functions that raise an error when a statement does not hold.
 
-A law states in its docstring what holds, for all inputs. It takes the subject and
-whatever the statement quantifies over, compares both sides, and raises a
-`LawViolation` that shows them. It knows no test framework: a property test, the
-command line and a user's own script call it alike.
+The docstring of a law states what holds for all inputs. A law takes the subject and the values that
+the statement quantifies over, compares both sides, and raises a `LawViolation` that shows them. It
+does not depend on a test framework: property tests, the command line and your own scripts call it
+in the same way.
 """
 
 import inspect
@@ -23,7 +23,7 @@ F = TypeVar("F", bound=Callable[..., None])
 
 @define(slots=False, eq=False)
 class LawViolation(PolycontextError, AssertionError):  # noqa: N818 - the field's word for it
-    """Show a broken law: both sides, and the inputs they were made from."""
+    """A law does not hold; the error shows both sides and the inputs they were computed from."""
 
     law: str
     left: object
@@ -39,7 +39,7 @@ class LawViolation(PolycontextError, AssertionError):  # noqa: N818 - the field'
 
 @frozen
 class Law:
-    """Name a law: its room, its statement, where it is from, what it takes, and the function that checks it."""
+    """A law: its name, package, statement, source, parameters and checking function."""
 
     name: str
     room: str
@@ -50,7 +50,7 @@ class Law:
 
 
 def law(source: str) -> Callable[[F], F]:
-    """Mark a function as a law, with the paper, library or page of our docs that it is from."""
+    """Mark a function as a law; `source` is the paper, library or page of the docs it is from."""
 
     def mark(function: F) -> F:
         function.__law_source__ = source  # type: ignore[attr-defined]
@@ -60,7 +60,7 @@ def law(source: str) -> Callable[[F], F]:
 
 
 def laws_of(package: ModuleType) -> tuple[Law, ...]:
-    """Return the laws that the modules of a package define, in the order of the modules and as they stand there.
+    """Return the laws that the modules of a package define, in the order of definition.
 
     >>> from polycontext.linearity import laws
     >>> [law.room for law in laws_of(laws)][:1]
@@ -71,7 +71,7 @@ def laws_of(package: ModuleType) -> tuple[Law, ...]:
         for found in iter_modules(package.__path__)
     )
     values = ((module.__name__, value) for module in modules for value in vars(module).values())
-    # A law that a module imports is another module's.
+    # A law that a module imports belongs to another module.
     return tuple(
         _law(value)
         for name, value in values
@@ -95,15 +95,18 @@ def _law(function: Any) -> Law:
 
 
 def agree(left: object, right: object, **further: object) -> None:
-    """Raise `LawViolation`, in the name of the calling law and with what it was given, unless both sides are equal."""
+    """Raise `LawViolation` unless both sides are equal.
+
+    The error carries the name of the calling law, its arguments and `further`.
+    """
     if left != right:
         raise _violation(left, right, further)
 
 
 def holds(condition: object, claim: str, found: object, **further: object) -> None:
-    """Raise `LawViolation` as `agree` does, unless `condition`.
+    """Raise `LawViolation`, as `agree` does, unless `condition` is true.
 
-    `claim` says what should be, `found` what is.
+    `claim` states the expected value, `found` the actual one.
     """
     if not condition:
         raise _violation(found, claim, further)
@@ -114,7 +117,7 @@ def outcome(
     *arguments: object,
     refusals: tuple[type[Exception], ...] = (PolycontextError,),
 ) -> Any:
-    """Return what `attempt` returns, or the kind of error that refuses it."""
+    """Return the result of `attempt`, or the type of the error that it raises."""
     try:
         return attempt(*arguments)
     except refusals as error:
@@ -122,13 +125,13 @@ def outcome(
 
 
 def refusal_of(attempt: Callable[..., object], *arguments: object) -> type[PolycontextError] | None:
-    """Return the kind of error that refuses `attempt`, None where it is accepted."""
+    """Return the type of the error that `attempt` raises, or None if it succeeds."""
     found = outcome(attempt, *arguments)
     return found if isinstance(found, type) else None
 
 
 def _violation(left: object, right: object, further: Mapping[str, object]) -> LawViolation:
-    # Two frames up: `agree` or `holds` asks, and the law that called it is meant.
+    # Two frames up: the caller is `agree` or `holds`, and its caller is the law.
     frame = sys._getframe(2)  # noqa: SLF001 - the frames of `inspect` may be None
     code = frame.f_code
     given = {name: frame.f_locals[name] for name in code.co_varnames[: code.co_argcount]}

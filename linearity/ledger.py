@@ -1,7 +1,7 @@
-"""The ledger of classes: it says for every resource what may be done to it, and outlives every compression.
+"""The ledger of resource classes: it records what may be done to each resource.
 
-A ledger that is lost or lowered at a compression loses the conversation at the
-next one. This one is a value: changing it returns another, the old one stays.
+The ledger survives every compression: if it were lost or lowered at one, the next could lose the
+conversation. It is a value; a change returns a new ledger and the old one stays the same.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -20,22 +20,21 @@ from .tag import UNIX_EPOCH, SharedStore, Tag, check_resource_id
 if TYPE_CHECKING:
     from cattrs import Converter
 
-# A near miss is a slip of the pen: looked for where slips happen, and never at a cost that grows
-# with the ledger.
+# A near miss is a typing error: it is searched for among the newest short ids only, at a cost that
+# does not grow with the ledger.
 _NEAR_MISS_IDS = 500
 _NEAR_MISS_LENGTH = 100
 
 
 @frozen(eq=False, repr=False)
 class LinearityMap:
-    """Map resource ids to tags; immutable and structurally shared (docs/linearity.md).
+    """An immutable map of resource ids to tags (docs/linearity.md).
 
-    `tag`, `promote` and `drop` return new maps, amortised O(1) on any map, the
-    newest or an older one. Lookups and `stats` are O(1).
-    Any number of threads may derive from the same map.
+    `tag`, `promote` and `drop` return new maps that share structure with the old one, in amortised
+    O(1) on any map, the newest or an older one. Lookups and `stats` are O(1). Any number of threads
+    may derive maps from the same one.
 
-    Laws: a class is only ever raised; no map ever changes;
-    ``from_json(m.to_json()) == m``.
+    Laws: a class is only ever raised; no map ever changes; ``from_json(m.to_json()) == m``.
 
     >>> ledger = LinearityMap().tag("a", ResourceClass.DROPPABLE).tag("b", ResourceClass.REQUIRED)
     >>> later = ledger.promote("a", ResourceClass.PRESERVED, rationale="the user came back to it")
@@ -60,14 +59,14 @@ class LinearityMap:
     ) -> Self:
         """Return a map in which `resource_id` has at least this class.
 
-        A new id goes to the end of the order. A known id with the same class
-        stays as it was first tagged, whatever the other fields say, so that
-        tagging twice is tagging once. A higher class promotes, and the new
-        tag replaces the old one.
+        A new id is added at the end of the order. A known id with the same class keeps its first
+        tag, whatever the other fields say, so tagging twice is the same as tagging once. A higher
+        class promotes the id, and the new tag replaces the old one.
 
         Raises:
             DemotionError: the id is known with a higher class.
-            InvalidDataError: an empty or unstorable id or text, no class, a naive `when`.
+            InvalidDataError: the id is empty, a text cannot be stored, the class is not a
+                `ResourceClass`, or `when` has no time zone.
         """
         known = self._store.find_class(check_resource_id(resource_id))
         tag = Tag(
@@ -92,9 +91,8 @@ class LinearityMap:
     ) -> Self:
         """Return a map in which `resource_id` has this higher class.
 
-        The provenance of its tag stays where no other is given.
-
-        Whoever promotes to PRESERVED pins: see `Tag.pinned`.
+        The tag keeps its provenance unless you pass another. Promoting to PRESERVED pins the
+        resource; see `Tag.pinned`.
 
         Raises:
             DemotionError: the class is the same or lower.
@@ -112,7 +110,7 @@ class LinearityMap:
         return self._raised(resource_id, known.resource_class, tag)
 
     def drop(self, resource_id: str) -> Self:
-        """Return a map that counts one more departure from the view; the tag stays.
+        """Return a map that counts one more drop from the view; the tag stays.
 
         Raises:
             InvalidOptionError: the resource is not DROPPABLE.
@@ -130,7 +128,8 @@ class LinearityMap:
     def get(self, resource_id: str) -> ResourceClass:
         """Return the class of `resource_id`.
 
-        Raise `UnknownResourceError` with near misses if it was never tagged.
+        Raises:
+            UnknownResourceError: the id was never tagged; the error names near misses.
         """
         found = self._store.find_class(resource_id)
         return self.tag_of(resource_id).resource_class if found is None else found
@@ -138,7 +137,7 @@ class LinearityMap:
     def classes_of(self, resource_ids: Sequence[str]) -> list[ResourceClass]:
         """Return the classes of many ids, in their order.
 
-        What `get` says of each, without its price a call.
+        The result is the same as that of `get` for each id, but a single call is faster.
 
         Raises:
             UnknownResourceError: an id was never tagged.
@@ -147,9 +146,10 @@ class LinearityMap:
         return [*map(self.get, resource_ids)] if classes is None else classes
 
     def tag_of(self, resource_id: str) -> Tag:
-        """Return the whole tag of `resource_id`.
+        """Return the tag of `resource_id`.
 
-        Raise `UnknownResourceError` with near misses if it was never tagged.
+        Raises:
+            UnknownResourceError: the id was never tagged; the error names near misses.
         """
         tag = self._store.find(resource_id)
         if tag is None:
@@ -160,18 +160,18 @@ class LinearityMap:
     def ids(self) -> Column[str]:
         """Return all ids in the order they were tagged.
 
-        Those of a later map begin with them, and share them.
+        The ids of a later map begin with these and share their storage.
         """
         return self._store.ids
 
     def place(self, resource_id: str) -> int | None:
-        """Return the index of `resource_id` among `ids`, None if it was never tagged; O(1)."""
+        """Return the index of `resource_id` among `ids`, or None if it was never tagged; O(1)."""
         return self._store.place(resource_id)
 
     def partition(self) -> dict[ResourceClass, tuple[str, ...]]:
         """Return the ids of every class in the order they were tagged, lowest class first; O(n).
 
-        Law: every id is in exactly one part, the one `get` names.
+        Law: every id is in exactly one part, the one that `get` names.
         """
         return {resource_class: self.by_class(resource_class) for resource_class in ResourceClass}
 
@@ -180,7 +180,7 @@ class LinearityMap:
         return tuple(each for each, tag in self.items() if tag.resource_class is resource_class)
 
     def stats(self) -> LinearityStats:
-        """Return counts a class, promotions and drops; O(1)."""
+        """Return the counts by class, and of promotions and drops; O(1)."""
         return self._stats
 
     def items(self) -> Iterator[tuple[str, Tag]]:
@@ -197,23 +197,23 @@ class LinearityMap:
         promotions: int = 0,
         drops: int = 0,
     ) -> Self:
-        """Return the ledger of `ids`, each with what its tag says at its own time.
+        """Return the ledger of `ids` with the tags `tags` at the times `whens`.
 
-        The inverse of `columns_since`. Nothing is checked again.
+        The inverse of `columns_since`. The values are not checked again.
         """
         stats = LinearityStats.of((tag.resource_class for tag in tags), promotions, drops)
         return cls(SharedStore.of_columns(ids, tags, whens), stats)
 
     def columns_since(self, place: int) -> tuple[list[str], list[Tag], list[datetime]]:
-        """Return ids, what their tags say (whatever their own time) and when, from `place` on."""
+        """Return the ids, the tags without their times, and the times from index `place` on."""
         return self._store.columns_since(place)
 
     def changed_since(self, older: "LinearityMap") -> list[int]:
-        """Return the places among the ids of `older`, which this ledger goes on from, whose tag is another one here."""
+        """Return the indices of `older` whose tag differs in this ledger, which derives from it."""
         return self._store.changed_since(older._store)
 
     def to_json(self) -> dict[str, Any]:
-        """Return the whole ledger, counters included, as JSON-ready data with a schema version."""
+        """Return the whole ledger with its counters as JSON-ready data with a schema version."""
         tags = tuple(
             _WrittenTag(
                 name, tag.resource_class, tag.provenance, tag.rationale, tag.when, tag.pinned
@@ -231,8 +231,8 @@ class LinearityMap:
         """Return the ledger that `to_json` wrote.
 
         Raises:
-            InvalidDataError: naming the path of the first fault: a missing, unknown or wrongly
-                typed field, another schema or version, a repeated id, counters that no history of
+            InvalidDataError: names the path of the first fault: a missing, unknown or wrongly typed
+                field, another schema or version, a repeated id, or counters that no history of
                 these tags can have.
         """
         return cls._restored(*_read(data))
@@ -281,8 +281,8 @@ class LinearityMap:
         )
         return f"LinearityMap({len(self)} resources: {spread})"
 
-    # A map never changes, and its index is shared with others: copies are the map itself, pickles
-    # carry items only.
+    # A map never changes and shares its index with others, so a copy is the map itself, and a
+    # pickle holds its items only.
     def __copy__(self) -> Self:
         return self
 
@@ -314,13 +314,13 @@ class _WrittenLedger:
 
 @cache
 def _converter() -> "Converter":
-    from .codec import strict_converter  # noqa: PLC0415  not loaded with the room
+    from .codec import strict_converter  # noqa: PLC0415 - loaded on first use
 
     return strict_converter(complete=True)
 
 
 def _read(data: object) -> tuple[list[tuple[str, Tag]], LinearityStats]:
-    from .codec import structured  # noqa: PLC0415  not loaded with the room
+    from .codec import structured  # noqa: PLC0415 - loaded on first use
 
     ledger = structured(_converter(), _of_version_1(data), _WrittenLedger)
     items: dict[str, Tag] = {}
@@ -345,7 +345,7 @@ def _read(data: object) -> tuple[list[tuple[str, Tag]], LinearityStats]:
 
 
 def _of_version_1(data: object) -> object:
-    """Return a ledger of version 1 as one of version 2: nothing was pinned then."""
+    """Return a ledger of version 1 as one of version 2: version 1 has no pinned resources."""
     if not isinstance(data, dict) or type(version := data.get("version")) is not int:
         return data
     if version != 1 or not isinstance(data.get("tags"), list):
@@ -355,9 +355,9 @@ def _of_version_1(data: object) -> object:
 
 
 def _read_stats(ledger: _WrittenLedger) -> LinearityStats:
-    """Return the counters.
+    """Return the counters of a ledger.
 
-    Counts a class follow from the tags, and bound how much can have happened to them.
+    The tags determine the counts by class, and limit the numbers of promotions and drops.
     """
     classes = (written.class_ for written in ledger.tags)
     stats = LinearityStats.of(classes, ledger.promotions, ledger.drops)

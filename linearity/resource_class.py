@@ -1,7 +1,4 @@
-"""What may be done to a turn: nothing, a summary, or anything.
-
-And how many turns of a ledger are of which class.
-"""
+"""The resource classes, which limit what may be done to a turn, and their counts."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -12,30 +9,31 @@ from attrs import evolve, frozen
 
 
 class ResourceClass(IntEnum):
-    """Order the resource classes by how much of a turn must survive (docs/linearity.md, "Three classes").
+    """The resource classes, ordered by how much of a turn must survive.
+
+    See docs/linearity.md, "Three classes".
 
     >>> ResourceClass.DROPPABLE < ResourceClass.REQUIRED < ResourceClass.PRESERVED
     True
     """
 
     DROPPABLE = 0
-    """May vanish from the view: acknowledgements, empty results."""
+    """May be dropped from the view: acknowledgements, empty results."""
 
     REQUIRED = 1
-    """May be summarised, must leave a trace."""
+    """May be summarised, but must leave a trace."""
 
     PRESERVED = 2
-    """Stays word for word: system prompts, the task, standing constraints."""
+    """Is kept verbatim: system prompts, the task, standing constraints."""
 
 
 @frozen
 class LinearityStats:
-    """Count resources a class, promotions and drops, kept up to date and never counted again.
+    """Counts of resources by class, and of promotions and drops, updated with every change.
 
     The path is `self.context.linearity.stats`.
 
-    `drops` counts departures from the view: a resource that was recalled and
-    dropped again counts twice.
+    `drops` counts drops from the view: a resource that was recalled and dropped again counts twice.
 
     >>> LinearityStats(droppable=1, required=3).droppable_ratio
     0.25
@@ -61,7 +59,7 @@ class LinearityStats:
 
     @property
     def droppable_ratio(self) -> float:
-        """Return the share of DROPPABLE resources, 0.0 for an empty ledger."""
+        """Return the share of DROPPABLE resources, or 0.0 for an empty ledger."""
         return self.droppable / self.total if self.total else 0.0
 
     @property

@@ -1,11 +1,11 @@
-"""What a ledger remembers of a resource (its class, and who said so, why and when), and the store that its versions share.
+"""Tags, which hold the class of a resource and its origin, and the store that ledgers share.
 
-Ids and tags are persistent columns, which no version can disturb; tags that differ in their time
-alone are kept once, the times beside them. An id that ends in its own place, counted from 1, as
-those that a window gives do, is found by that. For all others the index from id to place is one
-table for all versions of a ledger. It is only ever added to, and only a hint: an id stands at a
-place where the version's own column says so. A version that is thrown away leaves a hint behind and
-nothing else, and going on from an older one copies nothing.
+Ids and tags are persistent columns, so no version can affect another. Tags that differ only in
+their time are stored once, with the times in a column of their own. An id that ends in its own
+index, counted from 1, as the ids of a window do, is found by that number. For all other ids, one
+table that all versions of a ledger share maps ids to indices. The table only grows, and its entries
+are hints: an id is at an index only if the version's own column says so. A discarded version leaves
+nothing but a hint, and deriving from an older version copies nothing.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -21,13 +21,14 @@ from .json_data import Fault, check_text
 from .resource_class import ResourceClass
 
 UNIX_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-"""The `when` of a tag that was not told its time: the core reads no clock."""
+"""The `when` of a tag without a given time; the core reads no clock."""
 
 
 def check_resource_id(resource_id: object) -> str:
     """Return `resource_id` if it is storable text and not empty.
 
-    Raise `InvalidDataError` otherwise.
+    Raises:
+        InvalidDataError: it is empty or cannot be stored.
     """
     text = check_text(resource_id, "resource_id")
     if not text:
@@ -46,7 +47,7 @@ def _is_class(_tag: object, attribute: "Attribute[Any]", value: object) -> None:
 
 
 def in_utc(value: object, path: str, fault: Fault = InvalidDataError) -> datetime:
-    """Return an aware datetime in UTC; raise what `fault` makes for anything else."""
+    """Return an aware datetime in UTC; raise what `fault` creates for any other value."""
     if not isinstance(value, datetime):
         raise fault(path, f"{type(value).__name__} is not a datetime", "an aware datetime")
     if value.tzinfo is UTC:
@@ -71,17 +72,17 @@ def _utc(when: datetime) -> datetime:
     return in_utc(when, "when")
 
 
-# One for every turn there ever was: each slot counts.
+# There is one tag for every turn, so each slot counts.
 @frozen(weakref_slot=False)
 class Tag:
-    """Hold the class of a resource, where it came from, why, and when (aware, kept in UTC).
+    """The class of a resource, where it came from, why, and when (aware, stored in UTC).
 
-    `pinned` tells that a caller gave the class by name: then nothing of the resource yields, its
-    pictures included.
+    `pinned` means that a caller set the class explicitly. No part of a pinned resource is evicted,
+    not even its images.
 
     Raises:
-        InvalidDataError: no resource class, text that cannot be stored, a naive `when`; `path`
-            names the field.
+        InvalidDataError: the class is not a `ResourceClass`, a text cannot be stored, or `when` has
+            no time zone; `path` names the field.
 
     >>> Tag(ResourceClass.PRESERVED, provenance="default", rationale="the task").resource_class.name
     'PRESERVED'
@@ -94,10 +95,7 @@ class Tag:
     pinned: bool = field(default=False, kw_only=True)
 
     def at(self, when: datetime) -> "Tag":
-        """Return the tag that says the same at another time (aware, in UTC).
-
-        Nothing of it is checked again.
-        """
+        """Return the same tag at another time (aware, in UTC), without checking it again."""
         if when is self.when:
             return self
         tag: Tag = object.__new__(Tag)
@@ -108,7 +106,7 @@ class Tag:
 
 
 _MANY = 8
-"""From one id in so many on, all are looked up in one go."""
+"""If the requested ids are at least one in this many of all ids, one pass finds them all."""
 
 _noting = Lock()
 
@@ -116,7 +114,7 @@ _MOST_DIGITS = 12
 
 
 def number_of(resource_id: object) -> int | None:
-    """Return the number that follows the first letter of `resource_id`, as in those that are given here; None where none does.
+    """Return the number after the first letter of `resource_id`, or None if there is none.
 
     >>> number_of("t12"), number_of("t012"), number_of("turn-12")
     (12, None, None)
@@ -129,7 +127,7 @@ def number_of(resource_id: object) -> int | None:
 
 
 class SharedStore:
-    """Keep ids in order (`ids`) and the tag of each; every change returns another store."""
+    """Ids in order (`ids`) with the tag of each; every change returns another store."""
 
     __slots__ = ("_further", "_kinds", "_known", "_places", "_whens", "ids")
 
@@ -144,7 +142,7 @@ class SharedStore:
             for place, resource_id in enumerate(self.ids)
             if number_of(resource_id) != place + 1
         }
-        # Where else versions have an id whose place in one of them is known already; nearly always
+        # Further indices of ids that different versions hold at different indices; nearly always
         # empty.
         self._further: dict[str, tuple[int, ...]] = {}
 
@@ -152,9 +150,9 @@ class SharedStore:
     def of_columns(
         cls, ids: Sequence[str], kinds: Sequence[Tag], whens: Iterable[datetime]
     ) -> "SharedStore":
-        """Return the store of `ids` with what each tag says, and when.
+        """Return the store of `ids` with the tags `kinds` at the times `whens`.
 
-        Tags that say the same are one.
+        Equal tags are stored once.
         """
         store = cls(ids)
         for kind in {id(kind): kind for kind in kinds}.values():
@@ -163,17 +161,17 @@ class SharedStore:
         return store
 
     def find(self, resource_id: str) -> Tag | None:
-        """Return the tag of `resource_id`, None for an unknown id."""
+        """Return the tag of `resource_id`, or None if the id is unknown."""
         place = self.place(resource_id)
         return None if place is None else self._kinds[place].at(self._whens[place])
 
     def find_class(self, resource_id: str) -> ResourceClass | None:
-        """Return the class of `resource_id`, None for an unknown id."""
+        """Return the class of `resource_id`, or None if the id is unknown."""
         place = self.place(resource_id)
         return None if place is None else self._kinds[place].resource_class
 
     def classes(self, resource_ids: Sequence[str]) -> list[ResourceClass] | None:
-        """Return the classes of many ids at once; None where one is unknown."""
+        """Return the classes of many ids at once, or None if any id is unknown."""
         if len(resource_ids) * _MANY < len(self.ids):
             found = [*map(self.find_class, resource_ids)]
             return None if None in found else cast("list[ResourceClass]", found)
@@ -188,22 +186,22 @@ class SharedStore:
         return zip(self.ids, map(Tag.at, self._kinds, self._whens), strict=True)
 
     def columns_since(self, place: int) -> tuple[list[str], list[Tag], list[datetime]]:
-        """Return ids, what their tags say, and when, from `place` on."""
+        """Return the ids, the tags without their times, and the times from index `place` on."""
         return self.ids.since(place), self._kinds.since(place), self._whens.since(place)
 
     def changed_since(self, older: "SharedStore") -> list[int]:
-        """Return the places of `older` at which the tag is another one here.
+        """Return the indices of `older` at which this store has another tag.
 
-        What both share is not looked into.
+        Shared chunks are not compared.
         """
         kinds = self._kinds.changed_since(older._kinds)
         whens = self._whens.changed_since(older._whens)
         return sorted({*kinds, *whens})
 
     def append(self, resource_id: str, tag: Tag) -> "SharedStore":
-        """Return the store in which a new id follows these."""
+        """Return the store with a new id added at the end."""
         place = self.ids.length
-        # One atomic step, so that of two versions that give an id different places neither is lost.
+        # One atomic step, so that if two versions give an id different indices, both are recorded.
         if (
             number_of(resource_id) != place + 1
             and self._places.setdefault(resource_id, place) != place
@@ -226,7 +224,7 @@ class SharedStore:
         )
 
     def place(self, resource_id: str) -> int | None:
-        """Return where `resource_id` stands among the ids, None for an unknown id."""
+        """Return the index of `resource_id`, or None if the id is unknown."""
         number = number_of(resource_id)
         if number is not None and self._holds(number - 1, resource_id):
             return number - 1
@@ -240,7 +238,7 @@ class SharedStore:
         return 0 <= place < self.ids.length and self.ids[place] == resource_id
 
     def _kind(self, tag: Tag) -> Tag:
-        """Return what is kept of `tag`: one for all that say the same of other resources at other times."""
+        """Return the stored tag that is equal to `tag` apart from its time."""
         key = (tag.resource_class, tag.provenance, tag.rationale, tag.pinned)
         return self._known.get(key) or self._known.setdefault(key, tag)
 

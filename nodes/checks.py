@@ -1,4 +1,4 @@
-"""What the fields of the nodes' records are checked by: storable text, counts, enums by name, immutable JSON data."""
+"""Checks of the fields of the nodes' records: text, counts, enums by name, JSON data."""
 
 from collections.abc import Callable, Iterable, Mapping
 from enum import StrEnum
@@ -14,14 +14,15 @@ T = TypeVar("T")
 Validator = Callable[[object, "Attribute[Any]", object], object]
 
 MAX_INTEGER = 2**63 - 1
-"""The largest count, and the largest id that is a number: what every database column and every
-reader of JSON holds."""
+"""The largest count, and the largest numeric id: every database column and reader of JSON holds it.
+"""
 
 
 def parse_member(enum: type[E], name: str, value: Any) -> E:
     """Return the member of `enum` that `value` is or names.
 
-    Raise `InvalidDataError` listing the members otherwise.
+    Raises:
+        InvalidDataError: there is none; lists the members.
     """
     try:
         return enum(value)
@@ -36,15 +37,16 @@ def is_text(_record: object, attribute: "Attribute[Any]", value: object) -> None
 
 def are_texts(_record: object, attribute: "Attribute[Any]", value: tuple[object, ...]) -> None:
     """Validate a tuple of texts."""
-    # By hand rather than by attrs' deep_iterable, which names no index.
+    # Not with attrs' deep_iterable, which does not name the index.
     for index, item in enumerate(value):
         check_text(item, f"{attribute.name}[{index}]")
 
 
 def check_not_blank(value: object, name: str) -> str:
-    """Return `value` if it is storable text that says something.
+    """Return `value` if it is storable text that is not blank.
 
-    Raise `InvalidDataError` otherwise.
+    Raises:
+        InvalidDataError: it is not.
     """
     text = check_text(value, name)
     if not text.strip():
@@ -53,7 +55,7 @@ def check_not_blank(value: object, name: str) -> str:
 
 
 def is_not_blank(_record: object, attribute: "Attribute[Any]", value: object) -> None:
-    """Validate a field of text that says something."""
+    """Validate a field of text that must not be blank."""
     check_not_blank(value, attribute.name)
 
 
@@ -65,16 +67,17 @@ def check_instance(value: object, kind: type[T], name: str) -> T:
 
 
 def is_a(kind: type[object]) -> Validator:
-    """Return the validator of a field that holds a `kind`."""
+    """Return a validator of a field that holds a `kind`."""
     return lambda _record, attribute, value: check_instance(value, kind, attribute.name)
 
 
 def check_count(value: object, name: str, least: int = 0) -> int:
-    """Return `value` if it is a whole number, at least `least`.
+    """Return `value` if it is a whole number of at least `least`.
 
-    Raise `InvalidDataError` otherwise.
+    Raises:
+        InvalidDataError: it is not.
     """
-    # A bool is an int to Python, and would be written as true.
+    # A bool is an int in Python, and would be written as true.
     if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= MAX_INTEGER:
         raise InvalidDataError(
             name, f"{value!r:.60} is no such number", f"a whole number from {least}"
@@ -83,15 +86,15 @@ def check_count(value: object, name: str, least: int = 0) -> int:
 
 
 def whole_from(least: int) -> Validator:
-    """Return the validator of a whole number, at least `least`."""
+    """Return a validator of a whole number of at least `least`."""
     return lambda _record, attribute, value: check_count(value, attribute.name, least)
 
 
 def texts(value: Iterable[str]) -> tuple[str, ...]:
-    """Convert to a tuple; one string is taken for one text, not for its letters."""
+    """Convert to a tuple; a single string becomes one text, not its letters."""
     return (value,) if isinstance(value, str) else tuple(value)
 
 
 def object_or_none(value: Mapping[str, Any] | None, name: str) -> FrozenDict[Any] | None:
-    """Convert to an immutable JSON object, where there is one."""
+    """Convert to an immutable JSON object, unless it is None."""
     return None if value is None else freeze_object(value, name)

@@ -1,6 +1,6 @@
-"""Get a text into so many tokens: what a window is written into, by the window's own plans.
+"""Texts within a number of tokens.
 
-One text by a summary of it.
+The text of a window is shortened by the window's own plans, a single text by a summary.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -18,7 +18,7 @@ from polycontext.window import ContextWindow, Role, TokenCounter, Turn, default_
 
 @frozen
 class WrittenText:
-    """Hold a text, its tokens, and the compression behind it, None where the whole window is in it."""
+    """A text, its tokens, and its compression, None if the whole window is in it."""
 
     text: str
     tokens: int
@@ -32,21 +32,20 @@ def write_within(
     count: Callable[[str], int],
     projector: ContextProjector,
 ) -> WrittenText:
-    """Return what `write` makes of the window's turns or, where that is over `budget`, of a compressed view.
+    """Return the output of `write` for the window, or for a compressed view if over `budget`.
 
-    The window itself stays as it is. Where even the harshest plan does not suffice, the text is
-    over the budget, and its tokens say by how much.
+    The window itself does not change. If even the harshest plan does not suffice, the text is over
+    the budget, and its tokens say by how much.
     """
     written = WrittenText(text := write(window.all_turns()), count(text))
-    # The text counts differently from the window: what it is over, the window gives, until it fits
-    # or can give no more.
+    # The text's tokens differ from the window's, so shrink the window by the excess until the text
+    # fits or the window cannot shrink further.
     room = window.total_tokens
     while written.tokens > budget and (written.compression is None or written.compression.reached):
         room -= written.tokens - budget
         result = projector.commit(window, projector.fulfil(projector.plan_within(window, room)))
-        room = min(
-            room, result.tokens_after
-        )  # or a plan that gave more than asked for would be asked for again
+        # A plan may free more than it was asked to; without `min` it would be asked for again.
+        room = min(room, result.tokens_after)
         written = WrittenText(text := write(result.window.all_turns()), count(text), result)
     return written
 
@@ -62,12 +61,11 @@ def condense(
     counter: TokenCounter | None = None,
     summariser: Summariser = _EXTRACTIVE,
 ) -> str:
-    """Return `text` as it is where it takes at most `max_tokens`, what matters most of it otherwise.
+    """Return `text` unchanged if it has at most `max_tokens`, otherwise its most important parts.
 
-    `role` is who said it. A summary that is empty or too long is replaced by an extract.
+    `role` is the speaker. A summary that is empty or too long is replaced by an extract.
 
-    Law: the result takes at most `max_tokens`, and is empty only where `text` is or no start of it
-    fits.
+    Law: the result has at most `max_tokens`, and is empty only if `text` is or no start of it fits.
 
     >>> condense("Three soups.", 10)
     'Three soups.'
@@ -78,8 +76,7 @@ def condense(
         return text
     turn = Turn(role, text)
     for one in (summariser, _EXTRACTIVE):
-        # The label of the speaker, which a reader of one message does not need, is cut off and not
-        # missed.
+        # Cut off the label of the speaker, which a single message does not need.
         short = one.summarise([turn], max_tokens, counter=counter).removeprefix(f"{role}: ").strip()
         if short and counter.count(short) <= max_tokens:
             return short
@@ -87,7 +84,9 @@ def condense(
 
 
 def share_out(pool: int, wants: Sequence[int]) -> Sequence[int]:
-    """Return a share of `pool` for each of `wants`: none more than it wants, and what one leaves is the others'.
+    """Return a share of `pool` for each of `wants`, none larger than wanted.
+
+    The rest that one leaves is shared by the others.
 
     >>> share_out(10, [2, 9, 9])
     [2, 4, 4]

@@ -1,4 +1,4 @@
-"""The context managers of one conversation: what is at hand there, by name, saved with it, and sent along with what the user says."""
+"""The context managers of a conversation: named items that are saved and sent with it."""
 
 from collections.abc import Callable, Iterator, Mapping
 from threading import Lock
@@ -25,7 +25,7 @@ OnEvict = Callable[[str, ContextItem], object]
 
 @frozen
 class _Manager:
-    """Hold what is saved of one manager."""
+    """The saved form of one manager."""
 
     max_items: int
     max_tokens: int | None
@@ -34,7 +34,7 @@ class _Manager:
 
 @frozen
 class _Managers:
-    """Hold what is saved of all of them, by name, in their order."""
+    """The saved form of all managers, by name, in their order."""
 
     schema: Literal[1]
     managers: Mapping[str, _Manager]
@@ -44,20 +44,21 @@ _CONVERTER = strict_converter(complete=True)
 
 
 class ContextManagers(Mapping[str, ContextManager]):
-    """Map names to the context managers of `session`, in the order in which they were opened (see docs/attachments.md).
+    """Map names to the context managers of `session`, in the order they were opened.
 
-    They are saved with the session, in the commit of whatever is written next; those it was saved
-    with are there again.
-    Make it once for a session: a second one begins with what was saved last, and is saved from then
-    on. `on_evict` is told the manager's name and the item of everything that a bound pushes out.
-    Safe under threads.
+    See docs/attachments.md. They are saved with the session, in the commit of the next write, and
+    restored with it. Create one instance per session: a second one begins with the state saved
+    last, and is saved from then on. `on_evict` is called with the manager's name and each item that
+    a limit evicts. Safe under threads.
 
     Raises:
-        InvalidDataError: no session, or what was saved with it are no managers.
+        InvalidDataError: `session` is not a session, or the managers saved with it are invalid.
 
     >>> session = ContextSession(max_tokens=8000)
     >>> gone = []
-    >>> files = ContextManagers(session, lambda name, item: gone.append((name, item.content))).open("files", max_items=1)
+    >>> files = ContextManagers(session, lambda name, item: gone.append((name, item.content))).open(
+    ...     "files", max_items=1
+    ... )
     >>> _ = files.add(ContextItem("a = 1")), files.add(ContextItem("b = 2"))
     >>> gone, [item.content for item in files]
     ([('files', 'a = 1')], ['b = 2'])
@@ -76,12 +77,14 @@ class ContextManagers(Mapping[str, ContextManager]):
     def open(
         self, name: str, *, max_items: int | None = None, max_tokens: int | None = None
     ) -> ContextManager:
-        """Return the manager of that name, made where there is none: with up to 50 items, or `max_items`, within `max_tokens`.
+        """Return the manager of that name, a new one if there is none.
+
+        A new manager has up to `max_items` items, 50 by default, within `max_tokens`.
 
         Raises:
-            InvalidOptionError: a bound out of its range, or another one than the manager has that
-                is there.
-            InvalidDataError: a name that is blank or cannot be stored.
+            InvalidOptionError: a limit is out of range, or differs from that of the existing
+                manager.
+            InvalidDataError: the name is blank or cannot be stored.
         """
         check_not_blank(name, "name")
         with self._lock:
@@ -101,19 +104,24 @@ class ContextManagers(Mapping[str, ContextManager]):
         return there
 
     def remove(self, name: str) -> ContextManager:
-        """Take a manager out with all that it holds, and return it.
+        """Remove a manager with all its items, and return it.
 
-        Raise `UnknownNameError` if there is none of that name.
+        Raises:
+            UnknownNameError: there is none of that name.
         """
         with self._lock:
             if name not in self._managers:
                 raise UnknownNameError("context manager", str(name), tuple(self._managers))
             return self._managers.pop(name)
 
-    # --- into turns ------------------------------------------------------------------
+    # --- turns ---------------------------------------------------------------------------
 
     def attachments(self) -> list[tuple[ContextItem, str]]:
-        """Return every item at hand with its source: file and lines, or its own id, so that an updated item supersedes itself."""
+        """Return every item with its source.
+
+        The source is the file and lines, or the item's own id, so that an updated item supersedes
+        itself.
+        """
         return [
             (item, source_of(item) or item.id) for _, manager in self._all() for item in manager
         ]
@@ -122,10 +130,10 @@ class ContextManagers(Mapping[str, ContextManager]):
     def add_user_turn(
         self, content: str, *, expected_revision: int | None = None
     ) -> Steps[ContextOutput]:
-        """Attach what is at hand and does not stand in the view, and add what the user says behind it, as one commit.
+        """Attach the items that the view does not have, and add the user turn, in one commit.
 
         Raises:
-            Whatever `ContextSession.send_message` raises; nothing was attached then.
+            Any exception of `ContextSession.send_message`; nothing was attached then.
         """
         output: ContextOutput = yield call(
             self._session,
@@ -138,7 +146,7 @@ class ContextManagers(Mapping[str, ContextManager]):
 
     aadd_user_turn = twin(add_user_turn)
 
-    # --- as a mapping, and as what is saved ------------------------------------------------
+    # --- mapping and saved data ------------------------------------------------------------
 
     def __getitem__(self, name: str) -> ContextManager:
         return self._managers[name]
@@ -150,7 +158,7 @@ class ContextManagers(Mapping[str, ContextManager]):
         return len(self._managers)
 
     def to_data(self) -> dict[str, Any]:
-        """Return all of them as JSON data, for the session to save."""
+        """Return all managers as JSON data, for the session to save."""
         saved = {
             name: {
                 "max_items": each.max_items,
@@ -162,7 +170,7 @@ class ContextManagers(Mapping[str, ContextManager]):
         return {"schema": 1, "managers": saved}
 
     def _all(self) -> list[tuple[str, ContextManager]]:
-        """Return a snapshot of all of them, which opening or removing one meanwhile does not change."""
+        """Return a snapshot of all managers, unaffected by concurrent changes."""
         with self._lock:
             return [*self._managers.items()]
 
@@ -186,7 +194,7 @@ class ContextManagers(Mapping[str, ContextManager]):
                     place = error.path.replace("$", f"{path}.managers.{name}.items[{index}]", 1)
                     raise InvalidDataError(place, error.what, error.legal) from None
 
-    # A lock cannot travel, and a copy tells nobody.
+    # A lock cannot be pickled, and a copy calls no callback.
     def __getstate__(self) -> dict[str, Any]:
         return {**vars(self), "_managers": dict(self._managers), "_lock": None, "_on_evict": None}
 

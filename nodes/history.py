@@ -1,8 +1,7 @@
-"""Layer 2: what user and assistant said.
+"""Layer 2: the conversation of user and assistant (docs/nodes.md).
 
-How it is built, who reads which part, and how it is printed (docs/nodes.md).
-
-What is said there is data: printed, it cannot pose as a part of the prompt.
+This module builds it, selects the parts that each reader sees, and prints it. Its text is data:
+printed, it cannot pose as a part of the prompt.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -39,18 +38,18 @@ if TYPE_CHECKING:
 
 
 class PendingKind(StrEnum):
-    """Say what the assistant waits for."""
+    """The kind of answer that the assistant waits for."""
 
     PROPOSE = "propose"
-    """The user's word on a proposal."""
+    """The user's decision on a proposal."""
     CLARIFY = "clarify"
-    """An answer without which there is no plan."""
+    """An answer that planning requires."""
     ASK_USER = "ask_user"
-    """An answer without which a step cannot go on."""
+    """An answer that the next step requires."""
 
 
 def routing_or_none(value: Mapping[str, Any] | None) -> FrozenDict[Any] | None:
-    """Convert what a router decided, where it did."""
+    """Convert a router's decision, unless it is None."""
     return object_or_none(value, "routing")
 
 
@@ -74,14 +73,14 @@ def _is_moment(_turn: object, attribute: "Attribute[str]", value: object) -> Non
 
 @frozen
 class ConversationTurn:
-    """Hold one exchange: what the user said and what the assistant answered, condensed (docs/nodes.md).
+    """One exchange: the user's words, and the assistant's condensed answer (docs/nodes.md).
 
-    `assistant_summary` is empty while there is no answer. `routing` is what a router
-    decided, JSON data. `timestamp` is when the user spoke, in ISO 8601 with a time zone, or empty.
+    `assistant_summary` is empty while there is no answer. `routing` is a router's decision, as JSON
+    data. `timestamp` is when the user spoke, in ISO 8601 with a time zone, or empty.
 
     Raises:
-        InvalidDataError: text that cannot be stored, routing that is no JSON data, a timestamp that
-            is no moment.
+        InvalidDataError: text that cannot be stored, routing that is not JSON data, or an invalid
+            timestamp.
 
     >>> ConversationTurn("Any soup?", "Three soups.").routing is None
     True
@@ -96,7 +95,7 @@ class ConversationTurn:
     def lines(self) -> str:
         """Return the exchange as a summary prints it.
 
-        What was said goes on in lines that start with a space.
+        Further lines of a text start with a space.
         """
         said = ((Role.USER, self.user), (Role.ASSISTANT, self.assistant_summary))
         return "\n".join(f"{role}: {indent_lines(text)}" for role, text in said if text.strip())
@@ -104,7 +103,9 @@ class ConversationTurn:
 
 @frozen
 class PendingState:
-    """Hold what waits for the user's answer: the kind, what was proposed or asked, and the questions (docs/nodes.md).
+    """A proposal or question that waits for the user's answer (docs/nodes.md).
+
+    It has a kind, the proposal or question, and the individual questions.
 
     Raises:
         InvalidDataError: an unknown kind, text that cannot be stored.
@@ -120,9 +121,10 @@ class PendingState:
 
 @frozen
 class ConversationHistory:
-    """Hold layer 2 as a node reads it (docs/nodes.md): recent exchanges, what came earlier, the theme, what is pending.
+    """Layer 2 as a node reads it (docs/nodes.md).
 
-    `recent_turns` stand oldest first; one under way is the last of them.
+    It has recent exchanges, a summary of earlier ones, the theme, and the pending state. The oldest
+    of `recent_turns` is first; an exchange under way is the last.
     """
 
     recent_turns: tuple[ConversationTurn, ...] = field(
@@ -133,7 +135,7 @@ class ConversationHistory:
     pending: PendingState | None = None
 
     def limit_recent(self, recent: int) -> "ConversationHistory":
-        """Return the same history with at most so many recent exchanges.
+        """Return the history with at most `recent` recent exchanges.
 
         Those before them join the summary.
 
@@ -151,12 +153,12 @@ class ConversationHistory:
 
 
 ANSWER_TOKENS = 150
-"""How many tokens of an answer stay in an exchange."""
+"""Maximum number of tokens of an answer in an exchange."""
 
 Depth = Literal[2, 5, "full"]
 DEPTHS: tuple[Depth, ...] = (2, 5, "full")
 RECENT_ONLY, WITH_SUMMARY = 2, 5
-"""The depths that show the last exchanges only, and those with the summary of the earlier ones."""
+"""The depths that show only the last exchanges: without and with a summary of the earlier ones."""
 
 _FIRST = datetime.min.replace(tzinfo=UTC)
 
@@ -164,9 +166,9 @@ _FIRST = datetime.min.replace(tzinfo=UTC)
 def check_depth(depth: object) -> None:
     """Raise `InvalidOptionError` unless `depth` is one of the three.
 
-    ``True`` and ``2.0`` are not.
+    ``True`` and ``2.0`` are not valid.
     """
-    # By type: a bool or a float that equals 2 would be found among the depths.
+    # Check the type, because a bool or a float may equal one of the depths.
     if type(depth) not in (int, str) or depth not in DEPTHS:
         raise InvalidOptionError("depth", depth, ", ".join(map(repr, DEPTHS)))
 
@@ -178,12 +180,12 @@ def get_conversation_history(
     *,
     recent: int | None = None,
 ) -> ConversationHistory:
-    """Build conversation history from the machine's output and the memory of closed exchanges (docs/nodes.md).
+    """Return the conversation history from a session's output and the memory (docs/nodes.md).
 
-    `depth` 2 holds the last two exchanges only, 5 the last five and the summary of earlier ones,
-    ``'full'`` all that is remembered; `recent` asks for fewer exchanges. The one under
-    way is the last of them. Where there is a summary, it speaks of every exchange that is not among
-    the recent.
+    `depth` 2 has the last two exchanges only, 5 the last five and a summary of earlier ones,
+    ``'full'`` everything that is remembered; `recent` requests fewer exchanges. An exchange under
+    way is the last of them. If there is a summary, it covers every exchange that is not among the
+    recent ones.
 
     Raises:
         InvalidOptionError: another depth.
@@ -205,7 +207,7 @@ def get_conversation_history(
 def _under_way(
     output: ContextOutput, conversation: "ConversationContext"
 ) -> list[ConversationTurn]:
-    """Return the exchange that is not closed yet, if there is one: the user's words as they are, the answer condensed."""
+    """Return the open exchange, if any: the user's words verbatim, the answer condensed."""
     found = open_exchange(output.window, conversation.closed_id, conversation.closed_at)
     if found is None:
         return []
@@ -215,12 +217,10 @@ def _under_way(
 
 @frozen
 class Exchange:
-    """Hold what user and assistant said since the last exchange was closed.
+    """The words of user and assistant since the last exchange was closed.
 
-    `answer` is empty while there is none.
-
-    What the user attached is mentioned by name. `last_id` is the resource id of the newest user
-    turn: whoever closes the exchange remembers it.
+    `answer` is empty while there is none. Attachments are mentioned by name. `last_id` is the
+    resource id of the newest user turn, for the caller to keep when it closes the exchange.
     """
 
     user: str
@@ -232,18 +232,17 @@ class Exchange:
 def open_exchange(
     window: ContextWindow, closed_id: str = "", closed_at: str = ""
 ) -> Exchange | None:
-    """Return the exchange that is not closed yet, None where there is none.
+    """Return the exchange that is not closed yet, None if there is none.
 
-    `closed_id` and `closed_at` are the `last_id` and `timestamp` of the exchange closed last:
-    its turn may have left the window, so whatever is older ends the search as well. Gists, system
-    turns, tool results and what an assistant said while calling tools are no part of an exchange.
-    Of a long one, gists may stand between the question, which never yields, and the answer; gists
-    before the question end the search. Reads backwards from the end, no further than the exchange
-    reaches.
+    `closed_id` and `closed_at` are the `last_id` and `timestamp` of the last closed exchange. Its
+    turn may have left the window, so anything older ends the search as well. Gists, system turns,
+    tool results and an assistant's text with tool calls are not part of an exchange. In a long
+    exchange, gists may stand between the question, which is never compressed, and the answer; gists
+    before the question end the search. It reads backwards from the end, no further than the
+    exchange.
     """
     start = datetime.fromisoformat(closed_at) if closed_at else _FIRST
-    # Newest first: answers are collected until a question is found, questions until what came
-    # before them.
+    # Newest first: collect answers until a question is found, then questions until anything else.
     asked: list[Turn] = []
     answers: list[Turn] = []
     for turn in filter(None, map(window.peek, range(window.last, 0, -1))):
@@ -261,7 +260,7 @@ def open_exchange(
 def exchanges(turns: Iterable[Turn]) -> Iterator[Exchange]:
     """Yield the exchanges of `turns` in order; the answer of the last may be empty.
 
-    Law: those that `open_exchange` finds where each is closed once it is answered.
+    Law: they are those that `open_exchange` finds if each is closed once it is answered.
     """
     asked: list[Turn] = []
     answers: list[Turn] = []
@@ -291,10 +290,9 @@ def _join_turns(asked: Sequence[Turn], answers: Sequence[Turn]) -> Exchange:
 
 
 def _spoken_text(turns: Sequence[Turn]) -> str:
-    """Return what was said.
+    """Return the text of turns, with attachments by name.
 
-    What was attached by its name, and nothing for the line that opens where the assistant spoke
-    first.
+    The opening line, which precedes an assistant that speaks first, is left out.
     """
     named = ((turn, attachment_of(turn)) for turn in turns if not is_opening(turn))
     return "\n".join(
@@ -310,29 +308,28 @@ _WAITS_FOR = {
 
 
 class ConversationPart(StrEnum):
-    """Name a part of layer 2."""
+    """A part of layer 2."""
 
     RECENT = "recent"
-    """The last two exchanges; the last five for whoever reads the summary of those before as well.
-    """
+    """The last two exchanges, or the last five together with `SUMMARY`."""
     SUMMARY = "summary"
     ENGAGEMENT = "engagement"
     PENDING = "pending"
     ROUTING = "routing"
-    """What a router decided, with each exchange."""
+    """A router's decision for each exchange."""
 
 
 _PARTS = {
     RECENT_ONLY: frozenset({ConversationPart.RECENT}),
     WITH_SUMMARY: frozenset({ConversationPart.RECENT, ConversationPart.SUMMARY}),
 }
-"""What the depths show that do not show everything."""
+"""The parts that each depth shows, except for the full one."""
 
 
 def visible_conversation(
     history: ConversationHistory, parts: frozenset[ConversationPart]
 ) -> ConversationHistory:
-    """Return `history` with the named parts alone, so that printing has nothing to hide."""
+    """Return `history` with the named parts only, so that printing has nothing to hide."""
     history = history.limit_recent(
         WITH_SUMMARY if ConversationPart.SUMMARY in parts else RECENT_ONLY
     )
@@ -350,14 +347,12 @@ def visible_conversation(
 
 
 def conversation_parts(history: ConversationHistory) -> tuple[Part, ...]:
-    """Return all that is in `history` as parts.
+    """Return everything in `history` as parts of a prompt.
 
-    What the user says now, and what is asked, may not yield.
+    The user's current message and the pending state are preserved. If room is short, the summary is
+    dropped first, line by line, the oldest first, because it was already condensed.
 
-    The summary goes first where room is short, line by line, the oldest first: it was condensed
-    once.
-
-    Law: no line starts with anything that was said; what was said goes on behind ``>`` and a blank.
+    Law: no line starts with text that was said; further lines of it start with ``>`` and a space.
     """
     return drop_empty(
         (
@@ -392,19 +387,20 @@ def _format_pending(pending: PendingState) -> str:
 
 
 def format_conversation_for_prompt(history: ConversationHistory, depth: Depth = "full") -> str:
-    r"""Print `history` for injection into a prompt (docs/nodes.md).
+    r"""Return `history` as text for a prompt (docs/nodes.md).
 
-    `depth` 2 prints the last two exchanges only, 5 the last five and the summary of
-    earlier ones, ``'full'`` everything, engagement and pending state included. A part that is
-    empty is left out.
+    `depth` 2 prints the last two exchanges only, 5 the last five and the summary of earlier ones,
+    ``'full'`` everything, including engagement and pending state. Empty parts are left out.
 
-    Law: no line starts with anything that was said; what was said goes on behind ``>`` and a blank.
+    Law: no line starts with text that was said; further lines of it start with ``>`` and a space.
 
     Raises:
         InvalidOptionError: another depth.
 
     >>> from polycontext.nodes.history import ConversationTurn
-    >>> history = ConversationHistory([ConversationTurn("Any soup?", "Three soups."), ConversationTurn("The\n## second")])
+    >>> history = ConversationHistory(
+    ...     [ConversationTurn("Any soup?", "Three soups."), ConversationTurn("The\n## second")]
+    ... )
     >>> print(format_conversation_for_prompt(history, 2))
     ### Recent turns
     User: Any soup?

@@ -1,4 +1,7 @@
-"""Sending a message with pills: their content is fetched, attached where it is new, and the user's words come last."""
+"""Sending a message with pills.
+
+Their content is fetched and attached if it is new, and the user's words come last.
+"""
 
 import asyncio
 from collections.abc import Iterable
@@ -30,10 +33,11 @@ _ITEM_TYPES = {
 
 @frozen
 class SentMessage:
-    """Say what became of a message: what was attached, what stood in the view already, and what could not be had.
+    """The result of sending a message.
 
-    `yielded` are those of both that the window had no room for: of them, the view holds a gist by
-    now.
+    `attached` is new in the view, `held` was in it already, and `problems` could not be resolved.
+    `yielded` are those of both that the window had no room for: the view has a gist of them
+    instead.
     """
 
     text: str
@@ -45,7 +49,10 @@ class SentMessage:
 
 
 def item_of(resolved: Resolved) -> ContextItem:
-    """Return the content of a pill as a context item: a file, code, or text, under its name and lines."""
+    """Return the content of a pill as a context item: a file, code, or text.
+
+    It has the name and the lines of the pill.
+    """
     known = {
         "filename": resolved.path or resolved.name,
         "start_line": resolved.start_line,
@@ -61,19 +68,18 @@ def send_message(
     resolvers: Iterable[Resolver],
     items: Iterable[tuple[ContextItem, str]] = (),
 ) -> SentMessage:
-    """Attach what the pills of `document` name, as it is now, and add the user turn behind it.
+    """Attach the current content of the pills of `document`, and add the user turn after it.
 
-    What stands in the view word for word is not attached again; content that changed
-    since supersedes the earlier one. A pill that cannot be resolved is a problem of
-    the message, which is sent all the same: show `problems`, and let the user remove
-    or update the pill, before or after; `resolve_document` alone finds them without sending.
-    `items`, each with its source, are attached before what the pills name, such as
-    `ContextManagers.attachments`.
+    Content that the view has verbatim is not attached again; changed content supersedes the earlier
+    one. A pill that cannot be resolved is a problem of the message, which is sent anyway: show
+    `problems`, and let the user remove or update the pill, before or after. `resolve_document`
+    finds problems without sending. `items`, each with its source, are attached before the content
+    of pills; `ContextManagers.attachments` returns such a list.
 
     Attachments and the user's words are one commit.
 
     Raises:
-        Whatever `ContextSession.send_message` raises; nothing was attached then.
+        Any exception of `ContextSession.send_message`; nothing was attached then.
     """
     message = resolve_document(document, resolvers)
     before = session.window
@@ -100,7 +106,7 @@ async def asend_message(
 async def asend_resolved(
     session: ContextSession, message: ResolvedMessage, items: Iterable[tuple[ContextItem, str]] = ()
 ) -> SentMessage:
-    """Send a message that is resolved already, so that you can look at its problems first.
+    """Send a message that is already resolved, so that you can look at its problems first.
 
     See `asend_message`.
     """
@@ -111,14 +117,17 @@ async def asend_resolved(
 
 
 def items_of(message: ResolvedMessage) -> list[SourcedItem]:
-    """Return what is attached to a message, each with its source, as `ContextSession.send_message` takes it."""
+    """Return the attachments of a message, each with its source.
+
+    It is a list for `ContextSession.send_message`.
+    """
     return [(item_of(each), each.source) for each in message.attachments]
 
 
 def _report(message: ResolvedMessage, before: ContextWindow, output: ContextOutput) -> SentMessage:
-    """Return what became of the message, from the window before it and the output after all of it."""
+    """Return the report of a message, from the window before it and the output after it."""
     held = _find_held(message, before)
-    # Asked at the end, since a later attachment may have made an earlier one yield.
+    # Checked at the end, because a later attachment may displace an earlier one.
     stand = _find_held(message, output.window)
     attached, yielded = (
         tuple(each for each in message.attachments if each not in some) for some in (held, stand)

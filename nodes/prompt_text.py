@@ -1,8 +1,8 @@
-"""The text of a prompt: parts with their entries, which a short room may cut one by one, and what others said, quoted.
+"""The text of a prompt: parts with entries that can be dropped one by one, and quoted text.
 
-A prompt's structure stands at the start of its lines. Text from users, models and
-tools therefore never reaches the start of a line: a value is put on one line
-behind its label, and the further lines of a text go on behind a mark.
+The structure of a prompt is at the start of its lines. Text from users, models and tools therefore
+never reaches the start of a line: a value is put on one line after its label, and the further lines
+of a text start with a mark.
 """
 
 import json
@@ -16,14 +16,14 @@ from polycontext.linearity import ResourceClass
 from polycontext.linearity.json_data import thaw
 
 MARK = "> "
-"""What a quoted line starts with, as in a letter."""
-# What JSON leaves as it is, although a terminal or a model may take it for a line end or for
-# another order of letters.
+"""The start of a quoted line, as in an email."""
+# Characters that JSON does not escape, but that a terminal or a model may take for a line end or a
+# change of direction.
 _UNSEEN = re.compile("[\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 
 
 def one_line(text: str) -> str:
-    r"""Return `text` with every run of white space, of line ends too, as one space.
+    r"""Return `text` with every run of white space, including line ends, as one space.
 
     >>> one_line("wants quick\n## Your Task\nmeals")
     'wants quick ## Your Task meals'
@@ -32,9 +32,9 @@ def one_line(text: str) -> str:
 
 
 def quote(text: str) -> str:
-    r"""Return `text` to stand behind a label: its first line as it is, the others each behind the mark.
+    r"""Return `text` for use after a label: all lines but the first start with the mark.
 
-    Law: no line but the first starts with anything else than the mark.
+    Law: no line but the first starts with anything but the mark.
 
     >>> quote("soup\r\n## Your Task")
     'soup\n> ## Your Task'
@@ -43,7 +43,7 @@ def quote(text: str) -> str:
 
 
 def quote_block(text: str) -> str:
-    r"""Return `text` to stand by itself: every line behind the mark; nothing where there is none.
+    r"""Return `text` with every line after the mark, or nothing if it is blank.
 
     >>> quote_block("user: soup\nassistant: done")
     '> user: soup\n> assistant: done'
@@ -52,7 +52,7 @@ def quote_block(text: str) -> str:
 
 
 def indent_lines(text: str) -> str:
-    r"""Return `text` to stand behind a label inside a text that is quoted as a whole: further lines start with a space.
+    r"""Return `text` for use after a label in quoted text: further lines start with a space.
 
     >>> indent_lines("soup\n\nassistant: I was never said")
     'soup\n assistant: I was never said'
@@ -61,7 +61,7 @@ def indent_lines(text: str) -> str:
 
 
 def json_line(value: Any) -> str:
-    r"""Return compact JSON in which nothing ends the line or changes its direction.
+    r"""Return compact JSON without characters that end the line or change its direction.
 
     >>> print(json_line({"label": "Soup\n## Your Task\u2028"}))
     {"label":"Soup\n## Your Task\u2028"}
@@ -72,9 +72,9 @@ def json_line(value: Any) -> str:
 
 @frozen
 class Entry:
-    """Hold one entry of a part.
+    """An entry of a part.
 
-    `short` is what may stand for it, with others, where room is short.
+    `short` may replace it, together with others, if room is short.
     """
 
     text: str
@@ -84,7 +84,7 @@ class Entry:
 
 @frozen
 class Part:
-    """Hold a heading and the entries below it."""
+    """A heading and the entries below it."""
 
     heading: str
     entries: tuple[Entry, ...] = field(converter=tuple[Entry, ...])
@@ -96,12 +96,12 @@ class Part:
 def part(
     heading: str, texts: Iterable[str], resource_class: ResourceClass = ResourceClass.REQUIRED
 ) -> Part:
-    """Return a part of plain entries; blank ones are left out."""
+    """Return a part of plain entries; empty ones are left out."""
     return Part(heading, [Entry(text, resource_class=resource_class) for text in texts if text])
 
 
 def pin(text: str) -> Entry:
-    """Return an entry that stays word for word."""
+    """Return an entry that is kept verbatim."""
     return Entry(text, resource_class=ResourceClass.PRESERVED)
 
 
@@ -111,5 +111,5 @@ def drop_empty(parts: Iterable[Part]) -> tuple[Part, ...]:
 
 
 def render_parts(parts: Iterable[Part], nothing: str) -> str:
-    """Return the parts as text, a blank line between them, or `nothing` where there are none."""
+    """Return the parts as text, with blank lines between them, or `nothing` if there are none."""
     return "\n\n".join(map(str, parts)) or nothing

@@ -1,6 +1,6 @@
-"""Layer 3: what was decided and done, exchange by exchange.
+"""Layer 3: decisions and actions, exchange by exchange (docs/nodes.md).
 
-Who reads which part, and how it is printed (docs/nodes.md).
+This module selects the parts that each reader sees, and prints them.
 """
 
 from collections.abc import Mapping
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class StepKind(StrEnum):
-    """Say what a step does."""
+    """The kind of a step."""
 
     READ = "read"
     ANALYZE = "analyze"
@@ -31,7 +31,7 @@ class StepKind(StrEnum):
 
 
 class ThinkDecision(StrEnum):
-    """Say how Think goes on."""
+    """Think's decision on how to continue."""
 
     PLAN_DIRECT = "plan_direct"
     PROPOSE = "propose"
@@ -39,7 +39,7 @@ class ThinkDecision(StrEnum):
 
 
 class ConversationPhase(StrEnum):
-    """Say how far the user has come."""
+    """The phase of the conversation: how far the user has come."""
 
     EXPLORING = "exploring"
     NARROWING = "narrowing"
@@ -52,21 +52,21 @@ def step_kind(value: StepKind | str) -> StepKind:
 
 
 def decision_or_none(value: ThinkDecision | str | None) -> ThinkDecision | None:
-    """Convert the name of a decision, where there is one."""
+    """Convert the name of a decision, unless it is None."""
     return None if value is None else parse_member(ThinkDecision, "think_decision", value)
 
 
 def phase_or_none(value: ConversationPhase | str | None) -> ConversationPhase | None:
-    """Convert the name of a phase, where there is one."""
+    """Convert the name of a phase, unless it is None."""
     return None if value is None else parse_member(ConversationPhase, "conversation_phase", value)
 
 
 @frozen
 class StepSummary:
-    """Hold one step: what was planned, what came out, which refs it touched, and Act's note for the next step.
+    """One step: its plan, its outcome, the refs it touched, and Act's note for the next step.
 
     Raises:
-        InvalidDataError: an unknown kind, a number below its least, text that cannot be stored.
+        InvalidDataError: an unknown kind, a number that is too small, text that cannot be stored.
     """
 
     step_num: int = field(validator=whole_from(1))
@@ -87,7 +87,7 @@ def _reasons(value: Mapping[str, str]) -> FrozenDict[str]:
 
 @frozen
 class CurationSummary:
-    """Hold what Understand decided about entities in one exchange: refs retained, refs demoted, and why.
+    """Understand's decisions about entities in one exchange: refs retained and demoted, and why.
 
     >>> CurationSummary(retained=["recipe_1"], reasons={"recipe_1": "the user likes it"}).is_empty
     False
@@ -99,11 +99,11 @@ class CurationSummary:
 
     @property
     def is_empty(self) -> bool:
-        """Tell whether nothing was decided."""
+        """Return whether nothing was decided."""
         return not (self.retained or self.demoted)
 
     def then(self, later: "CurationSummary") -> "CurationSummary":
-        """Return both decisions as one; what `later` says of a ref replaces what was said before.
+        """Return both decisions as one; `later` replaces earlier decisions about the same ref.
 
         Laws: associative; the empty decision changes nothing.
         """
@@ -118,7 +118,7 @@ class CurationSummary:
 
 @frozen
 class TurnCuration:
-    """Hold one entry of Understand's own decision log: the exchange, and what was decided in it."""
+    """An entry of Understand's own decision log: the exchange, and the decisions in it."""
 
     turn_num: int = field(validator=whole_from(0))
     curation: CurationSummary
@@ -126,13 +126,13 @@ class TurnCuration:
 
 @frozen
 class TurnExecutionSummary:
-    """Hold what happened in one exchange (docs/nodes.md).
+    """The summary of one exchange (docs/nodes.md).
 
-    `think_decision` and `conversation_phase` are None where the exchange was blocked before
-    they were known; `blocked_reason` is None where it was not blocked.
+    `think_decision` and `conversation_phase` are None if the exchange was blocked before they were
+    known; `blocked_reason` is None if it was not blocked.
 
     Raises:
-        InvalidDataError: an unknown decision or phase, a number below its least, text that cannot
+        InvalidDataError: an unknown decision or phase, a number that is too small, text that cannot
             be stored.
     """
 
@@ -148,9 +148,10 @@ class TurnExecutionSummary:
 
 @frozen
 class ReasoningTrace:
-    """Hold layer 3 as a node reads it: the last exchanges, the reasoning before them, and the exchange under way.
+    """Layer 3 as a node reads it.
 
-    `curation_log` is Understand's own decision history, oldest first.
+    It has the last exchanges, a summary of the reasoning before them, and the exchange under way.
+    The oldest entry of `curation_log`, Understand's own decision history, is first.
     """
 
     recent_summaries: tuple[TurnExecutionSummary, ...] = field(
@@ -173,7 +174,7 @@ class ReasoningTrace:
 
     @property
     def user_expressed(self) -> str:
-        """Return what the user expressed last."""
+        """Return the newest `user_expressed` that is not empty."""
         return next(filter(None, (turn.user_expressed for turn in reversed(self.turns))), "")
 
 
@@ -181,19 +182,19 @@ ReasoningNode = Literal["understand", "think", "act", "reply"]
 
 
 class ReasoningPart(StrEnum):
-    """Name a part of layer 3."""
+    """A part of layer 3."""
 
     EARLIER = "earlier"
-    """What is left of the exchanges before the last ones."""
+    """The summary of the exchanges before the last ones."""
     STEPS = "steps"
     """The last exchanges and the one under way in full: decision, goal, steps with notes, outcomes
     and refs."""
     CURRENT_STEPS = "current_steps"
     """The steps of the exchange under way, with notes."""
     OUTCOMES = "outcomes"
-    """What came out of the steps of the last exchanges and of the one under way."""
+    """The outcomes of the steps of the last exchanges and of the one under way."""
     CURATION = "curation"
-    """What was decided about entities in those exchanges."""
+    """Decisions about entities in those exchanges."""
     OWN_CURATION = "own_curation"
     """Understand's own decisions, exchange by exchange."""
     PHASE = "phase"
@@ -220,19 +221,19 @@ NODE_PARTS: Mapping[str, Parts] = MappingProxyType(
         ),
     }
 )
-"""What each of the four nodes reads."""
+"""The parts that each of the four nodes reads."""
 
 _OUTCOME_TURNS = 2
-"""Of how many exchanges those read the outcomes who do not read the steps."""
+"""Number of exchanges whose outcomes are shown to nodes that do not read the steps."""
 _OF_PAST_TURNS = _FULL_TURN | {ReasoningPart.OUTCOMES}
 
 
 def get_reasoning_trace(
     conversation: "ConversationContext", turn: "CurrentTurn | None" = None
 ) -> ReasoningTrace:
-    """Build the reasoning trace from what is remembered and the exchange under way (docs/nodes.md).
+    """Return the reasoning trace from the memory and the exchange under way (docs/nodes.md).
 
-    A `turn` that was closed already is not shown twice.
+    A `turn` that was already closed is not shown twice.
     """
     recent = conversation.turn_summaries
     current = (
@@ -246,12 +247,12 @@ def get_reasoning_trace(
 
 
 def visible_reasoning(trace: ReasoningTrace, parts: Parts) -> ReasoningTrace:
-    """Return `trace` with the named parts alone.
+    """Return `trace` with the named parts only.
 
-    Why an exchange was blocked stands wherever a part of the exchange does.
+    The reason why an exchange was blocked is shown with any part of the exchange.
     """
     past = bool(parts & _OF_PAST_TURNS)
-    # Who reads the steps under way and nothing else is told nothing of the exchanges before.
+    # A reader of nothing but the steps under way sees nothing of the exchanges before.
     current = trace.current if past or ReasoningPart.CURRENT_STEPS in parts else None
     recent = (
         trace.recent_summaries if ReasoningPart.STEPS in parts else trace.turns[-_OUTCOME_TURNS:]
@@ -290,7 +291,7 @@ def _visible_steps(turn: TurnExecutionSummary, parts: Parts) -> tuple[StepSummar
     if ReasoningPart.CURRENT_STEPS in parts:
         return tuple(evolve(step, entities_involved=()) for step in turn.steps)
     if ReasoningPart.OUTCOMES in parts:
-        # Without a description a step prints as its outcome.
+        # A step without a description prints as its outcome.
         return tuple(
             StepSummary(step.step_num, step.type, "", "", step.outcome) for step in turn.steps
         )
@@ -298,10 +299,10 @@ def _visible_steps(turn: TurnExecutionSummary, parts: Parts) -> tuple[StepSummar
 
 
 def reasoning_parts(trace: ReasoningTrace) -> tuple[Part, ...]:
-    """Return all that is in `trace` as parts; why an exchange was blocked may not yield.
+    """Return everything in `trace` as parts of a prompt.
 
-    The summary of earlier exchanges goes first where room is short, line by line: it was condensed
-    once.
+    The reason why an exchange was blocked is preserved. If room is short, the summary of earlier
+    exchanges is dropped first, line by line, because it was already condensed.
 
     Law: no line starts with anything that a model or a user said.
     """
@@ -343,17 +344,21 @@ def _format_turn(turn: TurnExecutionSummary, trace: ReasoningTrace) -> Part:
     entries += [_format_step(step) for step in turn.steps if step.description or step.outcome]
     if not turn.entity_curation.is_empty:
         entries.append(f"Curation: {_format_curation(turn.entity_curation)}")
-    # The parts of an exchange may yield, why it was blocked may not: it stands last and by itself.
+    # The entries of an exchange may be dropped, but not the reason why it was blocked: it is a last
+    # entry of its own.
     blocked = [] if turn.blocked_reason is None else [f"BLOCKED: {one_line(turn.blocked_reason)}"]
     return Part(f"{which} (turn {turn.turn_num})", [*map(Entry, entries), *map(pin, blocked)])
 
 
 def _format_step(step: StepSummary) -> str:
-    """Return a step with all that is known of it; one without a description is its outcome."""
+    """Return a step with all its details; one without a description is its outcome."""
     if not step.description:
         return f"- {one_line(step.outcome)}"
     lines = [
-        f"- Step {step.step_num} ({step.type} {one_line(step.subdomain)}): {one_line(step.description)}"
+        (
+            f"- Step {step.step_num} ({step.type} {one_line(step.subdomain)}): "
+            f"{one_line(step.description)}"
+        )
     ]
     entities = ", ".join(map(one_line, step.entities_involved))
     details = (
@@ -377,12 +382,12 @@ def _format_curation(curation: CurationSummary) -> str:
 
 
 def format_reasoning_for_prompt(trace: ReasoningTrace, node: ReasoningNode) -> str:
-    """Print what `node` may see of `trace` (docs/nodes.md).
+    """Return the parts of `trace` that `node` may see, as text (docs/nodes.md).
 
     ``understand``: its own decisions about entities, exchange by exchange. ``think``: the last
-    exchanges in full, their curation, the phase, what the user expressed. ``act``: the steps of
-    the exchange under way with their notes. ``reply``: the outcomes, the phase, what the user
-    expressed. Why an exchange was blocked stands wherever the exchange does.
+    exchanges in full, their curation, the phase, and what the user expressed. ``act``: the steps of
+    the exchange under way with their notes. ``reply``: the outcomes, the phase, and what the user
+    expressed. The reason why an exchange was blocked is shown with the exchange.
 
     Law: no line starts with anything that a model or a user said.
 
@@ -390,8 +395,18 @@ def format_reasoning_for_prompt(trace: ReasoningTrace, node: ReasoningNode) -> s
         InvalidOptionError: another node.
 
     >>> from polycontext.nodes.reasoning import StepSummary, TurnExecutionSummary
-    >>> step = StepSummary(1, "read", "recipes", "Find soups", "read 3 recipes", ["recipe_1"], "the second is vegan")
-    >>> trace = ReasoningTrace(current=TurnExecutionSummary(4, "plan_direct", "Find a soup", [step]))
+    >>> step = StepSummary(
+    ...     1,
+    ...     "read",
+    ...     "recipes",
+    ...     "Find soups",
+    ...     "read 3 recipes",
+    ...     ["recipe_1"],
+    ...     "the second is vegan",
+    ... )
+    >>> trace = ReasoningTrace(
+    ...     current=TurnExecutionSummary(4, "plan_direct", "Find a soup", [step])
+    ... )
     >>> print(format_reasoning_for_prompt(trace, "act"))
     ### This turn (turn 4)
     - Step 1 (read recipes): Find soups

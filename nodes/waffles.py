@@ -1,4 +1,7 @@
-"""What the tokens of a window are spent on, by class, role and fidelity: the parts of the number that the machine's guard weighs (docs/terminal.md)."""
+"""The tokens of a window by class, role and fidelity (docs/terminal.md).
+
+Together they are the number that the machine's guard checks.
+"""
 
 from collections.abc import Sequence
 from typing import Any
@@ -14,7 +17,10 @@ from polycontext.window import REQUEST_OVERHEAD, ContextWindow, Role
 
 @frozen
 class Portion:
-    """Say how many tokens of a window some turns take: those of one class and fidelity and, where it is told, of one role."""
+    """The tokens of some turns of a window.
+
+    The turns are those of one class and fidelity and, if `role` is given, of one role.
+    """
 
     resource_class: ResourceClass
     fidelity: Fidelity
@@ -23,7 +29,7 @@ class Portion:
     role: Role | None = None
 
     def as_json(self) -> dict[str, Any]:
-        """Return it, JSON-ready."""
+        """Return the portion as JSON data."""
         role = {} if self.role is None else {"role": str(self.role)}
         return {
             "class": self.resource_class.name,
@@ -36,13 +42,13 @@ class Portion:
 
 @frozen
 class Waffle:
-    """Hold the parts of a request's room, in tokens, none of them twice.
+    """The parts of a request's room in tokens, without overlaps.
 
-    `portions` are what stands in the window, which has room for `max_tokens`; `pressured_above` is
-    the most that they may be without being pressured. `reserve` and `tools` were taken off before:
-    what is kept free for the reply, and the definitions of tools.
+    `portions` are the contents of the window, which has room for `max_tokens`. `pressured_above` is
+    the most that they may be without pressure. `reserve`, which is kept free for the reply, and
+    `tools`, the definitions of tools, were subtracted before.
 
-    Laws: `used` is the sum of its parts and the number that the guard weighs; all parts together
+    Laws: `used` is the sum of its parts and the number that the guard checks; all parts together
     are `total`.
     """
 
@@ -54,34 +60,37 @@ class Waffle:
 
     @property
     def used(self) -> int:
-        """Return the tokens of everything that stands in the window."""
+        """Return the tokens in the window."""
         return sum(portion.tokens for portion in self.portions)
 
     @property
     def free(self) -> int:
-        """Return the tokens that the window has room for still, 0 where it is over its budget."""
+        """Return the tokens for which the window still has room, 0 if it is over its budget."""
         return max(0, self.max_tokens - self.used)
 
     @property
     def total(self) -> int:
-        """Return what request and reply may take together.
+        """Return the tokens that a request and its reply may use together.
 
-        More where the window is over its budget.
+        It is more if the window is over its budget.
         """
         return self.used + self.free + self.reserve + self.tools
 
     @property
     def is_pressured(self) -> bool:
-        """Tell whether the guard would say so."""
+        """Return whether the guard considers the window pressured."""
         return self.used > self.pressured_above
 
     def cells(self, count: int) -> Sequence[int]:
-        """Return how many of `count` cells each portion has, and behind them what is free, the reserve and the tools."""
+        """Return the cells of each portion, then of the free room, the reserve and the tools.
+
+        They are `count` cells in total.
+        """
         tokens = (portion.tokens for portion in self.portions)
         return cells([*tokens, self.free, self.reserve, self.tools], count)
 
     def as_json(self) -> dict[str, Any]:
-        """Return it, JSON-ready."""
+        """Return the waffle as JSON data."""
         return {
             "tokens": self.used,
             "max_tokens": self.max_tokens,
@@ -94,13 +103,18 @@ class Waffle:
 
 
 def waffle(session: ContextSession) -> Waffle:
-    """Return what the window of a session is filled with, and what is left of it; O(turns).
+    """Return the parts of a session's window, and the room that is left; O(turns).
 
     >>> from polycontext import ContextSession
     >>> session = ContextSession(max_tokens=1000, reserve=200)
     >>> _ = session.add_system("Answer in German."), session.add_user_turn("Where is my parcel?")
     >>> filled = waffle(session)
-    >>> [(portion.role.value, portion.tokens) for portion in filled.portions], filled.used, filled.free, filled.total
+    >>> (
+    ...     [(portion.role.value, portion.tokens) for portion in filled.portions],
+    ...     filled.used,
+    ...     filled.free,
+    ...     filled.total,
+    ... )
     ([('system', 8), ('user', 9)], 17, 783, 1000)
     """
     window, most = session.window, session.window.max_tokens
@@ -114,7 +128,7 @@ def waffle(session: ContextSession) -> Waffle:
 
 
 def portions(window: ContextWindow, *, by_role: bool = True) -> list[Portion]:
-    """Return what the window's tokens are spent on, the highest class first, none of it twice.
+    """Return the window's tokens by class, role and fidelity, the highest class first.
 
     Law: their tokens together are those of the window.
     """
@@ -133,7 +147,10 @@ def portions(window: ContextWindow, *, by_role: bool = True) -> list[Portion]:
 
 
 def cells(tokens: Sequence[int], count: int) -> list[int]:
-    """Share `count` cells out by tokens: whatever there is any of has one, and together they are `count`, where those are enough.
+    """Share `count` cells out by tokens.
+
+    Every amount that is not 0 has at least one cell, and together they are `count`, if that
+    suffices.
 
     >>> cells([10, 1, 0, 989], 40)
     [1, 1, 0, 38]

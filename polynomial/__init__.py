@@ -1,6 +1,6 @@
-"""Who moves it: the machine, polynomials and operad, session, journal, stores, projection."""
+"""The state machine, polynomials and operad, sessions, journals, stores, and `project`."""
 
 import lazy_loader
 
-# The names stand in `__init__.pyi`; each is loaded when it is first asked for.
+# The names are listed in `__init__.pyi`; each is loaded on first use.
 __getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,4 +1,4 @@
-"""What the machine and the session refuse."""
+"""The errors that the machine, sessions and stores raise."""
 
 from collections.abc import Collection, Mapping
 
@@ -15,7 +15,10 @@ _OPENED = " To begin with the assistant, use from_messages or extend."
 
 @define(slots=False, eq=False)
 class IllegalDirectionError(CallerError, RuntimeError):
-    """Refuse an input that is no direction of the state: of the machine, or of the position of any agent."""
+    """An input was sent that the current state does not allow.
+
+    Agents raise it too, for an input that is not a direction of their position.
+    """
 
     state: object
     kind: object
@@ -33,7 +36,7 @@ class IllegalDirectionError(CallerError, RuntimeError):
 
 @define(slots=False, eq=False)
 class ContextPressureError(IllegalDirectionError):
-    """Refuse a turn while the context is pressured (docs/machine.md)."""
+    """An event was sent that PRESSURED does not allow (docs/machine.md)."""
 
     def __str__(self) -> str:
         return f"context pressured, input {self.kind} must wait. Send {self._listed()} first."
@@ -41,12 +44,12 @@ class ContextPressureError(IllegalDirectionError):
 
 @define(slots=False, eq=False)
 class ContextOverflowError(CallerError, ValueError):
-    """Refuse what could not fit even if everything yielded that may.
+    """The content does not fit into the budget, even after compression.
 
-    Or, with `advice`, what does not fit as it is.
+    With `advice`, the content as it is does not fit, and `advice` says how to make it fit.
 
-    `tokens` is a number that would suffice, `max_tokens` what is there. `taken` says what takes the
-    room once everything has yielded that may, in tokens. `advice` says how to make it fit.
+    `tokens` is a number of tokens that would suffice, `max_tokens` the budget. `taken` says what
+    uses the remaining tokens after everything compressible has been compressed.
     """
 
     tokens: int
@@ -57,13 +60,17 @@ class ContextOverflowError(CallerError, ValueError):
 
     def __str__(self) -> str:
         if self.advice:
-            return f"{self.what} takes {self.tokens:,} tokens, but the budget is {self.max_tokens:,}. {self.advice}"
+            return (
+                f"{self.what} takes {self.tokens:,} tokens, but the budget is "
+                f"{self.max_tokens:,}. {self.advice}"
+            )
         told = ", ".join(
             f"{what}: {tokens:,}"
             for what, tokens in sorted(self.taken.items(), key=lambda row: -row[1])
         )
         return (
-            f"{self.what} needs at least {self.tokens:,} tokens even after compression, but the budget is {self.max_tokens:,}"
+            f"{self.what} needs at least {self.tokens:,} tokens even after compression, "
+            f"but the budget is {self.max_tokens:,}"
             + (f" ({told})" if told else "")
             + ". Shorten it or raise max_tokens."
         )
@@ -71,7 +78,11 @@ class ContextOverflowError(CallerError, ValueError):
 
 @define(slots=False, eq=False)
 class SessionWriteError(CallerError, RuntimeError):
-    """Refuse a write at this moment: from inside another write of the session, past its journal, or while an answer is being written."""
+    """The session cannot be written at this moment.
+
+    For example, a callback of the session writes to it, the session shows a past state, or an
+    answer is being streamed in.
+    """
 
     problem: str
     legal: str
@@ -82,18 +93,18 @@ class SessionWriteError(CallerError, RuntimeError):
 
 @define(slots=False, eq=False)
 class UnknownPathError(UnknownNameError):
-    """Refuse a path at which nothing is (docs/paths.md).
+    """There is nothing at the given path (docs/paths.md).
 
-    `near` are paths like it, `legal` those where it was looked for.
+    `near` lists similar paths, `legal` the paths at the place that was searched.
     """
 
 
 @define(slots=False, eq=False)
 class StoreError(CollaboratorError, OSError):
-    """Say that a store cannot do what it is asked: its disk is full, its file read-only, damaged, of another version, or closed.
+    """A store failed: a full disk, a read-only, damaged, incompatible or closed store.
 
-    `store` tells which, without any secret. What was to be stored is not, unless `problem` says
-    that this is not known.
+    `store` names the store without secrets. Nothing was stored, unless `problem` says that this is
+    unknown.
     """
 
     store: str
@@ -106,16 +117,16 @@ class StoreError(CollaboratorError, OSError):
 
 @define(slots=False, eq=False)
 class StoreBusyError(StoreError, TimeoutError):
-    """Say that another process holds the file of a store.
+    """Another process or writer holds the store.
 
-    `pid` is its number, None where that is not known.
+    `pid` is the process id if it is known.
     """
 
     pid: int | None = None
 
 
 def illegal(state: State, kind: Kind, legal: Collection[Kind]) -> IllegalDirectionError:
-    """Return the error that fits the state: in PRESSURED a `ContextPressureError`."""
+    """Return the error for `kind` in `state`: a `ContextPressureError` while PRESSURED."""
     error = ContextPressureError if state is ContextState.PRESSURED else IllegalDirectionError
     greets = state is ContextState.EMPTY and kind is InputKind.ASSISTANT_TURN
     return error(

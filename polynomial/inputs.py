@@ -1,4 +1,4 @@
-"""What comes into the machine and what goes out."""
+"""The inputs and outputs of the machine."""
 
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
@@ -19,7 +19,7 @@ from .state import State
 
 
 class InputKind(StrEnum):
-    """Name the directions: what can come in."""
+    """The directions of the polynomial: the kinds of input."""
 
     USER_TURN = "user_turn"
     ASSISTANT_TURN = "assistant_turn"
@@ -35,13 +35,13 @@ class InputKind(StrEnum):
 
 
 Kind = InputKind | str
-"""The name of an event: one of ours, or of an event that a subclass adds."""
+"""The name of an event: a built-in kind, or an event that a subclass of the machine adds."""
 
 _KINDS: dict[str, Kind] = {kind.value: kind for kind in InputKind}
 
 
 def kind_of(name: str) -> Kind:
-    """Return the event of that name: ours where it is one of ours."""
+    """Return the event of that name, as an `InputKind` if it is a built-in one."""
     return _KINDS.get(name, name)
 
 
@@ -56,7 +56,7 @@ KIND_OF_ROLE = {role: kind for kind, role in _ROLES.items()}
 
 @frozen
 class Promotion:
-    """Ask that a turn's class is raised, and say why."""
+    """A request to raise a turn's class, with the reason."""
 
     resource_id: str
     resource_class: ResourceClass
@@ -66,9 +66,9 @@ class Promotion:
 
 @frozen
 class Standing:
-    """Hold a window that stands again, or what is left of one.
+    """The payload of ``rewind`` and ``forget``: the window to restore.
 
-    `state` is the state that the machine was in then.
+    `state` is the machine's state at that time, None if it is not known.
     """
 
     window: ContextWindow
@@ -77,19 +77,19 @@ class Standing:
 
 @frozen
 class Arguments:
-    """Hold the JSON arguments that an event of a user's machine is sent with."""
+    """The JSON arguments of an event that a subclass of the machine adds."""
 
     args: tuple[Any, ...] = field(default=(), converter=freeze)
     kwargs: Mapping[str, Any] = field(factory=dict, converter=freeze)
 
     @property
     def text(self) -> str:
-        """Return them as JSON text."""
+        """Return the arguments as JSON text."""
         return orjson.dumps([self.args, self.kwargs], default=thaw).decode()
 
     @classmethod
     def of_text(cls, text: str) -> Self:
-        """Return what `text` was written from; raise `InvalidDataError` for another text."""
+        """Parse what `text` returned; raise `InvalidDataError` for any other text."""
         with suppress(ValueError):
             args, kwargs = orjson.loads(text)
             if isinstance(args, list) and isinstance(kwargs, dict):
@@ -116,13 +116,20 @@ Payload = Turn | str | int | float | Fulfilment | Edit | Promotion | Standing | 
 
 @frozen
 class ContextInput:
-    """Hold one input: a direction of the polynomial and what comes with it (docs/machine.md).
+    """One input: a direction of the polynomial and its payload (docs/machine.md).
 
-    Turn kinds carry a `Turn` (or text, for those that need nothing else), ``compress`` a target
-    pressure or a fulfilled plan, ``recall`` the edit that brings turns back, ``promote`` a
-    `Promotion`, ``clear`` nothing, ``resize`` the budget in tokens, ``rewind`` and ``forget`` the
-    window that stands from then on; an event that a subclass of the machine adds carries its
-    `Arguments`. `resource_class` overrides the classifier.
+    Payloads by kind:
+
+    - turn kinds: a `Turn`, or text if the turn needs nothing else
+    - ``compress``: a target pressure or a fulfilled plan
+    - ``recall``: the edit that brings turns back
+    - ``promote``: a `Promotion`
+    - ``clear``: none
+    - ``resize``: the budget in tokens
+    - ``rewind`` and ``forget``: the window to restore, as a `Standing`
+    - events that a subclass of the machine adds: their `Arguments`
+
+    `resource_class` overrides the classifier.
 
     Raises:
         InvalidOptionError: the payload does not fit the kind.
@@ -158,12 +165,12 @@ class ContextInput:
 
     @classmethod
     def of_turn(cls, turn: Turn, resource_class: ResourceClass | None = None) -> Self:
-        """Make the input that brings `turn`."""
+        """Return the input that adds `turn`."""
         return cls(KIND_OF_ROLE[turn.role], turn, resource_class)
 
     @classmethod
     def user_turn(cls, content: str | Turn, resource_class: ResourceClass | None = None) -> Self:
-        """Make a user turn."""
+        """Return an input that adds a user turn."""
         return cls(InputKind.USER_TURN, content, resource_class)
 
     @classmethod
@@ -173,7 +180,7 @@ class ContextInput:
         tool_calls: Iterable[ToolCall] = (),
         resource_class: ResourceClass | None = None,
     ) -> Self:
-        """Make an assistant turn, with the calls it makes."""
+        """Return an input that adds an assistant turn with its tool calls."""
         if not isinstance(content, Turn):
             content = Turn(Role.ASSISTANT, content, tool_calls=tuple(tool_calls))
         return cls(InputKind.ASSISTANT_TURN, content, resource_class)
@@ -185,31 +192,31 @@ class ContextInput:
         tool_call_id: str = "",
         resource_class: ResourceClass | None = None,
     ) -> Self:
-        """Make the result of one call."""
+        """Return an input that adds the result of one tool call."""
         if not isinstance(content, Turn):
             content = Turn(Role.TOOL, content, tool_call_id=tool_call_id)
         return cls(InputKind.TOOL_TURN, content, resource_class)
 
     @classmethod
     def system(cls, content: str | Turn, resource_class: ResourceClass | None = None) -> Self:
-        """Make a system turn."""
+        """Return an input that adds a system turn."""
         return cls(InputKind.SYSTEM, content, resource_class)
 
     @classmethod
     def compress(cls, target: float | Fulfilment = 0.7) -> Self:
-        """Ask for compression: to a target pressure, or by a fulfilled plan."""
+        """Return an input that compresses to a target pressure or by a fulfilled plan."""
         return cls(InputKind.COMPRESS, target)
 
     @classmethod
     def clear(cls) -> Self:
-        """Ask to forget the view; the log keeps all."""
+        """Return an input that clears the view; the log keeps every turn."""
         return cls(InputKind.CLEAR)
 
     @classmethod
     def recall(cls, edit: Edit) -> Self:
-        """Ask that turns come back into the view.
+        """Return an input that brings turns back into the view.
 
-        `edit` says which and where (``ContextSession.recall`` makes it from ids).
+        `edit` says which turns and where; ``ContextSession.recall`` builds it from ids.
         """
         return cls(InputKind.RECALL, edit)
 
@@ -221,35 +228,35 @@ class ContextInput:
         rationale: str = "",
         at: datetime = UNIX_EPOCH,
     ) -> Self:
-        """Ask that the class of a turn is raised."""
+        """Return an input that raises the class of a turn."""
         return cls(InputKind.PROMOTE, Promotion(resource_id, resource_class, rationale, at))
 
     @classmethod
     def resize(cls, max_tokens: int) -> Self:
-        """Give the window another budget, in tokens."""
+        """Return an input that changes the budget, in tokens."""
         return cls(InputKind.RESIZE, max_tokens)
 
     @classmethod
     def rewind(cls, window: ContextWindow, state: State | None = None) -> Self:
-        """Put back a window that stood before.
+        """Return an input that restores an earlier window.
 
-        `state` is the state that the machine was in then.
+        `state` is the state that the machine was in at that time.
         """
         return cls(InputKind.REWIND, Standing(window, state))
 
     @classmethod
     def forget(cls, window: ContextWindow) -> Self:
-        """Put in what is left of the window once words were erased."""
+        """Return an input that replaces the window after words were erased."""
         return cls(InputKind.FORGET, Standing(window))
 
     @classmethod
     def named(cls, event: str, /, *args: Any, **kwargs: Any) -> Self:
-        """Make the input of an event by its name.
+        """Return the input for an event by its name.
 
-        An event that a subclass of the machine adds takes any JSON data.
+        Events that a subclass of the machine adds take any JSON data.
 
         Raises:
-            InvalidOptionError: the arguments are not those of the event.
+            InvalidOptionError: the arguments do not fit the event.
 
         >>> ContextInput.named("compress", 0.5) == ContextInput.compress(0.5)
         True
@@ -265,12 +272,13 @@ class ContextInput:
 
 @frozen
 class ContextOutput:
-    """Hold what goes out: the window after the input, the state, what a compression did that came with it, and what was added.
+    """The result of an input: the new window and state, and what changed along the way.
 
-    `repaired` are the ids of turns that intake put in, such as the line that opens where the
-    assistant spoke first. `refused` says of a fulfilment that was no good what was refused, and
-    why; nothing has happened then. `answering` is what has been said of the answer that is being
-    streamed in, None where none is (`ContextSession.answer`).
+    `compression` is the compression that the input caused, if any. `repaired` lists the ids of
+    turns that were added automatically, such as an opening line if the assistant spoke first. If a
+    fulfilment was rejected, `refused` says what was rejected and why, and nothing has changed.
+    `answering` is the text so far of the answer that is being streamed in, None if there is none
+    (`ContextSession.answer`).
     """
 
     window: ContextWindow
@@ -287,21 +295,21 @@ class ContextOutput:
 
     @property
     def epoch(self) -> Epoch:
-        """Return since when requests only grow: its number, and what the change that began it took."""
+        """Return the epoch: its number, and what the change that began it removed."""
         return self.window.epoch
 
     @property
     def compressed(self) -> bool:
-        """Tell whether this input compressed the window."""
+        """Return whether this input compressed the window."""
         return self.compression is not None
 
     @property
     def messages(self) -> tuple[dict[str, str], ...]:
-        """Return what readers may be shown: what user and assistant say in the view, and nothing that was meant for a model.
+        """Return the messages to show to readers: what user and assistant say in the view.
 
-        System text, calls and results are not in it; an attachment is told by its name, a gist by
-        the number of messages it stands for. What is handed to a model comes from
-        ``ContextSession.messages``.
+        System text, tool calls and results are left out. An attachment is replaced by its name, a
+        gist by the number of messages it stands for. Use ``ContextSession.messages`` for the
+        messages to send to a model.
         """
         turns = (turn for turn in self.window.all_turns() if turn.role in _SHOWN)
         said = (
@@ -314,7 +322,10 @@ _SHOWN = frozenset({Role.USER, Role.ASSISTANT})
 
 
 def shown_text(turn: Turn) -> str:
-    """Return what may be shown of what `turn` says: of an attachment its name, of a gist how many messages it stands for."""
+    """Return the text of `turn` to show to readers.
+
+    For an attachment this is its name, for a gist the number of messages it stands for.
+    """
     if turn.is_gist and not turn.sources:
         return "earlier messages"
     if turn.is_gist:
@@ -323,14 +334,17 @@ def shown_text(turn: Turn) -> str:
     return turn.text if attachment is None else attachment.mention
 
 
-_CALLS = 'a ToolCall, {"id", "function": {"name", "arguments"}} (OpenAI), or {"id", "name", "input"} (Anthropic)'
+_CALLS = (
+    'a ToolCall, {"id", "function": {"name", "arguments"}} (OpenAI), '
+    'or {"id", "name", "input"} (Anthropic)'
+)
 
 
 def as_tool_calls(calls: object) -> tuple[ToolCall, ...]:
-    """Return the calls of a reply as `ToolCall`s; a reply without calls may say so by None.
+    """Return the calls of a reply as `ToolCall`s; None means that there are no calls.
 
     Raises:
-        InvalidTurnError: no list, or a call of none of the known shapes.
+        InvalidTurnError: it is not a list, or a call has none of the known shapes.
     """
     if calls is None:
         return ()
@@ -342,12 +356,14 @@ def as_tool_calls(calls: object) -> tuple[ToolCall, ...]:
 
 
 def as_tool_call(call: object) -> ToolCall:
-    """Return `call`, a provider's JSON data or an object of its SDK, as a `ToolCall`.
+    """Return `call` as a `ToolCall`; it may be a provider's JSON data or an SDK object.
 
     Raises:
-        InvalidTurnError: none of the known shapes.
+        InvalidTurnError: `call` has none of the known shapes.
 
-    >>> as_tool_call({"id": "c1", "type": "function", "function": {"name": "search", "arguments": "{}"}})
+    >>> as_tool_call(
+    ...     {"id": "c1", "type": "function", "function": {"name": "search", "arguments": "{}"}}
+    ... )
     ToolCall(id='c1', name='search', arguments='{}')
     """
     if isinstance(call, ToolCall):
@@ -356,7 +372,7 @@ def as_tool_call(call: object) -> ToolCall:
     if not isinstance(data, Mapping):
         raise InvalidTurnError("tool_calls", f"{type(call).__name__} is no tool call", _CALLS)
     match data:
-        # The own id of an item of Responses names the item, not the call.
+        # The `id` of a Responses item names the item; `call_id` names the call.
         case (
             {"call_id": identity, "name": name, "arguments": arguments}
             | {"id": identity, "function": {"name": name, "arguments": arguments}}
@@ -372,8 +388,8 @@ def as_tool_call(call: object) -> ToolCall:
 
 
 def _load_call(call: object) -> object:
-    """Return the JSON data of an SDK's object, of whichever making; anything else as it is."""
-    from polycontext.window.providers import dumped  # noqa: PLC0415 - for those who hand in calls
+    """Return the JSON data of an SDK object; return anything else unchanged."""
+    from polycontext.window.providers import dumped  # noqa: PLC0415 - rarely needed
 
     data = dumped(call)
     if isinstance(data, Mapping):

@@ -1,7 +1,4 @@
-"""`project`: a provider's message list in, a valid one within budget out.
-
-What most people call first.
-"""
+"""`project`: fit a provider's message list into a token budget."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import takewhile
@@ -49,15 +46,16 @@ _OPENING_ID = "opening"
 
 @frozen
 class Projection:
-    """Hold the projected messages and the report on what became of the others.
+    """The projected messages, with a report on what was changed.
 
-    System messages stay in the list, so `system` is empty. Ids name turns by their place: ``t1`` is
-    the first turn of the input; where a host joined it with a summary, ``t1.2`` is the second piece
-    of it. Tokens count the whole request. `first_changed` is the index of the first message that
-    differs from the input (what a prompt cache still holds ends there), None if none does. `floor`
-    is the least the request could have been cut to. `repaired` are ids of results that
-    ``repair=True`` added, and ``"opening"`` where the assistant spoke first and a provider wants
-    the user to.
+    System messages stay in the list, so `system` is empty. Ids name turns by their position: ``t1``
+    is the first turn of the input. If a host joined that turn with a summary, ``t1.2`` is the
+    second piece of it. Tokens are counted for the whole request.
+
+    `first_changed` is the index of the first message that differs from the input, None if none
+    does; a prompt cache matches up to there. `floor` is the lowest number of tokens that the
+    request could have been cut to. `repaired` lists the ids of results that ``repair=True`` added,
+    and ``"opening"`` if a user message was added because the provider requires one first.
     """
 
     messages: list[dict[str, Any]] = field(repr=False)
@@ -78,19 +76,19 @@ class Projection:
 
     @property
     def reached(self) -> bool:
-        """Tell whether the request is within its budget.
+        """Return whether the request is within its budget.
 
-        A projection that is not is never returned.
+        `project` never returns a projection that is not.
         """
         return self.tokens_after <= self.max_tokens
 
     @property
     def changed(self) -> bool:
-        """Tell whether any message was cut or added."""
+        """Return whether any message was cut or added."""
         return self.first_changed is not None
 
     def report(self) -> dict[str, Any]:
-        """Return everything but the messages, JSON-ready."""
+        """Return everything but the messages, ready for JSON."""
         names = ("tokens_before", "tokens_after", "max_tokens", "floor", "reached", "first_changed")
         ids = ("kept", "gisted", "dropped", "repaired")
         return {
@@ -114,30 +112,31 @@ def project(
     reserve: int | None = None,
     rules: Sequence[ToolRule] = (),
 ) -> Projection:
-    """Cut a message list so that the request fits into `max_tokens`, and say what was cut.
+    """Cut a message list so that the request fits into `max_tokens`, and report what was cut.
 
-    System messages and the first user message stay (docs/project.md); calls and results are never
-    parted; the last `keep_recent` turns yield last. A list that fits comes back as it is. The input
-    is never changed.
+    System messages and the first user message are kept (docs/project.md). Calls and results are
+    never separated. The last `keep_recent` turns are cut last. A list that fits is returned
+    unchanged. The input is never modified.
 
     Args:
         messages: the provider's own message list; it may end on open calls.
-        model: who is asked, by name (``"gpt-5"``) or as a `ModelProfile`, whose window, reserve and
-            counter are taken; a number stands for `max_tokens`.
-        max_tokens: budget of the request in tokens; `reserve` (for the reply) and `tools` are taken
-            off.
-        provider: whose format the list is in; noticed where nothing is said, the model's where
-            nothing tells.
-        query: what the next answer is about: what speaks most of it stands whole, and weighs more
-            in the gist. Without one, what the user has just said where that asks about the past.
-        rules: what is stated of tools: `keep_last`, `never_yield`, `yield_first`.
-        repair: close an unanswered call in the middle by a marked result instead of refusing.
+        model: the model to call, by name (``"gpt-5"``) or as a `ModelProfile`; sets the window,
+            reserve and counter. A number sets `max_tokens`.
+        max_tokens: budget of the request in tokens; `reserve` (for the reply) and `tools` are
+            subtracted from it.
+        provider: the format of the list. By default it is detected, with the model's provider as
+            the fallback.
+        query: the topic of the next answer; the turns that match it best are kept verbatim, and it
+            gets more weight in the gist. Defaults to the user's last message if that asks about the
+            past.
+        rules: rules for tools: `keep_last`, `never_yield`, `yield_first`.
+        repair: close an unanswered call in the middle with a marked result instead of raising.
 
     Raises:
         InvalidMessagesError: the list breaks a rule of the provider; names index and rule.
-        InvalidOptionError, UnknownNameError: an option that cannot be, or no such model.
-        ContextOverflowError: even with everything cut that may be, the budget is exceeded; names
-            both numbers.
+        InvalidOptionError, UnknownNameError: an option is invalid, or the model is unknown.
+        ContextOverflowError: the request exceeds the budget even after cutting everything that may
+            be cut; names both numbers.
 
     Laws: deterministic; idempotent (projecting the result changes nothing); the result is valid and
     within budget.
@@ -151,8 +150,8 @@ def project(
     wire = format_of(told, provider, given.provider)
     parsed = wire.parse(told, repair=repair)
     ruled = check_rules(rules)
-    # Anthropic alone wants the user to begin; a list that fits is handed back as it came wherever
-    # it may be.
+    # Only Anthropic requires the user to begin; elsewhere, a list that fits must be returned
+    # unchanged.
     opens = opening_of(parsed.turns) if wire.provider is Provider.ANTHROPIC else None
     empty = ContextWindow(given.max_tokens, counter=given.counter, classifier=classified_by(ruled))
     window = _fill(empty, known_again(parsed.turns, has_task=False), opens)
@@ -161,7 +160,7 @@ def project(
         summariser or ExtractiveSummariser(),
         Reach(keep_recent=keep_recent, cuts_question=True, rules=ruled),
     )
-    # What a host joined counts as it came, and comes apart only where something has to yield.
+    # Messages that a host joined are counted as they are, and split only if something must be cut.
     came = (
         window
         if len(window) <= len(parsed.turns) + (opens is not None)
@@ -196,7 +195,10 @@ def _fit(
     room: int,
     query: str | None,
 ) -> tuple[CompressionResult, Rendered, int]:
-    """Compress into `room` together with what the provider wants said between the turns that are left; the last number is what that takes."""
+    """Compress to `room` tokens, counting what the provider requires between the remaining turns.
+
+    The last value returned is the number of tokens used.
+    """
     besides = 0
     while True:
         result = _compress_within(projector, window, room - besides, query)
@@ -204,12 +206,16 @@ def _fit(
         tokens = _count_parsed(wire, result, rendered)
         if tokens <= room:
             return result, rendered, tokens
-        # Each time more is set aside, so that this ends: in a list that fits, or in a refusal.
+        # The amount set aside grows each time, so this ends: with a list that fits, or with an
+        # error.
         besides = max(tokens - result.tokens_after, besides + 1)
 
 
 def _count_parsed(wire: WireFormat, result: CompressionResult, rendered: Rendered) -> int:
-    """Return what the list that was written counts when it comes in again: pieces of a message may have become messages, or one block of it."""
+    """Return the token count of the rendered list when it is parsed again.
+
+    Pieces of a message may have become several messages, or a single block of one.
+    """
     if result.edit.is_empty and not rendered.introduced:
         return result.tokens_after
     counter = result.window.counter
@@ -219,7 +225,7 @@ def _count_parsed(wire: WireFormat, result: CompressionResult, rendered: Rendere
 def _fill(
     window: ContextWindow, turns: Iterable[tuple[Turn, ...]], opens: int | None = None
 ) -> ContextWindow:
-    """Append the parsed turns, each in its pieces, the user's opening before that at `opens`."""
+    """Append the parsed turns in their pieces, with the user's opening line before turn `opens`."""
     for position, pieces in enumerate(turns):
         if position == opens:
             window = window.append(Turn(Role.USER, OPENING, resource_id=_OPENING_ID))
@@ -235,9 +241,9 @@ def _fill(
 def _compress_within(
     projector: ContextProjector, window: ContextWindow, room: int, query: str | None
 ) -> CompressionResult:
-    """Compress as gently as fits into `room`.
+    """Compress as little as needed to fit into `room`.
 
-    Where a summary was refused and it does not fit, as harshly as possible.
+    If a summary is rejected and the result does not fit, compress as much as possible.
     """
     plan = projector.plan_within(window, room, query)
     least = plan.tokens_promised
@@ -259,7 +265,7 @@ def _compress_within(
 def _first_changed(
     before: Sequence[Mapping[str, Any]], after: Sequence[Mapping[str, Any]]
 ) -> int | None:
-    """Return the index of the first message that differs from what came in, None where none does and none is gone or added."""
+    """Return the index of the first message that differs, None if the lists are equal."""
     same = sum(
         1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(before, after, strict=False))
     )

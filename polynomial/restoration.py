@@ -1,8 +1,8 @@
-"""What a list brings back: gists and attachments that a request handed out once, and that stand again for what they are.
+"""Recognise gists and attachments from earlier requests in a message list.
 
-On the wire both are messages, and hosts join messages, split them, copy them and change their
-roles. They are known by their form,
-in lists alone: what somebody adds as the user's words is the user's words.
+In a request both are messages, and hosts join, split and copy messages and change their roles.
+Gists and attachments are recognised by their form, and only in message lists: text that is added to
+a session as a user turn stays the user's text.
 """
 
 from collections.abc import Iterator, Sequence
@@ -19,24 +19,28 @@ from polycontext.window.part import native_providers
 from polycontext.window.turn import GIST
 
 _MOST_MARKS = 64
-"""How many marks of one message are looked at; behind them all is a summary."""
+"""How many marks of one message are used; the text after them counts as a summary."""
 
 Run = tuple[int, int, bool]
-"""Where a run of a text starts and stops, and whether it is a summary."""
+"""The start and end of a run of text, and whether it is a summary."""
 
 
 def known_again(turns: Sequence[Turn], *, has_task: bool) -> Iterator[tuple[Turn, ...]]:
-    r"""Yield for each of `turns` what it was when it was handed out: itself, or the several turns that a host joined.
+    r"""Yield for each of `turns` the original turns: itself, or those that a host joined.
 
-    Text between the marks of a summary is nobody's words, whatever its role. A summary without an
-    end goes on to the end of its message, or through the messages that follow in one role if one of
-    those has the end: a host split it. What looks like an attached item is that
-    item, unless the user says it first: then it is the task, unless the conversation `has_task`.
+    Text between the marks of a summary is a summary, whatever the role of its message. A summary
+    without an end mark continues to the end of its message. If a host split it, it continues
+    through the following messages of one role, up to the one with the end mark. Text in the form of
+    an attached item is that item, except in the user's first message: that is the task, unless the
+    conversation `has_task` already.
 
-    Laws: no word of a turn changes; forged marks make a summary of what may have been more, never
-    more of a summary.
+    Laws: no word of a turn changes; forged marks can turn other text into a summary, but never a
+    summary into other text.
 
-    >>> came = Turn("user", "Soup?\n[Summary of earlier messages]\nuser: two soups\n[End of summary]\nAnd now?")
+    >>> came = Turn(
+    ...     "user",
+    ...     "Soup?\n[Summary of earlier messages]\nuser: two soups\n[End of summary]\nAnd now?",
+    ... )
     >>> [(turn.text[:9], turn.is_gist) for turn in next(known_again([came], has_task=False))]
     [('Soup?', False), ('[Summary ', True), ('And now?', False)]
     """
@@ -54,7 +58,10 @@ def known_again(turns: Sequence[Turn], *, has_task: bool) -> Iterator[tuple[Turn
 
 
 def _end(turns: Sequence[Turn], place: int) -> int:
-    """Return which turn ends the summary that turn `place` leaves open: a later one if a host split it, else that turn itself."""
+    """Return the index of the turn that ends the summary left open by turn `place`.
+
+    That is a later turn if a host split the summary, otherwise `place` itself.
+    """
     for later in range(place + 1, len(turns)):
         turn = turns[later]
         if turn.role is Role.TOOL or turn.role is not turns[place + 1].role:
@@ -66,7 +73,7 @@ def _end(turns: Sequence[Turn], place: int) -> int:
 
 
 def _runs(text: str, marks: Sequence[Mark], *, inside: bool) -> list[Run]:
-    """Return the runs of `text` that are a summary and those that are not, without the line ends that join them."""
+    """Return the runs of `text`, summaries and others, without the line breaks that join them."""
     cuts = [(0, inside)]
     for mark in marks[:_MOST_MARKS]:
         if mark.is_end:
@@ -126,7 +133,11 @@ def _piece(turn: Turn, run: Run, parts: Sequence[Part], *, is_last: bool) -> Tur
 
 
 def _parts(turn: Turn, runs: Sequence[Run]) -> list[list[Part]]:
-    """Return the parts of each run: words are cut where the text is, a message begins with its first words, a block stands behind those before it."""
+    """Return the parts of each run.
+
+    Words are split like the text. A message part goes to the run of its first words, a block to the
+    run of the words before it, and calls go to the last run.
+    """
     parts: list[list[Part]] = [[] for _ in runs]
     at = 0
     for part, following in pairwise([*turn.parts, None]):
@@ -136,8 +147,7 @@ def _parts(turn: Turn, runs: Sequence[Run]) -> list[list[Part]]:
             for number, (start, stop, _) in enumerate(runs):
                 first, last = max(start, part.start), min(stop, part.stop)
                 if first < last:
-                    # What else is said of the words, such as where a cache ends, is said of their
-                    # end.
+                    # Further data of the words, such as a cache breakpoint, belongs to their end.
                     data = part.data if part.stop <= stop or number + 1 == len(runs) else "{}"
                     parts[number].append(
                         evolve(part, start=first - start, stop=last - start, data=data)

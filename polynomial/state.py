@@ -1,10 +1,10 @@
-"""The positions of the machine."""
+"""The states of the machine."""
 
 from enum import StrEnum
 
 
 class ContextState(StrEnum):
-    """Name the positions of the context polynomial (docs/machine.md)."""
+    """The states of the machine: the positions of the context polynomial (docs/machine.md)."""
 
     EMPTY = "EMPTY"
     """No turns yet."""
@@ -17,11 +17,11 @@ class ContextState(StrEnum):
 
 
 State = ContextState | str
-"""A state of a machine: one of ours, or the value of a state that a subclass adds."""
+"""A state of a machine: a built-in state, or the value of a state that a subclass adds."""
 
 _STATES: dict[str, State] = {state.value: state for state in ContextState}
 
 
 def state_of(value: str) -> State:
-    """Return the state of that value: ours where it is one of ours."""
+    """Return the state with that value, as a `ContextState` if it is a built-in one."""
     return _STATES.get(value, value)

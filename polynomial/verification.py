@@ -1,7 +1,7 @@
-"""`verify`: tell whether a compaction, by whatever tool, kept what it had to keep.
+"""`verify`: check whether a compaction, by any tool, kept what it had to keep.
 
-It looks at two message lists and nothing else, so it judges `project`, a framework's
-trimming and a cut by hand alike.
+It only compares two message lists, so it can judge `project`, a framework's trimming and manual
+edits alike.
 """
 
 import json
@@ -21,17 +21,17 @@ _SYSTEM = ("system", "developer")
 
 @frozen
 class Verification:
-    """Report what a compaction kept and what it broke.
+    """A report on what a compaction kept and what it broke.
 
-    Indices are those of the list that the field names.
+    Each index refers to the list that its field names:
 
-    `kept`: messages of `before` that stand in `after`, byte for byte and in their order; `total`:
-    how many there were.
-    `pinned_lost`: messages of `before` that had to stay and are gone. `reordered`: messages of
-    `after` out of their
-    order. `mispaired`: results in `after` behind a call that was another's. `broken`: the
-    provider's rule that `after` breaks. `invented`: messages of `after` that `before` does not
-    hold, such as summaries; they are allowed.
+    - `kept`: messages of `before` that are in `after`, byte for byte and in their order
+    - `total`: the number of messages in `before`
+    - `pinned_lost`: messages of `before` that had to stay and are missing
+    - `reordered`: messages of `after` that are out of order
+    - `mispaired`: results in `after` that follow a call they do not belong to
+    - `broken`: the provider's rule that `after` breaks
+    - `invented`: messages of `after` that are not in `before`, such as summaries; they are allowed
     """
 
     kept: tuple[int, ...]
@@ -44,7 +44,7 @@ class Verification:
 
     @property
     def ok(self) -> bool:
-        """Tell whether nothing was lost, moved, mispaired or broken."""
+        """Return whether nothing was lost, moved, mispaired or broken."""
         return not (self.pinned_lost or self.reordered or self.mispaired or self.broken)
 
     def __str__(self) -> str:
@@ -71,21 +71,24 @@ def verify(
     provider: Provider | str = Provider.OPENAI,
     pinned: Iterable[int] | None = None,
 ) -> Verification:
-    """Compare the message list that went into a compaction with the one that came out.
+    """Compare the message list before a compaction with the one after it.
 
-    `pinned` are indices of `before` that must stay byte for byte; by default those of the system
-    messages and of the first user message that holds more than results. `after` must be valid for
-    the provider, as
-    a history is: it may end on open calls, or begin with the assistant, where `before` does.
-    `before` may be broken.
+    `pinned` lists the indices of `before` that must stay byte for byte. By default these are the
+    system messages and the first user message that contains more than results. `after` must be
+    valid for the provider; it may end on open calls or begin with the assistant if `before` does.
+    `before` may be invalid.
 
     Raises:
-        InvalidOptionError: a pinned index is none of `before`.
-        InvalidMessagesError: `before` is no list of JSON objects.
+        InvalidOptionError: a pinned index is not in `before`.
+        InvalidMessagesError: `before` is not a list of JSON objects.
 
     Law: ``verify(messages, project(messages, n).messages).ok``.
 
-    >>> history = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Count."}, {"role": "assistant", "content": "1"}]
+    >>> history = [
+    ...     {"role": "system", "content": "Be brief."},
+    ...     {"role": "user", "content": "Count."},
+    ...     {"role": "assistant", "content": "1"},
+    ... ]
     >>> print(verify(history, history[-1:]))
     not ok: lost pinned before[0][1]; kept 1 of 3 messages
     >>> print(verify(history, [*history[:2], {"role": "assistant", "content": "[Summary]"}]))
@@ -115,9 +118,9 @@ def _is_list(messages: object) -> bool:
 
 
 def _key(message: object) -> str | None:
-    """Return a text that two messages share exactly if they are the same JSON.
+    """Return a text that is equal for two messages exactly if they are the same JSON.
 
-    None for what is no JSON.
+    Return None for a message that is not JSON.
     """
     try:
         return (
@@ -169,7 +172,7 @@ def _check_pins(pinned: Iterable[int], length: int) -> set[int]:
 def _find_strays(
     old: Sequence[str | None], new: Sequence[str | None], found: Mapping[int, int], pins: set[int]
 ) -> dict[int, int]:
-    """Return the messages that are there, but not where their order has them: index in `new` to index in `old`."""
+    """Return the messages that are present but out of order: index in `new` to index in `old`."""
     left, lost = defaultdict[str | None, list[int]](list), set(range(len(old))) - {*found.values()}
     for index in (*sorted(lost - pins, reverse=True), *sorted(lost & pins, reverse=True)):
         left[old[index]].append(index)
@@ -200,7 +203,7 @@ def _holds_only_results(message: Mapping[str, Any]) -> bool:
 def _pairs(
     messages: Sequence[Any], keys: Sequence[str | None]
 ) -> list[tuple[int, tuple[str | None, str | None]]]:
-    """Return every message with results: its index, and the keys of the message that called and of itself."""
+    """Return the index of each message with results, and the keys of its call and of itself."""
     caller, pairs = None, []
     for index, (message, key) in enumerate(zip(messages, keys, strict=True)):
         if not isinstance(message, Mapping):
@@ -243,14 +246,14 @@ def _refusal(
     return None
 
 
-# --- finding one list again in another ------------------------------------------
-# The longest common subsequence, by Hunt and Szymanski's method; among the longest one that finds
-# the most of what is preferred, which no library's diff offers.
+# --- finding one list in another -------------------------------------------------
+# The longest common subsequence, by Hunt and Szymanski's method. Among the longest ones, it selects
+# one with the most preferred entries, which no library's diff offers.
 
 
 @frozen
 class _Chain:
-    """Hold pairs of indices that rise on both sides, the last one first; `worth` counts them."""
+    """Pairs of indices that rise on both sides, last pair first; `worth` counts them."""
 
     worth: int
     before: int
@@ -259,7 +262,7 @@ class _Chain:
 
 
 class _BestBelow:
-    """Know the best chain that ends below any index (a Fenwick tree of maxima): both operations in O(log n)."""
+    """The best chain that ends below any index: a Fenwick tree of maxima, O(log n) a call."""
 
     __slots__ = ("_best",)
 
@@ -267,7 +270,7 @@ class _BestBelow:
         self._best: list[_Chain | None] = [None] * (size + 1)
 
     def put(self, chain: _Chain) -> None:
-        """Take in a chain that ends on ``chain.before``."""
+        """Add a chain that ends on ``chain.before``."""
         node = chain.before + 1
         while node < len(self._best):
             self._best[node] = _better(self._best[node], chain)
@@ -293,12 +296,10 @@ def found_in_order(
     after: Sequence[str | None],
     preferred: AbstractSet[int] = frozenset(),
 ) -> dict[int, int]:
-    """Return which index of `before` an index of `after` stands for, both rising.
+    """Match indices of `after` to indices of `before`, both rising.
 
-    None equals nothing.
-
-    `preferred` are indices of `before`. Takes O((n + pairs) log n), pairs being those of equal
-    entries.
+    None matches nothing. `preferred` lists indices of `before` to match if possible. Takes O((n +
+    pairs) log n), where pairs counts those of equal entries.
 
     >>> found_in_order(["a", "b", "a"], ["b", "a", "c"])
     {0: 1, 1: 2}
@@ -340,7 +341,10 @@ def _longest(
 def _ends_in_common(
     before: Sequence[str | None], after: Sequence[str | None], preferred: AbstractSet[int]
 ) -> tuple[int, int]:
-    """Return how many entries at both ends match one another whatever is between: equal ones, unless a preferred one lies further in."""
+    """Return how many entries at the head and the tail match, whatever is between.
+
+    These are equal entries, unless an equal preferred entry is further in.
+    """
     shorter = min(len(before), len(after))
     last = {before[place]: place for place in sorted(preferred)}
     head = 0

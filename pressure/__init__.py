@@ -1,6 +1,6 @@
-"""How does it yield? Fidelity, plans, the projector, thresholds, summarisers."""
+"""Compression: fidelity, plans, the projector, thresholds and summarisers."""
 
 import lazy_loader
 
-# The names stand in `__init__.pyi`; each is loaded when it is first asked for.
+# The names are listed in `__init__.pyi`; each one is loaded on first access.
 __getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

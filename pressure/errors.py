@@ -1,4 +1,4 @@
-"""What compression refuses."""
+"""Errors that compression raises."""
 
 from typing import TYPE_CHECKING
 
@@ -12,19 +12,22 @@ if TYPE_CHECKING:
 
 @define(slots=False, eq=False)
 class ConflictError(CallerError, RuntimeError):
-    """Refuse a change that was made for another state of things."""
+    """A change was made for a state that is no longer current."""
 
     what: str
     expected: object
     found: object
 
     def __str__(self) -> str:
-        return f"{self.what}: made for {self.expected}, found {self.found}. Make it again from the current one."
+        return (
+            f"{self.what}: made for {self.expected}, found {self.found}. Make it again from the "
+            f"current one."
+        )
 
 
 @define(slots=False, eq=False)
 class FloorError(CallerError, ValueError):
-    """Refuse an edit that takes an atom below the floor of its class, whoever planned it."""
+    """An edit, whatever its origin, would take an atom below the floor of its class."""
 
     resource_id: str
     resource_class: ResourceClass
@@ -40,10 +43,10 @@ class FloorError(CallerError, ValueError):
 
 @define(slots=False, eq=False)
 class SpendingError(CallerError, RuntimeError):
-    """Refuse a request with which a limit would be crossed; nothing has been sent or counted.
+    """A request would exceed a spending limit; nothing was sent or counted.
 
-    `what` is "tokens" or "money", `spent` what went before, `asked` what this request and its
-    longest answer would add.
+    `what` is "tokens" or "money", `spent` the amount before the request, and `asked` the amount
+    that the request and its longest reply would add.
     """
 
     what: str
@@ -56,4 +59,7 @@ class SpendingError(CallerError, RuntimeError):
             f"{value:,.0f}" if self.what == "tokens" else f"{value:,.4f}"
             for value in (self.spent, self.asked, self.limit)
         )
-        return f"{self.what}: {spent} spent and {asked} requested, but the limit is {limit}. Shorten the request or raise the limit."
+        return (
+            f"{self.what}: {spent} spent and {asked} requested, but the limit is {limit}. Shorten "
+            f"the request or raise the limit."
+        )

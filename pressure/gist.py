@@ -1,4 +1,4 @@
-"""What a gist looks like: its frame, how it is made and recognised, and the job that asks for one."""
+"""Gists: their frames, how they are created and recognised, and the jobs that request them."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -19,26 +19,27 @@ _HEAD = r"\[Summary of (?:\d+ )?earlier messages?\]"
 _SUMMARY_HEADER = re.compile(rf"{_HEAD}\n")
 _ANY_MARK = re.compile(rf"{_HEAD}|{re.escape(SUMMARY_END)}")
 _MARK = re.compile(rf"(?m:(?<![^\n])(?:{_ANY_MARK.pattern})|(?:{_ANY_MARK.pattern})(?=[^\S\n]*$))")
-"""A mark begins or ends its line; quoted within one it is the speaker's own words."""
+"""A mark begins or ends its line; a mark inside a line is a quotation."""
 _DIGEST_HEADER = re.compile(
-    r"\[Cut(?:; the whole is [^\n]{1,200} in the log| to its essentials; the full result is in the log)\]\n"
+    r"\[Cut(?:; the whole is [^\n]{1,200} in the log| to its essentials; the full result is in "
+    r"the log)\]\n"
 )
 _RESULT_POINTER = "[Superseded: a later call has the current result]"
 _ATTACHMENT_POINTER = "[Superseded: a later attachment has the current text of {}]"
 _POINTER = re.compile(
-    r"\[Superseded: a later (?:call (?:with the same arguments )?has the current result|attachment has the current text of [^\n]+)\]"
+    r"\[Superseded: a later (?:call (?:with the same arguments )?has the current result"
+    r"|attachment has the current text of [^\n]+)\]"
 )
 
 NO_TEXT = "(no text)"
-"""What a gist says where nothing else fits."""
+"""The text of a gist if nothing else fits."""
 
 
 def summary_text(body: str) -> str:
-    r"""Frame a summary; a user turn carries it, so that it is legal everywhere.
+    r"""Return a summary in its frame; a user turn holds it, so that it is legal anywhere.
 
-    The frame says nothing that changes from one compression to the next, so that what stays of the
-    body stays a prefix. No text in the
-    body can open or end a frame: marks that it quotes lose their brackets.
+    The frame is constant, so the part of the body that a later compression keeps remains a prefix.
+    No text in the body can open or end a frame: marks that it quotes lose their brackets.
 
     >>> summary_text("user: booked UA100")
     '[Summary of earlier messages]\nuser: booked UA100\n[End of summary]'
@@ -47,7 +48,7 @@ def summary_text(body: str) -> str:
 
 
 class Mark(NamedTuple):
-    """Say where a mark of a summary's frame stands in a text, and whether it ends the summary."""
+    """The position of a mark of a summary's frame, and whether it ends the summary."""
 
     start: int
     stop: int
@@ -55,21 +56,19 @@ class Mark(NamedTuple):
 
 
 def summary_marks(text: str) -> list[Mark]:
-    """Return the marks in `text` that open and end summaries, wherever a host put them."""
+    """Return the marks in `text` that open and end summaries, at any position."""
     return [Mark(*found.span(), found[0] == SUMMARY_END) for found in _MARK.finditer(text)]
 
 
 def digest_text(body: str, source: str) -> str:
-    """Frame what is left of a tool result whose call is kept; `source` is the id of the whole."""
+    """Return a truncated tool result in its frame; `source` is the id of the full result."""
     return f"[Cut; the whole is {source} in the log]\n{body}"
 
 
 def is_gist_text(text: str, role: Role | None = None) -> bool:
-    """Tell whether `text` is framed as a gist, as in a projection that comes back as input.
+    """Return whether `text` is framed as a gist, as in a projection that comes back as input.
 
-    With a `role`, as one that stands there.
-
-    What a user said and that was cut is the user's words still.
+    With the `role` of a user, a truncated message does not count: it still is the user's own words.
     """
     if _DIGEST_HEADER.match(text) is not None:
         return role is not Role.USER
@@ -77,17 +76,20 @@ def is_gist_text(text: str, role: Role | None = None) -> bool:
 
 
 def is_pointer(turn: Turn) -> bool:
-    """Tell whether `turn` only says that something later has what it said."""
+    """Return whether `turn` only points to a later turn with the current text."""
     return turn.is_gist and _POINTER.fullmatch(turn.text) is not None
 
 
 def unframed(text: str) -> str:
-    """Return what a framed text says; any other text as it is."""
+    """Return the content of a framed text; any other text is returned unchanged."""
     return text.partition("\n")[2].removesuffix(f"\n{SUMMARY_END}") if is_gist_text(text) else text
 
 
 def summary_turn(text: str, sources: Sequence[Turn], ids: Sequence[str], resource_id: str) -> Turn:
-    """Return the user turn that stands for `sources`, whose log ids are `ids`, one level above the highest of them."""
+    """Return the user turn that summarises `sources`, whose log ids are `ids`.
+
+    Its level is one above the highest level of the summaries among them.
+    """
     level = max((turn.level + 1 for turn in sources if is_summary(turn)), default=0)
     return Turn(
         Role.USER,
@@ -100,14 +102,14 @@ def summary_turn(text: str, sources: Sequence[Turn], ids: Sequence[str], resourc
 
 
 def pointer_turn(turn: Turn, resource_id: str) -> Turn:
-    """Return the turn that stands for a superseded tool result or attachment."""
+    """Return the turn that replaces a superseded tool result or attachment."""
     attachment = attachment_of(turn)
     text = _RESULT_POINTER if attachment is None else _ATTACHMENT_POINTER.format(attachment.name)
     return _in_place(turn, text, resource_id, (turn.resource_id,))
 
 
 def digest_turn(turn: Turn, body: str, resource_id: str) -> Turn:
-    """Return the turn that stands for a tool result, or for what the user said last, of which `body` is left."""
+    """Return the turn that replaces a tool result or the last user message, truncated to `body`."""
     sources = source_ids(turn)
     parts = tuple(part for part in turn.parts if part.kind is PartKind.BLOCK)
     return _in_place(turn, digest_text(body, sources[0]), resource_id, sources, parts)
@@ -116,7 +118,7 @@ def digest_turn(turn: Turn, body: str, resource_id: str) -> Turn:
 def _in_place(
     turn: Turn, text: str, resource_id: str, sources: Sequence[str], parts: tuple[Part, ...] = ()
 ) -> Turn:
-    """Return the turn with this text that answers the call that `turn` answers, in the same role and name."""
+    """Return a turn with this text that has the role, name and tool call id of `turn`."""
     call, name, when = turn.tool_call_id, turn.name, turn.timestamp
     return Turn(
         turn.role,
@@ -131,56 +133,60 @@ def _in_place(
 
 
 def least_summary(counter: TokenCounter) -> int:
-    """Return the tokens of the least summary: its frame and a word or two."""
+    """Return the tokens of the shortest summary: its frame and a word or two."""
     return count_turn(counter, Turn(Role.USER, summary_text(NO_TEXT))) + 1
 
 
 def least_digest(turn: Turn, counter: TokenCounter) -> int:
-    """Return the tokens of the least that may be left of `turn` where it stands: the frame and a word or two."""
+    """Return the tokens of the shortest digest of `turn`: the frame and a word or two."""
     return count_turn(counter, digest_turn(turn, NO_TEXT, turn.resource_id)) + 1
 
 
 def source_ids(turn: Turn) -> Sequence[str]:
-    """Return the ids of the turns of the log behind `turn`: its sources, or itself."""
+    """Return the ids of the log's turns behind `turn`: its sources, or its own id."""
     return turn.sources or (turn.resource_id,)
 
 
 def all_source_ids(turns: Iterable[Turn], ledger: LinearityMap) -> Sequence[str]:
-    """Return the ids of the turns of the log behind `turns` of a window with this `ledger`, each once, in the order of the log."""
+    """Return the ids of the log's turns behind `turns`, each once, in the order of the log.
+
+    `ledger` is the ledger of the window that holds `turns`.
+    """
     return Sources.joined(ledger, ((turn.resource_id, turn.sources) for turn in turns))
 
 
 def is_summary(turn: Turn) -> bool:
-    """Tell whether `turn` is a gist that stands for turns before it (not one turn that was cut)."""
+    """Return whether `turn` is a gist of earlier turns, and not a single truncated turn."""
     return turn.is_gist and turn.role is not Role.TOOL and _DIGEST_HEADER.match(turn.text) is None
 
 
 class GistKind(Enum):
-    """Say what form a gist takes."""
+    """The form of a gist."""
 
     BLOCK = "block"
-    """One summary turn for everything that yields, an older summary included."""
+    """One summary turn for all summarised turns, including an older summary."""
     DIGEST = "digest"
-    """A tool result cut along its structure; its call is kept."""
+    """A tool result truncated along its structure; its call is kept."""
     POINTER = "pointer"
     """A superseded tool result or attachment; its call is kept."""
     NATIVE = "native"
-    """One summary that the provider writes itself, for all that stands before a cut."""
+    """A summary that the provider writes itself, of all turns before a cut."""
 
     @property
     def needs_words(self) -> bool:
-        """Tell whether a summariser is asked for it."""
+        """Return whether a summariser writes the text."""
         return self is GistKind.BLOCK
 
 
 @frozen
 class GistJob:
-    """Ask for one gist: it stands in the place of the first of `runs` (turns ``start:stop``, disjoint, in order), and the others go.
+    """A request for one gist.
 
-    It stands for `sources`, `reads` is what is worth reading of them: no superseded results. It may
-    take `allowance` tokens. What `about` names matters most: the words of the question and of the
-    calls that were answered. The turns `again`, which are among the sources of a NATIVE one, are
-    said again behind it.
+    The gist takes the place of the first of `runs` (turns ``start:stop``, disjoint, in order); the
+    other runs are removed. It replaces `sources`; `reads` are those of them that are worth reading,
+    without superseded results. It may take `allowance` tokens. `about` names what matters most: the
+    words of the question and of the answered calls. The turns `again`, which are among the sources
+    of a NATIVE gist, are repeated after it.
     """
 
     kind: GistKind
@@ -203,25 +209,25 @@ class GistJob:
         *,
         about: str = "",
     ) -> Self:
-        """Return the job for what is to stand in the place of one turn."""
+        """Return the job for a gist that replaces one turn."""
         return cls(kind, ((place, place + 1),), (turn,), (turn,), allowance, ledger, about)
 
     @property
     def start(self) -> int:
-        """Return the index of the turn in whose place the gist stands."""
+        """Return the index of the turn whose place the gist takes."""
         return self.runs[0][0]
 
     @cached_property
     def stands_for(self) -> Sequence[str]:
-        """Return the ids of the turns of the log that the gist stands for.
+        """Return the ids of the log's turns that the gist replaces.
 
-        They may be many, so they are gathered once.
+        They may be many, so they are collected once.
         """
         return all_source_ids(self.sources, self.ledger)
 
     @property
     def source_tokens(self) -> int:
-        """Return the tokens of the turns the gist stands for, but for what is said again."""
+        """Return the tokens of the turns that the gist replaces, without the repeated ones."""
         return sum(turn.tokens or 0 for turn in self.sources) - sum(
             turn.tokens or 0 for turn in self.again
         )

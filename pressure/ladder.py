@@ -1,18 +1,24 @@
 """The ladder: all plans for one window, as a chain from gentle to harsh.
 
-Rungs, each oldest first: DROPPABLE atoms to DROPPED; pictures and other parts leave a line,
-whatever the class of their words; superseded results and attachments to pointers; older gists and
-REQUIRED atoms to one GIST; then the same for the recent tail, atom by atom; then the newest
-results, which the model has not read yet, cut where they stand; then all falls that is bound, and
-the last user turn is cut where the reach allows it; last, both go into the gist too. PRESERVED
-atoms, open calls and else the last user turn are on no rung. Bound parts fall with the first change
-before them, on whatever rung that comes.
+The rungs are, each with the oldest atoms first:
 
-The ladder says which atoms yield; what words are left of them is chosen from the tokens that a plan
-leaves, so a plan promises here that each gist takes the least it may. The tokens promised fall
-strictly from plan to plan (a step without gain is joined to the next), which makes the gentlest
-sufficient plan a binary search, and makes plans and pressures adjoint: for every reachable t, ``c_j
-<= plan_for(t)`` exactly when ``pressure(c_j) <= t``.
+1. DROPPABLE atoms are dropped.
+2. Images and other parts are replaced by a line, whatever the class of the text beside them.
+3. Superseded results and attachments are replaced by pointers.
+4. Older gists and REQUIRED atoms go into one gist.
+5. The recent tail is treated in the same way, atom by atom.
+6. The newest results, which the model has not read yet, are cut in place.
+7. All bound parts are removed; the task and the last user turn are cut if the reach allows it.
+8. The newest results and that last user turn go into the gist, too.
+
+PRESERVED atoms, open calls and the last user turn are on no rung otherwise. Bound parts are removed
+with the first change before them, on whichever rung that is.
+
+The ladder only decides which atoms are compressed. The text of each gist is chosen later from the
+tokens that a plan leaves, so a plan promises here that each gist takes the least it can. The
+promised tokens fall strictly from plan to plan (a step without gain is joined to the next). So the
+gentlest sufficient plan is found by binary search, and plans and pressures are adjoint: for every
+reachable t, ``c_j <= plan_for(t)`` exactly when ``pressure(c_j) <= t``.
 """
 
 from bisect import bisect_left, bisect_right
@@ -31,12 +37,12 @@ from .gist import least_summary, pointer_turn
 from .reach import Columns, Kind, Reach, columns_of
 
 SURELY_ASKED = 5
-"""How many of the atoms that speak most of a question may take more than their share: an answer
-stands in few."""
+"""How many of the most relevant atoms to a question may take more than their share; an answer is
+usually in a few of them."""
 
 
 class Rung(IntEnum):
-    """Say how the atoms of a step yield."""
+    """How the atoms of a step are compressed."""
 
     DROP = 0
     BARE = 1
@@ -44,19 +50,19 @@ class Rung(IntEnum):
     GIST = 3
     """Into the one gist of the plan."""
     CUT = 4
-    """Results are cut where they stand; their calls stay."""
+    """Results are cut in place; their calls stay."""
     UNBIND = 5
-    """All bound parts fall, from the turn on that has the first of them."""
+    """All bound parts are removed, from the turn with the first of them on."""
 
 
 @define
 class Ladder:
-    """Hold the chain of plans for `window`.
+    """The chain of plans for `window`.
 
-    `tokens[j]` is the least that plan j promises, `counts[j]` how many steps it takes; `rungs` hold
-    all steps in their order, each an atom index. Up to plan `whole` no words go into a gist, up to
-    plan `whole_tail` the recent tail stands whole, up to plan `whole_newest` the newest results do,
-    and plan `cut_newest` cuts them.
+    `tokens[j]` is the least that plan j promises, and `counts[j]` the number of its steps. `rungs`
+    holds all steps in order, each as an atom index. Up to plan `whole` no text goes into a gist, up
+    to plan `whole_tail` the recent tail stays complete, up to plan `whole_newest` the newest
+    results do, and plan `cut_newest` cuts them.
     """
 
     window: ContextWindow
@@ -77,10 +83,10 @@ class Ladder:
         return min(bisect_left(self.tokens, -tokens, key=neg), len(self.tokens) - 1)
 
     def roomiest(self, tokens: int) -> int:
-        """Return the plan for `tokens` that leaves its gists most room, and what is newest whole as far as the reach allows.
+        """Return the plan for `tokens` that leaves its gists the most room.
 
-        Letting all that is older yield and giving the room back in words keeps more than yielding
-        as little as would do.
+        It keeps the newest atoms complete as far as the reach allows. Compressing all older atoms
+        and spending the freed tokens on longer gists keeps more than compressing just enough.
         """
         gentlest = self.gentlest(tokens)
         if gentlest <= self.whole:
@@ -96,11 +102,10 @@ class Ladder:
     def select(
         self, tokens: int, order: Callable[[Sequence[str]], Sequence[int]]
     ) -> frozenset[int]:
-        """Return the atoms that stand whole because they speak of what was asked.
+        """Return the atoms that stay complete because they are relevant to the question.
 
-        `order` ranks their texts.
-
-        They have their share of the room that `tokens` leave; the first few may take all of it.
+        `order` ranks their texts. The atoms get their share of the room that `tokens` leaves; the
+        first few may take all of it.
         """
         room = tokens - self.floor
         yielding = self.columns.of_kind(range(len(self.columns.kinds)), Kind.REQUIRED)
@@ -113,9 +118,9 @@ class Ladder:
         return frozenset(standing)
 
     def group_by_rung(self, step: int) -> dict[Rung, list[int]]:
-        """Return the atoms that plan `step` touches, by how they yield.
+        """Return the atoms that plan `step` compresses, by rung.
 
-        What goes into the gist neither points nor is cut.
+        Atoms that go into the gist are neither replaced by pointers nor cut.
         """
         left, found = self.counts[step], {rung: list[int]() for rung in Rung}
         for rung, atoms in self.rungs:
@@ -128,7 +133,7 @@ class Ladder:
 
     @property
     def floor(self) -> int:
-        """Return the tokens that no plan promises to get below.
+        """Return the fewest tokens that any plan promises.
 
         Gists may turn out shorter than promised.
         """
@@ -136,9 +141,9 @@ class Ladder:
 
 
 def ladder_of(window: ContextWindow, reach: Reach, standing: Collection[int] = ()) -> Ladder:
-    """Build the chain of plans for `window`; O(n).
+    """Return the chain of plans for `window`; O(n).
 
-    The atoms `standing` (their indices) leave the list of those that yield.
+    The atoms `standing` (by index) are not compressed.
     """
     ladder = Ladder(
         window,
@@ -153,7 +158,7 @@ def ladder_of(window: ContextWindow, reach: Reach, standing: Collection[int] = (
 
 
 class _Climb:
-    """Walk the rungs once and write down what each promises."""
+    """Builds the rungs of a ladder and records the tokens that each step promises."""
 
     def __init__(self, ladder: Ladder) -> None:
         self.ladder = ladder
@@ -174,7 +179,7 @@ class _Climb:
         self._bare(old)
         self._point()
         ladder.whole = self._plan
-        # An older gist is taken in first of all: there is one gist at a time.
+        # An older gist is taken in first: there is one gist at a time.
         self._gist(columns.of_kind(everything, Kind.SUMMARY))
         self._gist(columns.of_kind(old, Kind.REQUIRED))
         ladder.whole_tail = self._plan
@@ -196,9 +201,9 @@ class _Climb:
         return len(self.ladder.tokens) - 1
 
     def _take(self, turn: int, gain: int) -> None:
-        """Take a step that gains so many tokens and changes `turn` first.
+        """Record a step that saves `gain` tokens and changes `turn` first.
 
-        Without gain it is joined to the next.
+        A step without gain is joined to the next.
         """
         self._touch(turn)
         self.steps += 1
@@ -208,7 +213,7 @@ class _Climb:
             self.ladder.counts.append(self.steps)
 
     def _touch(self, turn: int) -> None:
-        """Let bound parts fall from the first change on, which may now be `turn` (an index)."""
+        """Remove bound parts from the first change on, which may now be `turn` (an index)."""
         if turn < self.first:
             self.left -= sum(
                 tokens for bound, tokens in self.columns.bound.items() if turn <= bound < self.first
@@ -224,7 +229,7 @@ class _Climb:
             )
 
     def _bare(self, zone: Sequence[int], later: Sequence[Kind] = (Kind.NEWEST,)) -> None:
-        """Let parts fall before the words beside them do; what is dropped has none left."""
+        """Remove parts before the text beside them; dropped atoms have none left."""
         kinds, starts, falling = self.columns.kinds, self.atoms.bounds, self.columns.bared
         stays = (Kind.DROPPABLE, *later)
         bared = [atom for atom in falling if atom in zone and kinds[atom] not in stays]
@@ -234,7 +239,7 @@ class _Climb:
             self._take(first, falling[atom])
 
     def _point(self) -> None:
-        """Put superseded results behind pointers."""
+        """Replace superseded results with pointers."""
         costs = dict[str | None, int]()
         for atom in superseded(self.columns, self.ladder.reach.rules):
             gain = pointer_gain(self.ladder.window.counter, self.columns.cut_turns(atom), costs)
@@ -247,9 +252,9 @@ class _Climb:
             self._take(self.columns.cuttable(atom)[0], gain)
 
     def _gist(self, atoms: list[int]) -> None:
-        """Promise what is left after each of `atoms` has gone into the gist.
+        """Record the tokens left after each of `atoms` has gone into the gist.
 
-        Those too small for one wait for the next.
+        Atoms that are too small for a gist wait for the next ones.
         """
         atoms, least, gains = [*self.waiting, *atoms], self.ladder.least_gist, self.gains
         tokens = list(map(self.atoms.tokens.__getitem__, atoms))
@@ -268,7 +273,7 @@ class _Climb:
         self.steps, self.left, self.has_gist = self.steps + len(atoms), self.ladder.tokens[-1], True
 
     def _cut(self, atoms: Sequence[int]) -> None:
-        """Cut results where they stand, as far as each is longer than the least that may be left of it."""
+        """Cut results in place if they are longer than the least that can be left of them."""
         counter, cut = self.ladder.window.counter, list[int]()
         self.ladder.rungs.append((Rung.CUT, cut))
         for atom in atoms:
@@ -282,7 +287,7 @@ class _Climb:
                 self._take(self.columns.cuttable(atom)[0], gain)
 
     def _unbind(self) -> None:
-        """Let everything fall that is bound."""
+        """Remove all bound parts."""
         bound = sorted(self.columns.bound)[:1]
         self.ladder.rungs.append((Rung.UNBIND, bound))
         for turn in bound:
@@ -295,15 +300,18 @@ def _text_of(turns: Sequence[Turn]) -> str:
 
 
 def superseded(columns: Columns, rules: Sequence[ToolRule] = ()) -> list[int]:
-    """Return the atoms of which a later call or attachment has the current text, oldest first.
+    """Return the atoms whose current text is in a later call or attachment, oldest first.
 
-    `rules` say what else replaces a call.
+    `rules` state which other calls are replaced.
     """
     return sorted(_superseded_results(columns, rules) + _superseded_attachments(columns))
 
 
 def superseded_ids(window: ContextWindow, reach: Reach) -> list[str]:
-    """Return the ids of turns that `window` holds verbatim although a later turn has their current text; see `superseded`."""
+    """Return the ids of verbatim turns in `window` whose current text is in a later turn.
+
+    See `superseded`.
+    """
     columns = columns_of(window, reach)
     cuttable = (columns.cuttable(atom) for atom in superseded(columns, reach.rules))
     return [columns.atoms.turns[place].resource_id for places in cuttable for place in places]
@@ -322,7 +330,10 @@ def _superseded_attachments(columns: Columns) -> list[int]:
 
 
 def _superseded_results(columns: Columns, rules: Sequence[ToolRule]) -> list[int]:
-    """Return the atoms whose every call is made and answered again later: name and arguments alike, or what a rule says of the tool."""
+    """Return the atoms all of whose calls are made and answered again later.
+
+    Calls are equal if their names and arguments are, or as a rule for the tool states.
+    """
     turns, bounds = columns.atoms.turns, columns.atoms.bounds
     replacing = {
         tool: rule for rule in rules if rule.yielding is Yielding.REPLACED for tool in rule.tools
@@ -353,15 +364,14 @@ def _yields(columns: Columns, atom: int) -> bool:
 
 
 def pointer_gain(counter: TokenCounter, turns: Sequence[Turn], costs: dict[str | None, int]) -> int:
-    """Return what pointers in the place of `turns` save, where they are shorter.
+    """Return the tokens that pointers in place of `turns` save, if they are shorter.
 
-    One costs the same for every result of a tool, noted in `costs`.
+    The cost is the same for every result of a tool, and is stored in `costs`.
     """
     gain = 0
     for turn in turns:
-        if (
-            turn.name not in costs or turn.role is not Role.TOOL
-        ):  # that of an attachment has its name
+        # The pointer of an attachment contains its name.
+        if turn.name not in costs or turn.role is not Role.TOOL:
             costs[turn.name] = count_turn(counter, pointer_turn(turn, turn.resource_id))
         gain += max(0, (turn.tokens or 0) - costs[turn.name])
     return gain

@@ -1,9 +1,12 @@
-"""Native compaction: a whole prefix of the view yields to a summary that the provider writes itself (docs/native-compaction.md).
+"""Native compaction: a summary that the provider writes itself replaces a prefix of the view.
 
-What the provider returns is a block that only it reads. It becomes a gist that stands first: the
-provider is sent the block, everybody else its extractive twin, so that a conversation can change
-providers. What may not yield is said again behind the last part that is bound to the prefix, since
-a provider that writes the summary promises that what it thought behind it stays valid.
+See docs/native-compaction.md.
+
+The provider returns a block that only it can read. The block becomes a gist at the start of the
+view: the provider is sent the block, and every other one its extractive twin, so that a
+conversation can change providers. Turns that must not be compressed are repeated after the last
+part that is bound to the prefix, because a provider that writes the summary guarantees that its
+thinking after the prefix stays valid.
 """
 
 from bisect import bisect_right
@@ -44,23 +47,22 @@ from .reach import Columns, Kind, Reach
 from .view import Edit, Fidelity
 
 TAIL_SHARE = 0.5
-"""How much of the room beside what may not yield goes to the turns that are kept; the gist has the
-rest."""
+"""The share of the room beside fixed turns that the kept turns get; the gist gets the rest."""
 
 TWIN_TOKENS, TWIN_SHARE = 1_000, 0.5
-"""How many tokens a twin may have where the block is shorter, and of what the gist may take at most
-which share."""
+"""The tokens that a twin may have if the block is shorter, and the largest share of the gist's
+allowance that it may take."""
 
 _SPARE = (0, 4, 8, 16, 32)
 
 
 @frozen
 class NativeGist:
-    """Offer what a provider wrote for a prefix: its `blocks`, each as JSON text, to be sent back first and unchanged.
+    """A provider's summary of a prefix: its `blocks`, as JSON texts, which are sent back unchanged.
 
-    `tokens` are what the provider says the last of them has, None where it does not. `twin` is what
-    everybody else reads; without one it is made of the turns. With `keeps_bound` the provider takes
-    what it had bound to the prefix behind the blocks too.
+    `tokens` is the size that the provider states for the last block, or None. `twin` is the text
+    for all other providers; without one, it is made from the turns. `keeps_bound` states that the
+    provider also accepts parts that it bound to the prefix after the blocks.
     """
 
     provider: str
@@ -74,15 +76,14 @@ class NativeGist:
 
 
 def prefix_plan(window: ContextWindow, tokens: int, reach: Reach | None = None) -> Plan:
-    """Return the plan by which all turns up to a cut yield to one gist, so that at most `tokens` are left; O(n).
+    """Return the plan that replaces all turns before a cut with one gist; O(n).
 
-    The cut leaves as long a tail as there is room for. It parts no atom, and the first turn behind
-    it has another role than the last one before it. Leading system turns stand; what is PRESERVED
-    before the cut, and the last user turn, is said again. The plan is empty where nothing has to
-    yield, or nothing can.
+    At most `tokens` are left, and the cut leaves the longest tail that fits. It never splits an
+    atom, and the roles of the turns before and after it differ. System turns at the start stay.
+    PRESERVED turns before the cut and the last user turn are repeated. The plan is empty if nothing
+    has to be compressed, or nothing can be.
 
-    Laws: those of every plan; what stands in the tail and what is said again is byte for byte as it
-    was.
+    Laws: those of every plan; the tail and the repeated turns are byte-identical.
     """
     ladder = ladder_of(window, reach or Reach())
     nothing = plan_at(ladder, 0, tokens)
@@ -96,7 +97,7 @@ def prefix_plan(window: ContextWindow, tokens: int, reach: Reach | None = None) 
 
 
 def cutting_plan(window: ContextWindow, places: Sequence[int]) -> Plan:
-    """Return the plan that cuts the results at `places` to a mark that they were cut."""
+    """Return the plan that cuts the results at `places` down to a mark that says so."""
     turns, ladder = window.all_turns(), ladder_of(window, Reach())
     nothing, columns = plan_at(ladder, 0, window.total_tokens), ladder.columns
     jobs = []
@@ -119,10 +120,11 @@ def cutting_plan(window: ContextWindow, places: Sequence[int]) -> Plan:
 
 
 def answered_plan(window: ContextWindow, stop: int) -> Plan:
-    """Return the plan of a provider that has summarised all turns before turn `stop` by itself, while it answered; empty where nothing yields.
+    """Return the plan for a summary that the provider made while it answered.
 
-    What it wrote may take as much as it stands for. What is PRESERVED is said again, and the last
-    user turn unless it is answered.
+    The summary is of all turns before turn `stop`. The plan is empty if nothing is compressed. It
+    may take nearly as many tokens as the turns that it replaces. PRESERVED turns are repeated, and
+    so is the last user turn unless it is answered.
 
     Raises:
         InvalidOptionError: no atom begins at `stop`.
@@ -146,7 +148,7 @@ def answered_plan(window: ContextWindow, stop: int) -> Plan:
 
 
 def _best(window: ContextWindow, columns: Columns, tokens: int) -> tuple[range, int, int] | None:
-    """Return the atoms of the prefix, what stands beside its gist, and what that may take."""
+    """Return the atoms of the prefix, the tokens beside its gist, and the gist's allowance."""
     turns, bounds, sizes = window.all_turns(), columns.atoms.bounds, _sizes(window, columns)
     first = _first(window, columns)
     yields = [
@@ -165,7 +167,7 @@ def _best(window: ContextWindow, columns: Columns, tokens: int) -> tuple[range, 
     total = sum(sizes)
     room = max(least, int((1 - TAIL_SHARE) * max(0, tokens - (total - sum(yields)))))
     last = next((atom for atom in cuts if total - yielded[atom] + room <= tokens), None)
-    # How long its summary is, is the provider's to say: half of what yields is worth having.
+    # The provider decides how long its summary is; saving half of the prefix is worthwhile.
     most = 0 if last is not None else max(least, yielded[cuts[-1]] // 2)
     last = cuts[-1] if last is None else last
     stands = total - yielded[last]
@@ -173,32 +175,32 @@ def _best(window: ContextWindow, columns: Columns, tokens: int) -> tuple[range, 
 
 
 def _sizes(window: ContextWindow, columns: Columns) -> list[int]:
-    """Return the tokens of each atom, all of its parts among them."""
+    """Return the tokens of each atom, including all of its parts."""
     sizes = [turn.tokens or 0 for turn in window.all_turns()]
     return [sum(sizes[start:stop]) for start, stop in pairwise(columns.atoms.bounds)]
 
 
 def _first(window: ContextWindow, columns: Columns) -> int:
-    """Return the first atom that is not the system's."""
+    """Return the first atom that is not a system turn."""
     turns, starts = window.all_turns(), columns.atoms.bounds[:-1]
     return sum(1 for _ in takewhile(lambda start: turns[start].role is Role.SYSTEM, starts))
 
 
 def _may_cut(turns: tuple[Turn, ...], index: int) -> bool:
-    """Tell whether the messages before turn `index` are the same with and without those behind, and another role goes on."""
+    """Return whether the messages before turn `index` stay the same without those after it.
+
+    The turn must also have another role than the one before it.
+    """
     before, after = turns[index - 1], turns[index]
     if before.role is Role.ASSISTANT:
-        # White space at the end of the last message is refused, and would be another prefix without
-        # it.
+        # Vendors refuse white space at the end of the last message, and removing it would change
+        # the prefix.
         return after.role is Role.USER and bool(before.text) and not before.text[-1].isspace()
     return before.role in (Role.USER, Role.TOOL) and after.role is Role.ASSISTANT
 
 
 def _cut(nothing: Plan, prefix: range, fixed: Sequence[int], stands: int, allowance: int) -> Plan:
-    """Return the plan by which the atoms of `prefix` yield.
-
-    Those of them that are `fixed` are said again.
-    """
+    """Return the plan that compresses the atoms of `prefix` and repeats those that are `fixed`."""
     window = nothing.window
     turns, bounds = window.all_turns(), nothing.columns.atoms.bounds
     start, stop = bounds[prefix.start], bounds[prefix.stop]
@@ -220,7 +222,10 @@ def _cut(nothing: Plan, prefix: range, fixed: Sequence[int], stands: int, allowa
 
 
 def prefix_of(plan: Plan) -> tuple[Turn, ...]:
-    """Return the turns that a provider is sent to be summarised: all up to the cut, those of the system before them too; none where nothing yields."""
+    """Return the turns that a provider is sent to summarise: all before the cut, with system turns.
+
+    There are none if the plan compresses nothing.
+    """
     stop = plan.jobs[0].runs[-1][1] if plan.is_native else 0
     return plan.window.all_turns()[:stop]
 
@@ -229,10 +234,13 @@ def prefix_of(plan: Plan) -> tuple[Turn, ...]:
 
 
 def with_twin(plan: Plan, gist: NativeGist, reading: Reading | None = None) -> NativeGist:
-    """Return `gist` with what it says to everybody but its provider, chosen from what yields, and with `reading` from all that yielded before.
+    """Return `gist` with a twin: the text for all other providers.
+
+    The text is chosen from the turns that are compressed and, with `reading`, from all that were
+    compressed before.
 
     Raises:
-        InvalidDataError, ValueError: a block is no JSON object with a type.
+        InvalidDataError, ValueError: a block is not a JSON object with a type.
     """
     (job,), counter = plan.jobs, plan.window.counter
     bare = _bare(job, gist, job.sources[0].resource_id, counter)
@@ -248,11 +256,10 @@ def with_twin(plan: Plan, gist: NativeGist, reading: Reading | None = None) -> N
 def native_gist(
     job: GistJob, offer: object, failure: str | None, resource_id: str, counter: TokenCounter
 ) -> Gist:
-    """Return the gist of a job for a provider.
+    """Return the gist of a job for a provider, or one without a turn if the offer is invalid.
 
-    Where there is none, or it is no good, nothing changes and the sources stay.
-
-    Good is: blocks that are JSON objects, fewer tokens than what yields, within the allowance.
+    A valid offer has blocks that are JSON objects, has fewer tokens than its sources and is within
+    the allowance. Otherwise the sources stay and nothing changes.
     """
     made = failure or _check(job, offer, resource_id, counter)
     if isinstance(made, Turn):
@@ -276,12 +283,15 @@ def _check(job: GistJob, offer: object, resource_id: str, counter: TokenCounter)
         return f"the summary cannot be stored: {error}"
     taken = count_turn(counter, bare)
     if taken > job.allowance or taken >= job.source_tokens:
-        return f"the summary takes {taken} tokens, its allowance is {job.allowance}, its sources take {job.source_tokens}"
+        return (
+            f"the summary takes {taken} tokens, its allowance is {job.allowance}, its sources "
+            f"take {job.source_tokens}"
+        )
     return _fitting(job, offer, bare, _room(job, taken), counter)
 
 
 def _bare(job: GistJob, gist: NativeGist, resource_id: str, counter: TokenCounter) -> Turn:
-    """Return the gist turn around the blocks, which says nothing else yet."""
+    """Return the gist turn around the blocks, without a text."""
     parts = tuple(_part(gist, number, counter) for number in range(len(gist.blocks)))
     return evolve(
         summary_turn(summary_text(""), job.sources, job.stands_for, resource_id), parts=parts
@@ -289,7 +299,7 @@ def _bare(job: GistJob, gist: NativeGist, resource_id: str, counter: TokenCounte
 
 
 def _room(job: GistJob, taken: int) -> int:
-    """Return how many tokens the gist may have with its twin: those that the blocks take anyway, or enough to go on from."""
+    """Return the tokens for a gist with its twin: those of its blocks, or more if few."""
     return max(taken, min(TWIN_TOKENS, int(TWIN_SHARE * job.allowance)))
 
 
@@ -307,7 +317,7 @@ def _part(offer: NativeGist, number: int, counter: TokenCounter) -> Part:
 
 
 def _fitting(job: GistJob, offer: NativeGist, bare: Turn, room: int, counter: TokenCounter) -> Turn:
-    """Return the gist with as much of its twin as fits, and with the least there is where nothing does."""
+    """Return the gist with as much of its twin as fits, or the shortest text if nothing does."""
     frame = count_turn(counter, evolve(bare, parts=()))
     for spare in _SPARE:
         body = _shortened(job, offer.twin, room - frame - spare, counter)
@@ -320,7 +330,7 @@ def _fitting(job: GistJob, offer: NativeGist, bare: Turn, room: int, counter: To
 
 
 def _shortened(job: GistJob, twin: str | None, room: int, counter: TokenCounter) -> str:
-    """Return what the twin says in `room` tokens: what was offered, or else what the turns say."""
+    """Return the twin in `room` tokens, or an extract of it or of the turns if it does not fit."""
     if room <= 0:
         return ""
     if twin is not None and counter.count(twin) <= room:
@@ -330,18 +340,17 @@ def _shortened(job: GistJob, twin: str | None, room: int, counter: TokenCounter)
     return default_summariser().summarise(told, room, counter=counter)
 
 
-# --- landing
-# ----------------------------------------------------------------------------------------
+# --- applying ---------------------------------------------------------------------------------
 
 
 def prefix_edit(window: ContextWindow, plan: Plan, gist: Gist) -> Edit:
-    """Return what a native gist changes of `window`, which is the plan's or has grown from it.
+    """Return the edit of a native gist; it is empty if there is no gist.
 
-    Nothing where there is no gist.
+    `window` is the plan's window or has grown from it.
 
-    What is said again stands behind the last part that the provider keeps valid, and directly
-    behind the gist where there is none. If that
-    part is in an open call, before the call: then it falls.
+    Repeated turns go after the last part that the provider keeps valid, or directly after the gist
+    if there is none. If that part is in an open call, they go before the call, and the part is
+    removed.
     """
     (job,) = plan.jobs
     if gist.turn is None:
@@ -363,7 +372,7 @@ def prefix_edit(window: ContextWindow, plan: Plan, gist: Gist) -> Edit:
 
 
 def _behind_bound(window: ContextWindow, stop: int, providers: tuple[str, ...]) -> int:
-    """Return the index behind the last atom, from turn `stop` on, that holds a bound part of `providers`."""
+    """Return the index after the last atom from turn `stop` on with a bound part of `providers`."""
     turns, place = window.all_turns(), stop
     for index in range(stop, len(turns)):
         if any(part.is_bound and part.provider in providers for part in turns[index].parts):
@@ -374,7 +383,7 @@ def _behind_bound(window: ContextWindow, stop: int, providers: tuple[str, ...]) 
 
 
 def first_open(window: ContextWindow) -> int | None:
-    """Return the index of the turn whose calls are open, None where none are."""
+    """Return the index of the turn whose calls are open, or None."""
     if not window.open_calls:
         return None
     turns = window.all_turns()

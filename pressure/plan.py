@@ -1,6 +1,6 @@
-"""A plan: a ceiling for every atom and its bill, before any model is called.
+"""Plans: a ceiling for every atom and the token counts, before any model is called.
 
-And what each gist may take of the tokens that are left.
+A plan also shares out the tokens that are left among its gists.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -21,7 +21,7 @@ from .reach import Columns, Kind, Reach
 from .view import Fidelity, View
 
 _SUMMARY = Turn(Role.USER, "")
-"""What a summary is to its neighbours, before it is written."""
+"""Stands in for a summary that is not written yet."""
 
 
 ROWS = (
@@ -39,12 +39,12 @@ ROWS = (
     "pointers",
     "dropped",
 )
-"""What tokens are spent on, in the order in which it is told."""
+"""The rows of an explanation, in the order in which they are shown."""
 
 
 @frozen
 class Spent:
-    """Say what became of some turns: their tokens before, and what they or what stands for them may take."""
+    """A row of an explanation: the tokens of some turns before, and the most after."""
 
     what: str
     turns: int
@@ -54,7 +54,7 @@ class Spent:
 
 @frozen
 class Explanation:
-    """Hold the rows of a plan, none of them empty; printed, it is a table.
+    """The rows of a plan, none of them empty; its string form is a table.
 
     Law: the tokens after all rows are those that the plan promises.
     """
@@ -77,14 +77,14 @@ class Explanation:
 
 @frozen
 class Plan:
-    """Hold a ceiling for every atom of `window`, and the bill (docs/pressure.md, "The ladder").
+    """A ceiling for every atom of `window`, and the bill (docs/pressure.md, "The ladder").
 
-    `lowered` names the atoms whose ceiling is below VERBATIM. `bared` are the ids of turns whose
-    parts fall beside their words; bound parts fall behind `first_changed` anyway, and from turn
-    `unbound_from` on. Tokens are whole windows; `first_changed` is the index of the first turn that
-    changes (what a provider's prompt cache still holds ends there), None if nothing does. `reached`
-    tells whether `tokens_promised` is within `tokens_wanted`; `floor` is the least that any plan
-    for this window promises. `query` is what the reader will ask, if anything is known of that.
+    `lowered` names the atoms with a ceiling below VERBATIM. `bared` holds the ids of turns that
+    lose their parts; bound parts are removed after `first_changed` in any case, and from turn
+    `unbound_from` on. Token counts are for whole windows. `first_changed` is the index of the first
+    turn that changes, where the provider's cached prefix ends, or None if nothing does. `reached`
+    states whether `tokens_promised` is within `tokens_wanted`; `floor` is the least that any plan
+    for this window promises. `query` is what the user will ask next, if known.
 
     Law: tokens promised >= tokens achieved by any accepted fulfilment.
     """
@@ -106,20 +106,20 @@ class Plan:
 
     @property
     def reached(self) -> bool:
-        """Tell whether the promise is within what was wanted."""
+        """Return whether the promised tokens are within the wanted tokens."""
         return self.tokens_promised <= self.tokens_wanted
 
     @property
     def yielding(self) -> set[int]:
-        """Return the indices of the turns that are dropped, or that a gist stands for."""
+        """Return the indices of the turns that are dropped or replaced by a gist."""
         gisted = {index for job in self.jobs for run in job.runs for index in range(*run)}
         return gisted.union(*(range(drop.start, drop.stop) for drop in self.drops))
 
     @property
     def introduced_tokens(self) -> int:
-        """Return the most tokens that a provider is sent besides once the plan is carried out.
+        """Return the most tokens of filler messages needed after the plan is applied; O(n).
 
-        O(n).
+        A provider may require such messages between the remaining turns.
         """
         blocks = tuple(job for job in self.jobs if job.kind in (GistKind.BLOCK, GistKind.NATIVE))
         standing: dict[int, Turn] = dict(enumerate(self.window.all_turns()))
@@ -131,18 +131,19 @@ class Plan:
 
     @property
     def is_empty(self) -> bool:
-        """Tell whether nothing changes."""
+        """Return whether the plan changes nothing."""
         return self.step == 0
 
     @property
     def is_native(self) -> bool:
-        """Tell whether a whole prefix yields to a summary that a provider writes itself."""
+        """Return whether a summary that a provider writes itself replaces a whole prefix."""
         return any(job.kind is GistKind.NATIVE for job in self.jobs)
 
     def fits(self, window: ContextWindow) -> bool:
-        """Tell whether the plan can be carried out on `window`: its own, or what that grew to, with no class in it raised.
+        """Return whether the plan can be applied to `window`.
 
-        O(1) where nothing has happened since, O(turns that were planned on) otherwise.
+        It can be applied to its own window and to one that this grew to, if no class in it was
+        raised. O(1) if nothing has happened since, O(turns of the planned window) otherwise.
         """
         planned = self.window
         if window.has_contents_of(planned):
@@ -152,17 +153,17 @@ class Plan:
         return grown and window.linearity.classes_of(ids) == planned.linearity.classes_of(ids)
 
     def explain(self) -> Explanation:
-        """Return what each token that is promised is spent on, row by row.
-
-        Printed, it is a table.
-        """
+        """Return what the promised tokens are spent on, row by row; its string form is a table."""
         rows = [*_standing(self), *_gists(self)]
         of_kind = ((what, [row for row in rows if row.what == what]) for what in ROWS)
         return Explanation(tuple(_total(what, found) for what, found in of_kind if found))
 
     @property
     def facts(self) -> "tuple[notes.Fact, ...]":
-        """Return what its gists must not lose: demands, ids in use, what comes next, each once, with the turn that said it; O(what yields)."""
+        """Return the facts that the plan's gists must keep, each once; O(compressed turns).
+
+        Facts are demands, ids in use and next steps, with the turns that state them.
+        """
         wordy = [job for job in self.jobs if job.kind.needs_words]
         told = (notes.facts_of(job.reads, self.window.counter) for job in wordy)
         return tuple(dict.fromkeys(chain.from_iterable(told)))
@@ -175,7 +176,7 @@ class Plan:
 def plan_at(ladder: Ladder, step: int, tokens_wanted: int, query: str | None = None) -> Plan:
     """Return plan number `step` of the ladder's chain.
 
-    What it leaves of `tokens_wanted` is shared out among its gists.
+    The tokens of `tokens_wanted` that it leaves are shared out among its gists.
     """
     rungs, bounds = ladder.group_by_rung(step), ladder.columns.atoms.bounds
     pool = max(0, tokens_wanted - ladder.tokens[step])
@@ -207,12 +208,12 @@ def plan_at(ladder: Ladder, step: int, tokens_wanted: int, query: str | None = N
 def _jobs(
     ladder: Ladder, rungs: Mapping[Rung, Sequence[int]], pool: int
 ) -> tuple[list[GistJob], int]:
-    """Return the gists of a plan in the order of their places, and how much of `pool` they may take beyond the least."""
+    """Return the gists of a plan by place, and how much of `pool` they take beyond the minimum."""
     atoms, ledger, gisted = ladder.columns.atoms, ladder.window.linearity, sorted(rungs[Rung.GIST])
     jobs = [job for atom in rungs[Rung.POINT] for job in _pointers(ladder, atom)]
-    # A gist is shorter than what it stands for.
+    # A gist is shorter than its sources.
     needed = max(0, sum(map(atoms.tokens.__getitem__, gisted)) - 1 - ladder.least_gist)
-    # The newest results come first, but never take all of what the past is left in.
+    # The newest results come first, but never take all of the room for older turns.
     for_block = min(needed, int((1 - ladder.reach.newest_share) * pool))
     shares, spent = _shares(ladder, rungs[Rung.CUT], pool - for_block)
     for place, allowance in shares.items():
@@ -232,7 +233,7 @@ def _jobs(
 
 
 def _asked_for(turns: Sequence[Turn], place: int) -> str:
-    """Return what the user said last before turn `place`, and the arguments of the call that it answers."""
+    """Return the last user message before turn `place` and the arguments of the answered call."""
     before, answered = turns[:place][::-1], turns[place].tool_call_id
     said = (turn.text for turn in before if turn.role is Role.USER and not is_summary(turn))
     calls = next((turn.tool_calls for turn in before if turn.tool_calls), ()) if answered else ()
@@ -240,15 +241,17 @@ def _asked_for(turns: Sequence[Turn], place: int) -> str:
 
 
 def _shares(ladder: Ladder, cut: Sequence[int], pool: int) -> tuple[dict[int, int], int]:
-    """Return what each turn of the atoms `cut` may take: the least, and of `pool` equal parts as far as needed; and what they take of it."""
+    """Return the allowance of each turn of the atoms `cut`, and how much of `pool` they take.
+
+    Each turn gets its minimum, and an equal part of `pool` as far as it needs that.
+    """
     columns, shares, needs = ladder.columns, dict[int, int](), dict[int, int]()
     for atom in cut:
         for place in columns.cuttable(atom):
             turn = columns.atoms.turns[place]
             shares[place] = columns.least(atom, turn, ladder.window.counter)
             needs[place] = 0 if atom in columns.task else (turn.tokens or 0) - shares[place]
-        # What yields is shorter afterwards, whatever room there is: a harsher plan must not hold
-        # more of it.
+        # A cut turn becomes shorter even if there is room: a harsher plan must not keep more of it.
         needs[max(columns.cuttable(atom), key=needs.__getitem__)] -= 1
     left = pool
     for done, place in enumerate(sorted(needs, key=needs.__getitem__)):
@@ -258,7 +261,7 @@ def _shares(ladder: Ladder, cut: Sequence[int], pool: int) -> tuple[dict[int, in
 
 
 def _worth_reading(ladder: Ladder, gisted: Sequence[int]) -> tuple[Turn, ...]:
-    """Return the turns of the atoms that are gisted, of superseded ones the call alone."""
+    """Return the turns of the gisted atoms, without the results of superseded calls."""
     gains, turns_of = ladder.pointer_gains, ladder.columns.atoms.turns_of
     return tuple(
         chain.from_iterable(turns_of(atom)[: 1 if atom in gains else None] for atom in gisted)
@@ -274,7 +277,7 @@ def _pointers(ladder: Ladder, atom: int) -> Iterator[GistJob]:
 
 
 def _runs(bounds: Sequence[int], atoms: Sequence[int]) -> list[tuple[int, int]]:
-    """Return the turns of `atoms` (ascending) as runs, half open."""
+    """Return the turns of `atoms` (ascending) as half-open runs."""
     runs: list[tuple[int, int]] = []
     for atom in atoms:
         start = runs.pop()[0] if runs and runs[-1][1] == bounds[atom] else bounds[atom]
@@ -292,9 +295,9 @@ def _lowered(ladder: Ladder, rungs: Mapping[Rung, Sequence[int]]) -> Mapping[str
 
 
 def unbinding_plan(window: ContextWindow, index: int) -> Plan:
-    """Return the plan by which bound parts fall from turn `index` on, and nothing else changes.
+    """Return the plan that only removes bound parts from turn `index` on.
 
-    It wants no words.
+    No summariser is called for it.
     """
     saved = sum(
         (turn.tokens or 0) - (unbound(turn, window.counter).tokens or 0)
@@ -344,7 +347,7 @@ def _standing(plan: Plan) -> Iterator[Spent]:
     turns, counter, bared = plan.window.all_turns(), plan.window.counter, frozenset(plan.bared)
     again = {turn.resource_id for job in plan.jobs for turn in job.again}
     gone = {place for place in plan.yielding if turns[place].resource_id not in again}
-    # Whoever writes the gist may keep valid what is bound behind it.
+    # A provider that writes the gist itself may keep bound parts after it valid.
     bound_until = len(turns) if plan.is_native or plan.first_changed is None else plan.first_changed
     for atom, (start, stop) in enumerate(pairwise(plan.columns.atoms.bounds)):
         what = _why(plan, atom)
@@ -358,7 +361,7 @@ def _standing(plan: Plan) -> Iterator[Spent]:
 
 
 def _why(plan: Plan, atom: int) -> str:
-    """Return why an atom stands, where it does."""
+    """Return why an atom that stays does so."""
     columns = plan.columns
     turns = columns.atoms.turns_of(atom)
     if atom in columns.asked:

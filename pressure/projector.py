@@ -1,9 +1,9 @@
-"""The projector: plan, fulfil, commit.
+"""The projector, which compresses a window in three steps: plan, fulfil, commit.
 
-Planning is pure and knows its bill before any model is called. Fulfilling asks a
-summariser, outside of any state. Committing checks every gist and makes the new
-window, only if it begins with the one that was planned on: a conversation may go on while its
-summary is written.
+Planning is pure, and its token counts are known before any model is called. Fulfilling calls a
+summariser and changes no state. Committing checks every gist and returns the new window, but only
+if the current window begins with the planned one: a conversation can go on while its summary is
+being written.
 """
 
 from bisect import bisect_right
@@ -49,12 +49,12 @@ from .view import Edit, View, apply_edit, expand_view, first_changed
 
 @frozen(repr=False)
 class CompressionResult:
-    """Report a compression: the window it made, and what it cost (docs/pressure.md).
+    """The report of a compression: the new window and the cost (docs/pressure.md).
 
-    Token counts are whole windows. `dropped` and `gisted` are resource ids of turns;
-    what is neither is kept, word for word; of those named in ``edit.bared`` the parts fell.
-    `rejections` name summaries that were not taken. `came` are the tokens of turns that were
-    appended after the plan: they stand behind it.
+    Token counts are for whole windows. `dropped` and `gisted` are resource ids of turns. All other
+    turns are kept verbatim, but those named in ``edit.bared`` lost their parts. `rejections` holds
+    the summaries that were rejected. `came` is the number of tokens of turns that were appended
+    after planning; these turns come last.
     """
 
     window: ContextWindow
@@ -68,22 +68,22 @@ class CompressionResult:
 
     @property
     def reached(self) -> bool:
-        """Tell whether the tokens of what was planned on are within what was wanted."""
+        """Return whether the tokens are within the wanted ones; later turns do not count."""
         return self.tokens_after - self.came <= self.plan.tokens_wanted
 
     @property
     def tokens_before(self) -> int:
-        """Return the tokens before."""
+        """Return the tokens before the compression."""
         return self.plan.tokens_before + self.came
 
     @property
     def floor(self) -> int:
-        """Return the tokens that no plan could have got below."""
+        """Return the fewest tokens that any plan could have reached."""
         return self.plan.floor
 
     @property
     def kept(self) -> tuple[str, ...]:
-        """Return the ids of the turns that stand unchanged."""
+        """Return the ids of the turns that are not replaced."""
         coming = {turn.resource_id for splice in self.edit.splices for turn in splice.turns}
         return tuple(
             turn.resource_id for turn in self.window.all_turns() if turn.resource_id not in coming
@@ -91,12 +91,12 @@ class CompressionResult:
 
     @property
     def first_changed(self) -> int | None:
-        """Return the index of the first turn that changed.
+        """Return the index of the first turn that changed, or None if nothing did.
 
-        A provider's prompt cache holds what is before it.
+        The provider's prompt cache holds the turns before it.
 
-        None where nothing did. Law: not before what the plan named, and behind it only where a gist
-        was rejected.
+        Law: it is never before the plan's `first_changed`, and after it only if a gist was
+        rejected.
         """
         return first_changed(self.plan.window, self.edit)
 
@@ -108,25 +108,26 @@ class CompressionResult:
     def __repr__(self) -> str:
         state = "reached" if self.reached else f"not reached, floor {self.floor}"
         return (
-            f"CompressionResult({self.tokens_before} -> {self.tokens_after} tokens, wanted {self.plan.tokens_wanted}: {state}, "
+            f"CompressionResult({self.tokens_before} -> {self.tokens_after} tokens, wanted "
+            f"{self.plan.tokens_wanted}: {state}, "
             f"{len(self.dropped)} dropped, {len(self.gisted)} gisted)"
         )
 
 
 @frozen
 class ContextProjector:
-    """Compress windows: the lower adjoint of a Galois connection (docs/pressure.md).
+    """Compresses windows: the lower adjoint of a Galois connection (docs/pressure.md).
 
-    Laws, on the views of real windows: monotone; deflationary; idempotent;
-    ``compress(expand(v)) == v``; PRESERVED turns are byte-identical afterwards;
-    atoms are never split; the order of the conversation is kept.
+    Laws, on the views of real windows: monotone; deflationary; idempotent; ``compress(expand(v)) ==
+    v``; PRESERVED turns are byte-identical afterwards; atoms are never split; the order of the
+    conversation is kept.
     """
 
     summariser: Summariser = field(factory=default_summariser, converter=as_summariser)
     reach: Reach = field(factory=Reach)
 
     def pressure(self, window: ContextWindow) -> float:
-        """Return tokens used / max tokens of the whole window."""
+        """Return the tokens used / max tokens of the whole window."""
         return pressure_of(window)
 
     def ladder(self, window: ContextWindow) -> Ladder:
@@ -134,58 +135,67 @@ class ContextProjector:
         return ladder_of(window, self.reach)
 
     def floor(self, window: ContextWindow) -> int:
-        """Return the tokens that no plan for `window` gets below."""
+        """Return the fewest tokens that a plan for `window` can promise."""
         return self.ladder(window).floor
 
     def plan_for(self, window: ContextWindow, target: float) -> Plan:
-        """Return the gentlest plan that promises a pressure of at most `target`, or the harshest one.
+        """Return the gentlest plan for a pressure of at most `target`, or the harshest plan.
 
         Law: for every reachable t, ``c_j <= plan_for(t)`` exactly when ``pressure(c_j) <= t``.
 
         Raises:
-            InvalidOptionError: `target` is no number from 0 to 1.
+            InvalidOptionError: `target` is not a number from 0 to 1.
         """
         tokens, ladder = _tokens(window, target), self.ladder(window)
         return plan_at(ladder, ladder.gentlest(tokens), tokens)
 
     def plan_within(self, window: ContextWindow, tokens: int, query: str | None = None) -> Plan:
-        """Return the plan for at most `tokens` that keeps most in words, or the harshest one.
+        """Return the plan for at most `tokens` that keeps the most text, or the harshest plan.
 
-        More atoms yield than would do, so that gists of all of them share what is left, the newest
-        results first. What speaks most of `query` stands whole; without one, of what the user has
-        just said where that asks about the past.
+        It compresses more atoms than necessary, so that gists of all of them share the freed
+        tokens, the newest results first. The atoms most relevant to `query` stay complete. Without
+        a query, the last user message is used if it asks about the past.
         """
         return self._filled(self.ladder(window), tokens, query)
 
     def plan_to(self, window: ContextWindow, target: float, query: str | None = None) -> Plan:
-        """Return the plan to a pressure of at most `target` that keeps most in words, or the harshest one.
+        """Return the plan for a pressure of at most `target` that keeps the most text.
+
+        If no plan reaches the target, the harshest one is returned.
 
         Raises:
-            InvalidOptionError: `target` is no number from 0 to 1.
+            InvalidOptionError: `target` is not a number from 0 to 1.
         """
         return self._sendable(self.ladder(window), _tokens(window, target), query)
 
     def plan_between(
         self, window: ContextWindow, low: float, high: float, query: str | None = None
     ) -> Plan:
-        """Return the plan of automatic compression: to `low` of the room that is free beside what cannot yield, below where `high` calls for it."""
+        """Return the plan of automatic compression, to `low` of the room beside what cannot shrink.
+
+        If possible, the newest results or the newest reply stay complete, as long as the pressure
+        is below the `high` mark.
+        """
         ladder, most = self.ladder(window), window.max_tokens
         newest_whole = mark_above(ladder.tokens[ladder.whole_newest] / most, low)
         floor = ladder.floor / most
-        # Beside the newest results, or the newest answer, as they stand, where that leaves room for
-        # more before the next one.
+        # Keep the newest results, or the newest reply, complete if that leaves room for more turns
+        # before the next compression.
         target = newest_whole if newest_whole < mark_above(floor, high) else mark_above(floor, low)
         return self._sendable(ladder, tokens_at(target, most), query)
 
     def _sendable(self, ladder: Ladder, tokens: int, query: str | None) -> Plan:
-        """Return the plan for at most `tokens`, fewer where what a provider wants said between the turns left needs the room."""
+        """Return the plan for at most `tokens`, or fewer if filler messages need the room.
+
+        A provider may require filler messages between the turns that are left.
+        """
         besides, most = REQUEST_OVERHEAD, ladder.window.max_tokens
         while True:
             plan = self._filled(ladder, min(tokens, max(0, most - besides)), query)
             needed = REQUEST_OVERHEAD + plan.introduced_tokens
             if not plan.reached or plan.tokens_promised + needed <= most or besides >= most:
                 return plan
-            # Each time more is set aside, so that this ends.
+            # Each round sets more tokens aside, so the loop ends.
             besides = max(needed, besides + 1)
 
     def _filled(self, ladder: Ladder, tokens: int, query: str | None) -> Plan:
@@ -199,11 +209,10 @@ class ContextProjector:
 
     @procedure
     def fulfil(self, plan: Plan, *, reading: Reading | None = None) -> Steps[Fulfilment]:
-        """Ask the summariser for every gist of `plan`; nothing changes.
+        """Ask the summariser for the text of every gist of `plan`; nothing changes.
 
-        With `reading` it goes on from what it read before.
-
-        `afulfil` awaits its ``asummarise``, or runs ``summarise`` in a thread.
+        With `reading`, the summariser continues from what it read before. `afulfil` awaits its
+        ``asummarise``, or runs ``summarise`` in a thread.
         """
         return Fulfilment(
             plan, (yield offers(plan.jobs, lambda job: self._words(plan, job, reading)))
@@ -212,18 +221,18 @@ class ContextProjector:
     afulfil = twin(fulfil)
 
     def commit(self, window: ContextWindow, fulfilment: Fulfilment) -> CompressionResult:
-        """Check every gist and return the compressed window with its report.
+        """Check every gist and return the report with the compressed window.
 
-        Turns that came since the plan stand behind it, untouched.
+        Turns appended after planning are kept unchanged at the end.
 
         Raises:
-            ConflictError: the window that was planned on is no beginning of `window`, or a class in
-                it was raised since.
+            ConflictError: `window` does not begin with the planned window, or a class in that was
+                raised since.
         """
         plan = fulfilment.plan
         if not plan.fits(window):
             raise ConflictError("compression plan", plan.window, window)
-        # What a provider writes is checked otherwise.
+        # A provider's own summary has other checks.
         make = native_gist if plan.is_native else make_gist
         gists = [
             make(job, offer, failure, resource_id, window.counter)
@@ -237,21 +246,21 @@ class ContextProjector:
     def compress(
         self, window: ContextWindow, target: float = 0.7, *, query: str | None = None
     ) -> Steps[CompressionResult]:
-        """Plan, fulfil and commit in one go."""
+        """Plan, fulfil and commit in one call."""
         fulfilment = yield call(self, "fulfil", self.plan_to(window, target, query))
         return self.commit(window, fulfilment)
 
     acompress = twin(compress)
 
     def expand(self, view: View) -> View:
-        """Embed a compressed view among all views.
+        """Return a compressed view as one of all views.
 
-        Raising fidelity again needs the log (recall).
+        Raising its fidelity again needs the log (recall).
         """
         return expand_view(view)
 
     def _words(self, plan: Plan, job: GistJob, reading: Reading | None) -> Effect:
-        """Return the effect that asks for the words of `job`."""
+        """Return the effect that requests the text of `job`."""
         room, summariser = body_allowance(job, plan.window.counter), self.summariser
         if room < LEAST_ASKED and not isinstance(summariser, RememberingSummariser):
             summariser = default_summariser()
@@ -285,7 +294,7 @@ def _asked(summariser: object, plan: Plan, job: GistJob, room: int, reading: Rea
 
 
 def _focused(turns: Sequence[Turn], query: str | None) -> Sequence[Turn]:
-    """Return `turns` with what speaks of `query` in the texts that are too long to be read in detail."""
+    """Return `turns` with texts that are too long shortened to the passages relevant to `query`."""
     if query is None:
         return turns
     return [
@@ -305,7 +314,7 @@ def _tokens(window: ContextWindow, target: float) -> int:
 
 
 def _asked_by(window: ContextWindow) -> str | None:
-    """Return what the user has just said where that asks about what was said before."""
+    """Return the last user message if the window ends with it and it asks about the past."""
     last = window.peek(window.last)
     if last is None or last.role is not Role.USER:
         return None
@@ -342,7 +351,7 @@ def _commit_gists(window: ContextWindow, plan: Plan, gists: Sequence[Gist]) -> C
 def _edit_of(
     window: ContextWindow, plan: Plan, jobs: Sequence[GistJob], gists: Sequence[Turn]
 ) -> Edit:
-    """Return the edit in which these `gists` stand for the turns of their `jobs`."""
+    """Return the edit in which `gists` replace the turns of their `jobs`."""
 
     def ids_in(splices: Sequence[Splice]) -> Iterator[str]:
         turns = window.all_turns()
@@ -358,7 +367,7 @@ def _edit_of(
 
 
 def _standing(plan: Plan, job: GistJob, read: Sequence[Turn]) -> list[tuple[Turn, int]]:
-    """Return the turns of the plan's window that stay as they are, each with how many turns of `read` came after it."""
+    """Return the turns that stay, each with the number of turns of `read` after it."""
     yielding, turns = plan.yielding, plan.window.all_turns()
     ids = {turn.resource_id for turn in read if not is_summary(turn)}
     runs = (index for run in job.runs for index in range(*run))

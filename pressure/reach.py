@@ -1,4 +1,4 @@
-"""How far compression may reach: what its options say, and what they make of each atom of a window, as columns."""
+"""The reach of compression: its options, and the resulting columns of a window's atoms."""
 
 from collections.abc import Collection, Mapping, Sequence
 from enum import IntEnum
@@ -42,17 +42,18 @@ def _check_share(_: object, attribute: Any, value: Any) -> None:
 
 @frozen
 class Reach:
-    """Say what stands whole, as far as there is room.
+    """The options that say which turns compression keeps complete, as far as there is room.
 
-    `keep_recent` turns at the end yield last, or as many as fit into `keep_recent_tokens` where
-    that is given. Standing whole they take at most `recent_share` of the room that is left beside
-    what never yields; and the newest results, which the model has not read yet, at most
-    `newest_share` of it: what is left is for gists. An answer that ends the window stands whole as
-    long as it fits. Where a compression is given a query, what speaks most of it stands whole in up
-    to `asked_share` of that room. With `cuts_question` the last user turn yields where nothing else
-    helps: it is cut, and last of all it goes into the gist. With `cuts_task` a PRESERVED user turn
-    that nobody pinned is truncated before that, once, to half of the room beside what stands.
-    `rules` are what a user states of tools: `keep_last` says here what a later call replaces.
+    The last `keep_recent` turns are compressed last, or as many as fit into `keep_recent_tokens` if
+    that is set. If kept complete, they take at most `recent_share` of the room that fixed atoms
+    leave, and the newest results, which the model has not read yet, at most `newest_share` of it.
+    The rest is for gists. A reply that ends the window stays complete as long as it fits.
+
+    If a compression has a query, the atoms most relevant to it stay complete in up to `asked_share`
+    of that room. With `cuts_question`, the last user turn is cut if nothing else helps, and goes
+    into the gist as the last resort. With `cuts_task`, a PRESERVED user turn that is not pinned is
+    truncated before that, once, to half of the room beside the other fixed atoms. `rules` are the
+    user's rules for tools; `keep_last` states here which results a later call replaces.
     """
 
     keep_recent: int = field(default=6, validator=_check_count)
@@ -66,32 +67,34 @@ class Reach:
 
 
 class Kind(IntEnum):
-    """Say what a plan may do with an atom."""
+    """The ways in which a plan may treat an atom."""
 
     FIXED = 0
     """PRESERVED, or the last user turn."""
     DROPPABLE = 1
     REQUIRED = 2
     SUMMARY = 3
-    """A gist that stands alone; it yields to the next one."""
+    """A gist on its own, which the next gist replaces."""
     NEWEST = 4
-    """The last calls, where nothing was said to their results yet or they wait for one: the calls
-    stand, results may be cut."""
+    """The last calls, if their results are unread or still missing. The calls stay; results may be
+    cut."""
     QUESTION = 5
-    """The last user turn, where it may be cut."""
+    """The last user turn, if it may be cut."""
 
 
 @frozen
 class Columns:
-    """Hold atoms, their kinds, where the recent tail starts (an atom index), and which atoms are attachments.
+    """The atoms of a window with their kinds and everything else that a plan needs of them.
 
-    `atoms` are as they stand once their parts have fallen. `bound` gives for turns (by their index)
-    the tokens of their bound parts, which fall with the first change up to them; `bared` for atoms
-    the tokens that all other parts are worth, which are parts of the turns with the indices
-    `bare_turns`. `asked` are the atoms that a query keeps whole, `newest` and `question` are the
-    atoms of these kinds, if there are any, and `is_open` tells that the last atom waits for a
-    result. `task` is the atom of a user turn that is FIXED and may be truncated, if there is one,
-    with the tokens that are left of it.
+    `atoms` are the atoms without the parts that can be removed. `tail` is the index of the first
+    atom of the recent tail. `bound` maps turns (by index) to the tokens of their bound parts, which
+    are removed with the first change up to them. `bared` maps atoms to the tokens of all other
+    parts, which belong to the turns with the indices `bare_turns`.
+
+    `asked` are the atoms that a query keeps complete. `newest` and `question` are the atoms of
+    these kinds, if there are any. `is_open` states that the last atom waits for a result. `task`
+    maps the atom of a FIXED user turn that may be truncated, if there is one, to the tokens that it
+    may keep.
     """
 
     atoms: AtomColumns
@@ -108,19 +111,22 @@ class Columns:
     task: Mapping[int, int] = {}
 
     def least(self, atom: int, turn: Turn, counter: TokenCounter) -> int:
-        """Return the least tokens that may be left of a turn of `atom` where it is cut.
+        """Return the fewest tokens that may be left of a turn of `atom` if it is cut.
 
-        Of the task it is all that it may take.
+        For the task, that is also the most that it may take.
         """
         return min(self.task.get(atom) or least_digest(turn, counter), _tokens(turn))
 
     def cuttable(self, atom: int) -> range:
-        """Return the indices of the turns of `atom` that may be cut where they stand: the results of calls, or the turn itself."""
+        """Return the indices of the turns of `atom` that may be cut in place.
+
+        These are the results of its calls, or the turn itself.
+        """
         start, stop = self.atoms.bounds[atom : atom + 2]
         return range(start + 1 if self.atoms.turns[start].tool_calls else start, stop)
 
     def cut_turns(self, atom: int) -> Sequence[Turn]:
-        """Return the turns of `atom` that may be cut where they stand."""
+        """Return the turns of `atom` that may be cut in place."""
         return self.atoms.turns_of(atom)[self.cuttable(atom).start - self.atoms.bounds[atom] :]
 
     def of_kind(self, zone: range, *kinds: Kind) -> list[int]:
@@ -129,7 +135,7 @@ class Columns:
 
 
 def columns_of(window: ContextWindow, reach: Reach, asked: Collection[int] = ()) -> Columns:
-    """Look at every atom of `window` once; O(n). The atoms `asked` do not yield."""
+    """Return the columns of `window`, in one pass; O(n). The atoms `asked` are not compressed."""
     atoms = window.atom_columns()
     kinds, attachments = _kinds(window, atoms), _attachments(atoms)
     fixed = _fixed(atoms)
@@ -167,7 +173,10 @@ def columns_of(window: ContextWindow, reach: Reach, asked: Collection[int] = ())
 
 
 def _with_task(window: ContextWindow, columns: Columns) -> Columns:
-    """Return `columns` with the longest user turn that may be truncated though it is PRESERVED, and half of the room that what is FIXED leaves it."""
+    """Return `columns` with the longest PRESERVED user turn that may be truncated, if any.
+
+    It keeps half of the room that the other FIXED atoms leave.
+    """
     sizes, turns = columns.atoms.tokens, columns.atoms.turns_of
     fixed = columns.of_kind(range(len(sizes)), Kind.FIXED)
     task = max(
@@ -184,9 +193,9 @@ def _with_task(window: ContextWindow, columns: Columns) -> Columns:
 
 
 def _without_parts(window: ContextWindow, columns: Columns, fixed: set[int]) -> Columns:
-    """Return `columns` of the turns without their parts.
+    """Return `columns` with the turns stripped of their parts.
 
-    What is pinned keeps its own, as do open calls and the last user turn.
+    Pinned turns, open calls and the last user turn keep those parts that are not bound.
     """
     atoms, counter = columns.atoms, window.counter
     calling = atoms.bounds[-2] if columns.is_open else None
@@ -250,7 +259,10 @@ def _attachments(atoms: AtomColumns) -> Mapping[int, Attachment]:
 
 
 def _fixed(atoms: AtomColumns) -> set[int]:
-    """Return the atoms that never yield whatever their class: the last user turn, and the last that was not attached."""
+    """Return the atoms that are never compressed, whatever their class.
+
+    These are the last user turn, and the last one that is not an attachment.
+    """
     fixed: set[int] = set()
     newest = True
     for atom in range(len(atoms) - 1, -1, -1):
@@ -266,7 +278,10 @@ def _fixed(atoms: AtomColumns) -> set[int]:
 
 
 def _unanswered(atoms: AtomColumns) -> Sequence[int]:
-    """Return the last atom that the assistant made, where it calls or ends the window: nobody has said anything to it yet."""
+    """Return the last assistant atom if it makes calls or ends the window.
+
+    Nobody has replied to it yet.
+    """
     for atom in range(len(atoms) - 1, -1, -1):
         turn = atoms.turns[atoms.bounds[atom]]
         if turn.role is Role.ASSISTANT:
@@ -275,7 +290,7 @@ def _unanswered(atoms: AtomColumns) -> Sequence[int]:
 
 
 def _tail_start(atoms: AtomColumns, reach: Reach) -> int:
-    """Return the first atom of the recent tail; an atom belongs to it whole."""
+    """Return the first atom of the recent tail, which contains whole atoms only."""
     total = len(atoms.turns)
     if reach.keep_recent_tokens is None:
         atom = len(atoms)

@@ -1,10 +1,10 @@
 """When a window counts as pressured, and how far automatic compression goes.
 
-Two marks make the hysteresis: pressured means above `high`; compression aims at
-`low`, so that the next one is many turns away and the provider's prompt cache
-lives in between. A session's marks are shares of the room that is free beside what cannot
-shrink, so that a large system prompt makes no compression more frequent. The adaptive threshold
-moves `high` by what the agent reports.
+The two marks form a hysteresis: a window is pressured above `high`, and compression aims at `low`,
+so that the next one is many turns away and the provider's prompt cache stays valid in between. A
+session's marks are shares of the room beside what cannot shrink, so a large system prompt does not
+make compression more frequent. The adaptive threshold moves `high` according to the agent's
+signals.
 """
 
 from collections.abc import Iterable, Iterator
@@ -18,7 +18,7 @@ from polycontext.window import ContextWindow, Role, Turn
 
 _LEAST_REPEATS = 2
 _ATOMS_A_REPEAT = 4
-"""How many atoms a repeat may take, with what the assistant says in between."""
+"""How many atoms one repeat may take, including what the assistant says in between."""
 
 
 def _check_share(_: object, attribute: Any, value: float | None) -> None:
@@ -28,9 +28,9 @@ def _check_share(_: object, attribute: Any, value: float | None) -> None:
 
 @frozen
 class Signals:
-    """Report how the task goes: progress and error rate as shares, looping as a fact.
+    """How the task is going: progress and error rate as shares, and whether it loops.
 
-    None is unknown.
+    None means unknown.
     """
 
     progress: float | None = field(default=None, validator=_check_share)
@@ -42,7 +42,7 @@ NO_SIGNALS = Signals()
 
 
 class Threshold(Protocol):
-    """Say above which pressure a window is pressured and at which pressure compression aims."""
+    """The high and low marks: above which pressure to compress, and the pressure to aim at."""
 
     @property
     def low(self) -> float:
@@ -56,7 +56,7 @@ class Threshold(Protocol):
 
 @frozen
 class FixedThreshold:
-    """Keep both marks where they are.
+    """A threshold with constant marks.
 
     >>> FixedThreshold().is_pressured(0.7), FixedThreshold().is_pressured(0.7001)
     (False, True)
@@ -72,24 +72,30 @@ class FixedThreshold:
             raise InvalidOptionError("low", self.low, f"0.0 to base = {self.base}")
 
     def high(self, signals: Signals = NO_SIGNALS) -> float:
-        """Return the base, whatever the signals say."""
+        """Return the base, whatever the signals are."""
         return self.base
 
     def is_pressured(self, pressure: float, signals: Signals = NO_SIGNALS) -> bool:
-        """Tell whether `pressure` is above the high mark; exactly at it is not pressured."""
+        """Return whether `pressure` is above the high mark; the mark itself is not pressured."""
         return pressure > self.high(signals)
 
 
 @frozen
 class AdaptiveThreshold(FixedThreshold):
-    """Move the high mark within [minimum, maximum] by what the agent reports (docs/pressure.md, "Thresholds").
+    """A threshold whose high mark moves within [minimum, maximum] with the agent's signals.
 
-    Near the end of a task compressing is not worth it any more: progress raises the
-    mark by up to 0.2. Errors and loops are signs of a cluttered context: an error
-    rate of 1 lowers it by 0.2, a loop by 0.1. Without signals it is the base.
+    See docs/pressure.md, "Thresholds".
+
+    Near the end of a task, compression is no longer worthwhile: progress raises the mark by up to
+    0.2. Errors and loops are signs of a cluttered context: an error rate of 1 lowers it by 0.2, a
+    loop by 0.1. Without signals it is the base.
 
     >>> threshold = AdaptiveThreshold()
-    >>> threshold.high(), round(threshold.high(Signals(progress=1.0)), 2), round(threshold.high(Signals(error_rate=1.0, looping=True)), 2)
+    >>> (
+    ...     threshold.high(),
+    ...     round(threshold.high(Signals(progress=1.0)), 2),
+    ...     round(threshold.high(Signals(error_rate=1.0, looping=True)), 2),
+    ... )
     (0.7, 0.9, 0.5)
     """
 
@@ -109,7 +115,7 @@ class AdaptiveThreshold(FixedThreshold):
     def high(self, signals: Signals = NO_SIGNALS) -> float:
         """Return the base moved by `signals`, within [minimum, maximum] and never below `low`.
 
-        Exactly the base without signals.
+        Without signals, the result is exactly the base.
         """
         if signals == NO_SIGNALS:
             return self.base
@@ -120,12 +126,14 @@ class AdaptiveThreshold(FixedThreshold):
 
 
 def session_threshold() -> AdaptiveThreshold:
-    """Return the threshold of a session that is given none: the pair that the sweep in docs/retention.md chose."""
+    """Return the default threshold of a session, which the sweep in docs/retention.md chose."""
     return AdaptiveThreshold(0.97, 0.8, maximum=0.99)
 
 
 def mark_above(floor: float, share: float) -> float:
-    """Return the pressure at which `share` of the room beside `floor` is used, what no plan gets below; 1 where nothing is free.
+    """Return the pressure at which `share` of the room beside `floor` is used.
+
+    No plan gets below `floor`. The result is 1 if there is no room.
 
     Laws: monotone in both; never below `share`.
 
@@ -136,15 +144,15 @@ def mark_above(floor: float, share: float) -> float:
 
 
 def is_looping(window: ContextWindow, repeats: int = 3) -> bool:
-    """Tell whether the last `repeats` rounds of calls are one and the same: names, arguments and results alike, in a row.
+    """Return whether the last `repeats` rounds of calls are equal, in names, arguments and results.
 
-    A round is an atom with calls: calls made side by side count as one, whatever order their
-    results came in. A round with another call or another result ends the row, and so does whatever
-    a user or the system says, and a result that was cut to a gist. What the assistant says in
-    between does not. Calls that are open are no round yet, but other ones than before end the row
-    at once.
+    A round is an atom with calls: parallel calls count as one round, whatever the order of their
+    results. The sequence is ended by a round with another call or another result, by a user or
+    system turn, and by a result that was cut to a gist. Assistant turns in between do not end it.
+    Open calls are not a round yet, but end the sequence at once if they differ from the calls
+    before.
 
-    Looks at the last 4 x `repeats` atoms, however long the conversation.
+    Only the last 4 x `repeats` atoms are read, however long the conversation.
 
     Raises:
         InvalidOptionError: `repeats` is below 2.
@@ -152,7 +160,9 @@ def is_looping(window: ContextWindow, repeats: int = 3) -> bool:
     >>> from polycontext.window import ToolCall
     >>> window = ContextWindow(1000).append(Turn("user", "Is it there?"))
     >>> for number in range(3):
-    ...     window = window.append(Turn("assistant", None, tool_calls=[ToolCall(f"c{number}", "ls", "{}")]))
+    ...     window = window.append(
+    ...         Turn("assistant", None, tool_calls=[ToolCall(f"c{number}", "ls", "{}")])
+    ...     )
     ...     window = window.append(Turn("tool", "nothing", tool_call_id=f"c{number}"))
     >>> is_looping(window), is_looping(window, repeats=4)
     (True, False)
@@ -160,9 +170,8 @@ def is_looping(window: ContextWindow, repeats: int = 3) -> bool:
     if isinstance(repeats, bool) or not isinstance(repeats, int) or repeats < _LEAST_REPEATS:
         raise InvalidOptionError("repeats", repeats, f"a whole number, at least {_LEAST_REPEATS}")
     newest = window.peek(len(window))
-    if (
-        newest is None or newest.role is Role.USER
-    ):  # asked at every turn: this one is answered at once
+    # This is called for every turn; a user turn is decided at once.
+    if newest is None or newest.role is Role.USER:
         return False
     rounds = _rounds_from_the_end(window, _ATOMS_A_REPEAT * repeats)
     asked, results = next(rounds, (None, None))
@@ -175,12 +184,12 @@ def is_looping(window: ContextWindow, repeats: int = 3) -> bool:
 
 
 Round = tuple[list[tuple[str, str]], list[object] | None]
-"""What was called, names and arguments, and what was answered, in the order of the calls; None
+"""The calls (names and arguments) and their results in the order of the calls; the results are None
 while a call is open."""
 
 
 def _rounds_from_the_end(window: ContextWindow, atoms: int) -> Iterator[Round]:
-    """Yield the rounds of calls among the last `atoms` atoms, last first, until something ends the row."""
+    """Yield the rounds among the last `atoms` atoms, last first, until the sequence ends."""
     for head, answers in islice(_atoms_from_the_end(window), atoms):
         if head.tool_calls:
             if any(answer.is_gist for answer in answers):
@@ -195,7 +204,7 @@ def _rounds_from_the_end(window: ContextWindow, atoms: int) -> Iterator[Round]:
 
 
 def _atoms_from_the_end(window: ContextWindow) -> Iterator[tuple[Turn, list[Turn]]]:
-    """Yield the atoms of `window` from the last to the first, each as its first turn and the results behind it."""
+    """Yield the atoms of `window` from last to first, as the first turn and the results."""
     answers: list[Turn] = []
     for position in range(len(window), 0, -1):
         turn = window.peek(position)
@@ -208,13 +217,13 @@ def _atoms_from_the_end(window: ContextWindow) -> Iterator[tuple[Turn, list[Turn
 
 
 def _results(head: Turn, answers: Iterable[Turn]) -> list[object]:
-    """Return what the calls of `head` were answered, in the order of the calls."""
+    """Return the results of the calls of `head`, in the order of the calls."""
     by_call = {answer.tool_call_id: (answer.content, answer.parts) for answer in answers}
     return [by_call[call.id] for call in head.tool_calls]
 
 
 def tokens_at(pressure: float, max_tokens: int) -> int:
-    """Return the most tokens whose pressure is at most `pressure`, exact where the product is not.
+    """Return the most tokens whose pressure is at most `pressure`, despite rounding errors.
 
     >>> tokens_at(0.7, 1000), tokens_at(0.29, 100)
     (700, 29)
@@ -226,5 +235,5 @@ def tokens_at(pressure: float, max_tokens: int) -> int:
 
 
 def pressure_of(window: ContextWindow) -> float:
-    """Return tokens of the whole window / max tokens, whatever the focus."""
+    """Return the tokens of the whole window / max tokens, whatever the focus."""
     return window.seek(len(window)).pressure

@@ -1,10 +1,9 @@
-"""Views: what fidelity each atom of one log is held at, the Galois connection between them, and the edits that lower them.
+"""Views: the fidelity of each atom of a log, their Galois connection, and edits that lower them.
 
-Views over one log are ordered pointwise and have meets. Compressing under a
-ceiling c is the meet with c; expanding embeds a compressed view among all
-views. That gives, for nothing: compressing is monotone, deflationary and
-idempotent, ``compress(expand(v)) == v``, and ``expand(v) <= w`` exactly when
-``v <= compress(w)`` (Ore, Galois Connexions).
+Views over one log are ordered pointwise and have meets. Compressing under a ceiling c is the meet
+with c; expanding embeds a compressed view among all views. It follows that compressing is monotone,
+deflationary and idempotent, that ``compress(expand(v)) == v``, and that ``expand(v) <= w`` exactly
+when ``v <= compress(w)`` (Ore, Galois Connexions).
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -28,7 +27,7 @@ _SHOWN = 9
 
 
 class Fidelity(IntEnum):
-    """Order how much of an atom a view holds: nothing, a gist, every word."""
+    """How much of an atom a view holds: nothing, a gist, or every word."""
 
     DROPPED = 0
     GIST = 1
@@ -43,7 +42,9 @@ _FLOORS = {
 
 
 def floor_of(resource_class: ResourceClass) -> Fidelity:
-    """Return the lowest fidelity a class allows (docs/pressure.md, "Fidelity, floors and ceilings").
+    """Return the lowest fidelity that a class allows.
+
+    See docs/pressure.md, "Fidelity, floors and ceilings".
 
     Law: monotone in the class.
 
@@ -59,7 +60,7 @@ def _frozen(fidelities: Mapping[str, Fidelity]) -> Mapping[str, Fidelity]:
 
 @frozen(order=False)
 class View:
-    """Assign a fidelity to every atom of one log, named by the atom's id.
+    """A fidelity for every atom of one log, by the atom's id.
 
     >>> full = View({"t1": Fidelity.VERBATIM, "t2": Fidelity.VERBATIM})
     >>> cut = View({"t1": Fidelity.VERBATIM, "t2": Fidelity.GIST})
@@ -70,16 +71,19 @@ class View:
     fidelities: Mapping[str, Fidelity] = field(converter=_frozen, hash=False)
 
     def __le__(self, other: "View") -> bool:
-        """Tell whether no atom is held at a higher fidelity here than in `other`."""
+        """Return whether no atom has a higher fidelity here than in `other`."""
         self._same_log(other)
         return all(fidelity <= other.fidelities[atom] for atom, fidelity in self.fidelities.items())
 
     def __ge__(self, other: "View") -> bool:
-        """Tell whether `other` is at most this view."""
+        """Return whether `other` is at most this view."""
         return other <= self
 
     def meet(self, other: "View") -> Self:
-        """Return the lower fidelity of each atom. Laws: associative, commutative, idempotent."""
+        """Return the view with the lower fidelity of each atom.
+
+        Laws: associative, commutative, idempotent.
+        """
         self._same_log(other)
         return type(self)(
             {
@@ -94,25 +98,26 @@ class View:
             raise InvalidOptionError(
                 "other",
                 other,
-                f"a view over the same log; atoms of only one of the two: {sorted(left ^ right)[:_SHOWN]}",
+                f"a view over the same log; atoms of only one of the two: "
+                f"{sorted(left ^ right)[:_SHOWN]}",
             )
 
 
 def compress_view(ceiling: View, view: View) -> View:
-    """Compress `view` under `ceiling`: the meet of both."""
+    """Return `view` compressed under `ceiling`: the meet of both."""
     return view.meet(ceiling)
 
 
 def expand_view(view: View) -> View:
-    """Embed a compressed view among all views; it holds no more than it held."""
+    """Return a compressed view as one of all views; it holds no more than before."""
     return view
 
 
 def view_of(window: ContextWindow, log: Iterable[Atom]) -> View:
-    """Return what fidelity `window` holds each atom of `log` at.
+    """Return the fidelity at which `window` holds each atom of `log`.
 
-    An atom is VERBATIM when all its turns stand in the window, GIST when a gist there
-    names one of them, DROPPED otherwise.
+    An atom is VERBATIM if all its turns are in the window, GIST if a gist in the window names one
+    of them, and DROPPED otherwise.
     """
     turns = window.all_turns()
     standing = {turn.resource_id for turn in turns}
@@ -129,15 +134,16 @@ def _fidelity(atom: Atom, standing: set[str], summarised: set[str]) -> Fidelity:
 
 @frozen
 class Edit:
-    """Hold the runs of turns replaced (disjoint, in order), and the ids of the DROPPABLE turns that left.
+    """A change of a window: its replaced runs of turns, and more.
 
-    `bared` are the ids of turns that stand and whose parts fall. Bound parts fall from the first
-    change on, and from turn `unbound_from` (an index) even where nothing before them changes. Of
-    the providers `keeps_bound` they stay before
-    that: those wrote the gist themselves, and take what was bound to the turns it stands for.
+    The runs `splices` are disjoint and in order. `dropped` holds the ids of the DROPPABLE turns
+    that leave the view. `bared` holds the ids of turns that stay but lose their parts. Bound parts
+    are removed from the first change on, and from turn `unbound_from` (an index) on even if nothing
+    before them changes. Before that turn, those of the providers `keeps_bound` stay: these
+    providers wrote the gist themselves and accept the parts that were bound to its sources.
 
-    `again` are the ids of turns that a run takes out and that come back as they were before turn
-    `again_at` (an index of the window that is edited).
+    `again` holds the ids of turns that a run removes and that are inserted again, unchanged, before
+    turn `again_at` (an index of the original window).
     """
 
     splices: tuple[Splice, ...] = ()
@@ -150,12 +156,15 @@ class Edit:
 
     @property
     def is_empty(self) -> bool:
-        """Tell whether nothing changes."""
+        """Return whether nothing changes."""
         return not self.splices and not self.bared and self.unbound_from is None
 
 
 def first_changed(window: ContextWindow, edit: Edit) -> int | None:
-    """Return the index of the first turn that `edit` changes: what a provider holds of the view ends there. None where nothing changes."""
+    """Return the index of the first turn that `edit` changes, or None if nothing changes.
+
+    The provider's cached prefix of the view ends there.
+    """
     bound = () if edit.unbound_from is None else (edit.unbound_from,)
     return min(
         (*(splice.start for splice in edit.splices[:1]), *_indices(window, edit.bared), *bound),
@@ -164,10 +173,11 @@ def first_changed(window: ContextWindow, edit: Edit) -> int | None:
 
 
 def splices_of(window: ContextWindow, edit: Edit) -> tuple[Splice, ...]:
-    """Return all that `edit` replaces: its own runs, the turns that are bared, and behind the first change what is bound there.
+    """Return all replacements that `edit` makes.
 
-    A bound part is valid only behind the prefix it was made on, so it falls with the first change
-    before it.
+    These are its own runs, the turns that lose their parts, and turns after the first change that
+    lose bound parts. A bound part is valid only after the prefix it was made on, so it is removed
+    with the first change before it.
     """
     first = first_changed(window, edit)
     if first is None:
@@ -189,12 +199,12 @@ def splices_of(window: ContextWindow, edit: Edit) -> tuple[Splice, ...]:
         less = bare(turn, counter) if index in bared else unbound(turn, counter, kept)
         if less is not turn:
             falling.append(Splice(index, index + 1, (less,)))
-    # An insertion stands before the turn at whose place it is made.
+    # An insertion comes before the turn at its position.
     return tuple(sorted([*own, *falling], key=lambda splice: (splice.start, splice.stop)))
 
 
 def reinsert_turns(window: ContextWindow, edit: Edit) -> tuple[Splice, ...]:
-    """Return the run, if there is one, in which turns that `edit` takes out come back as they were."""
+    """Return the run, if there is one, that inserts the turns `edit.again` unchanged."""
     if not edit.again:
         return ()
     wanted = set(edit.again)
@@ -210,7 +220,7 @@ def _indices(window: ContextWindow, resource_ids: Sequence[str]) -> set[int]:
 
 
 def apply_edit(window: ContextWindow, edit: Edit, *, compressed: bool) -> ContextWindow:
-    """Return `window` edited, gists and drops entered in its ledger, and the epoch that begins by it.
+    """Return `window` after `edit`, with gists and drops in its ledger, in a new epoch.
 
     Law: the same edit on the same window gives the same window.
     """
@@ -219,7 +229,7 @@ def apply_edit(window: ContextWindow, edit: Edit, *, compressed: bool) -> Contex
     for splice in edit.splices:
         for turn in splice.turns:
             if turn.resource_id not in ledger:
-                # What is left of a turn where it stands keeps its class.
+                # A truncated turn keeps its class.
                 of = () if is_summary(turn) else ledger.classes_of(turn.sources)
                 ledger = ledger.tag(
                     turn.resource_id,
@@ -261,30 +271,29 @@ def _epoch_after(
 
 
 def fidelities_after(window: ContextWindow, edit: Edit) -> dict[str, Fidelity]:
-    """Return what fidelity `edit` leaves of each atom of `window` that it touches, by the atom's id; O(n).
+    """Return the fidelity that `edit` leaves of each atom of `window` it touches; O(n).
 
-    VERBATIM where every turn of the atom stands again as it was; GIST where all that is gone is
-    named by a turn that comes; DROPPED where anything is gone that nothing names. A gist among the
-    turns of `window` is as good
-    as what it stands for: a fold has to name all of its sources.
+    The result is keyed by the atom's id. An atom is VERBATIM if every turn of it is in the result
+    unchanged, GIST if inserted turns name all that is gone, and DROPPED if anything is gone that
+    nothing names. A gist in `window` counts as what it stands for: a gist that absorbs it has to
+    name all of its sources.
 
-    Law: of an atom without gists it is what `view_of` says of the edited window.
+    Law: for an atom without gists, this is what `view_of` returns for the edited window.
 
     Raises:
-        PositionError: the edit reaches outside of `window`.
+        PositionError: the edit reaches outside `window`.
     """
     return {turns[0].resource_id: fidelity for turns, fidelity in _touched(window, edit)}
 
 
 def check_floors(window: ContextWindow, edit: Edit) -> None:
-    """Refuse `edit` if it takes an atom of `window` below the floor of its class; O(n).
+    """Raise an error if `edit` takes an atom of `window` below the floor of its class; O(n).
 
-    Who takes an edit from somebody else makes the new window by `apply_edit` of what was checked
-    here.
+    If an edit comes from outside, check it here before you call `apply_edit`.
 
     Raises:
-        FloorError: names the first such atom, its class, what would be left of it, and its floor.
-        PositionError: the edit reaches outside of `window`.
+        FloorError: names the first such atom, its class, the fidelity left of it, and its floor.
+        PositionError: the edit reaches outside `window`.
     """
     for resource_id in edit.bared:
         if is_pinned(window, resource_id):
@@ -300,13 +309,16 @@ def check_floors(window: ContextWindow, edit: Edit) -> None:
 
 
 def is_pinned(window: ContextWindow, resource_id: str) -> bool:
-    """Tell whether a caller has made a turn PRESERVED."""
+    """Return whether a caller has set a turn to PRESERVED."""
     tag = window.linearity.tag_of(resource_id)
     return tag.pinned and tag.resource_class is ResourceClass.PRESERVED
 
 
 def may_be_truncated(window: ContextWindow, turn: Turn) -> bool:
-    """Tell whether a PRESERVED turn may be truncated where nothing else helps: one of the user that is whole still and that no caller has pinned."""
+    """Return whether a PRESERVED turn may be truncated as a last resort.
+
+    This is a complete user turn that no caller has pinned.
+    """
     tag = window.linearity.tag_of(turn.resource_id)
     return (
         turn.role is Role.USER
@@ -317,13 +329,13 @@ def may_be_truncated(window: ContextWindow, turn: Turn) -> bool:
 
 
 def _is_truncated(turn: Turn, edit: Edit) -> bool:
-    """Tell whether a turn comes that is what is left of `turn` alone, and no summary."""
+    """Return whether an inserted turn is what is left of `turn` alone, and not a summary."""
     coming = (each for splice in edit.splices for each in splice.turns)
     return any([*each.sources] == [turn.resource_id] and not is_summary(each) for each in coming)
 
 
 def _touched(window: ContextWindow, edit: Edit) -> Iterator[tuple[Sequence[Turn], Fidelity]]:
-    """Yield the turns of every atom that `edit` touches, and what is left of it."""
+    """Yield the turns of every atom that `edit` touches, and the fidelity left of it."""
     turns = window.all_turns()
     coming = {
         turn.resource_id: turn
@@ -344,7 +356,7 @@ def _touched(window: ContextWindow, edit: Edit) -> Iterator[tuple[Sequence[Turn]
 
 
 def _gone(turns: Sequence[Turn], edit: Edit) -> dict[int, set[int]]:
-    """Return the indices of the turns that `edit` takes away, by the index at which their atom starts."""
+    """Return the indices of the turns that `edit` removes, by the start of their atom."""
     gone: dict[int, set[int]] = {}
     for splice in edit.splices:
         for place in (splice.start, splice.stop):
@@ -366,7 +378,10 @@ def _held(turn: Turn) -> Fidelity:
 
 
 def _left(turn: Turn, coming: Mapping[str, Turn], named: Traces, traced: Traces) -> Fidelity:
-    """Return what is left of a turn that goes: itself if it comes back as it was, or a trace of all that it stood for."""
+    """Return the fidelity left of a removed turn.
+
+    It may be inserted again unchanged, or leave a trace of everything that it stood for.
+    """
     if coming.get(turn.resource_id) == turn:
         return _held(turn)
     if not turn.sources:

@@ -1,9 +1,9 @@
-"""What is in the context: turns, atoms, token counting, the Store comonad, items and pills.
+"""The contents of the context: turns, atoms, token counts, the Store comonad, items and pills.
 
-Each name is loaded when it is first asked for.
+Names are imported lazily, on first access.
 """
 
 import lazy_loader
 
-# The names stand in `__init__.pyi`; each is loaded when it is first asked for.
+# The names are declared in `__init__.pyi` and imported on first access.
 __getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

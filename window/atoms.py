@@ -1,8 +1,7 @@
-"""Atoms, the units that are kept or yielded whole, and splices, runs of turns that others replace.
+"""Atoms, the units that are kept or evicted whole, and splices, which replace runs of turns.
 
-An atom is one turn, or an assistant turn with tool calls together with all
-results of those calls. Results are paired by adjacency, since call ids are
-reused across turns.
+An atom is one turn, or an assistant turn with tool calls together with all results of those calls.
+Results are matched to calls by adjacency, because call ids are reused across turns.
 """
 
 from collections.abc import Iterable, Sequence
@@ -19,10 +18,10 @@ from .turn import Role, Turn
 
 @frozen
 class Atom:
-    """Name a run of turns that is kept or yielded whole.
+    """A run of turns that is kept or evicted whole.
 
-    `start` and `stop` are indices into the window's turns (half open), `turns`
-    what stands there, `tokens` their sum; `is_open` while a call has no result.
+    `start` and `stop` are half-open indices into the window's turns. `turns` holds the turns
+    between them and `tokens` their total. `is_open` is true while a call has no result.
     """
 
     start: int
@@ -33,7 +32,7 @@ class Atom:
 
     @property
     def id(self) -> str:
-        """Return the resource id of the first turn, which names the atom."""
+        """Return the resource id of the first turn, which identifies the atom."""
         return self.turns[0].resource_id
 
     @property
@@ -44,7 +43,7 @@ class Atom:
 
 @frozen
 class AtomColumns:
-    """Hold the atoms of a window as columns, for work over many of them.
+    """The atoms of a window as columns, for bulk work on many atoms.
 
     `bounds` has one entry more than there are atoms: atom i is turns ``bounds[i]:bounds[i + 1]``.
     """
@@ -57,16 +56,16 @@ class AtomColumns:
         return len(self.tokens)
 
     def turns_of(self, atom: int) -> Sequence[Turn]:
-        """Return the turns of atom `atom`."""
+        """Return the turns of the atom with index `atom`."""
         return self.turns[self.bounds[atom] : self.bounds[atom + 1]]
 
 
 def atom_columns(turns: Sequence[Turn], sums: Sequence[int]) -> AtomColumns:
-    """Group `turns`, whose order was checked, into atoms.
+    """Group `turns`, whose order has already been checked, into atoms.
 
     `sums` are running token sums with a leading 0.
     """
-    # A result never stands without its call before it, so everything else begins an atom.
+    # A tool result always follows its call, so every other turn begins an atom.
     result = Role.TOOL
     bounds = [
         index for index, role in enumerate(map(attrgetter("role"), turns)) if role is not result
@@ -77,10 +76,11 @@ def atom_columns(turns: Sequence[Turn], sums: Sequence[int]) -> AtomColumns:
 
 
 def open_after(turn: Turn, waiting: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the calls that are open once `turn` has come after `waiting` ones.
+    """Return the ids of the open calls after `turn`, given the `waiting` ones before it.
 
     Raises:
-        OrderError: a result for no open call or a second one, any other turn while calls are open.
+        OrderError: `turn` is a result for no open call or a second result for one, or any other
+            turn while calls are open.
     """
     if turn.role is Role.TOOL:
         if turn.tool_call_id not in waiting:
@@ -99,9 +99,9 @@ def open_after(turn: Turn, waiting: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def open_calls(turns: Iterable[Turn]) -> tuple[str, ...]:
-    """Return the ids of the calls that have no result behind `turns`.
+    """Return the ids of the calls in `turns` that have no result yet.
 
-    Raise what `open_after` raises for the first turn out of order.
+    Raises the errors of `open_after` for the first turn that is out of order.
 
     >>> open_calls([Turn("user", "hi")])
     ()
@@ -114,7 +114,7 @@ def open_calls(turns: Iterable[Turn]) -> tuple[str, ...]:
 
 @frozen
 class Splice:
-    """Replace the turns ``start:stop`` of a window by `turns`."""
+    """A replacement of the turns ``start:stop`` of a window by `turns`."""
 
     start: int
     stop: int
@@ -122,7 +122,11 @@ class Splice:
 
 
 def check_splices(splices: Sequence[Splice], length: int, ledger: LinearityMap) -> None:
-    """Raise `InvalidOptionError` unless the runs are disjoint, in order and inside, and new turns are counted and in `ledger`."""
+    """Raise `InvalidOptionError` unless `splices` can be applied to a window of `length` turns.
+
+    The runs must be disjoint, in order and within the window. New turns must have a token count and
+    an id that `ledger` knows.
+    """
     done = 0
     for splice in splices:
         if not done <= splice.start <= splice.stop <= length:
@@ -138,7 +142,7 @@ def check_splices(splices: Sequence[Splice], length: int, ledger: LinearityMap) 
 
 
 def spliced(turns: Sequence[Turn], splices: Sequence[Splice]) -> list[Turn]:
-    """Return `turns` with the runs replaced."""
+    """Return `turns` with the runs of `splices` replaced."""
     result: list[Turn] = []
     done = 0
     for splice in splices:

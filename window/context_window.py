@@ -1,9 +1,8 @@
 """The context window: the Store comonad of a conversation, immutable and structurally shared.
 
-Position 0 is before the first turn, position p > 0 focuses turn p. Appending is
-amortised O(1), seeking O(1), and running sums make tokens and pressure at any
-position O(1), so the pressure trajectory of a conversation is
-``window.extend(lambda w: w.pressure)`` in O(n).
+Position 0 is before the first turn; position p > 0 focuses turn p. Appending is amortised O(1) and
+seeking is O(1). Running sums make tokens and pressure at any position O(1), so
+``window.extend(lambda w: w.pressure)`` returns the pressure trajectory of a conversation in O(n).
 """
 
 from collections.abc import Sequence
@@ -33,12 +32,17 @@ from .window_contents import WindowContents, WindowFacts, WindowSettings
 
 
 class ContextWindow(StoreComonad[Turn | None]):
-    """Hold what the model sees: the ``Store[Turn | None]`` of a conversation (docs/window.md, "A comonad with a focus").
+    """The view that the model sees, as a ``Store[Turn | None]`` of a conversation.
 
-    `max_tokens` is the budget in tokens, `counter` counts each turn once, when
-    it is appended, `classifier` gives its resource class, `preserved_share` bounds
-    (as a share of the budget beside system turns and the task) what standing constraints may pin.
-    ``len(window)`` is the number of turns; positions are ``0..len(window)``.
+    See docs/window.md, "A comonad with a focus". ``len(window)`` is the number of turns; positions
+    are ``0..len(window)``.
+
+    Args:
+        max_tokens: The budget in tokens.
+        counter: Counts the tokens of each turn once, when it is appended.
+        classifier: Assigns each turn its resource class.
+        preserved_share: The most that standing constraints may pin, as a share of the budget
+            without system turns and the task.
 
     >>> from polycontext.window import ContextWindow, Turn
     >>> window = ContextWindow(1000).append(Turn("user", "hello")).append(Turn("assistant", "hi"))
@@ -89,7 +93,7 @@ class ContextWindow(StoreComonad[Turn | None]):
         return self._contents.turns.length
 
     def peek(self, position: int) -> Turn | None:
-        """Return the turn at `position`, None at 0."""
+        """Return the turn at `position`, or None at position 0."""
         self._check(position)
         return self._contents.turns[position - 1] if position else None
 
@@ -99,7 +103,7 @@ class ContextWindow(StoreComonad[Turn | None]):
 
     @property
     def value(self) -> Turn | None:
-        """Return the focused turn, None at position 0."""
+        """Return the focused turn, or None at position 0."""
         return self.extract()
 
     def __len__(self) -> int:
@@ -119,7 +123,10 @@ class ContextWindow(StoreComonad[Turn | None]):
 
     @property
     def preserved_share(self) -> float:
-        """Return what share of the budget beside system turns and the task standing constraints may pin."""
+        """Return the share of the budget that standing constraints may pin.
+
+        System turns and the task are subtracted from the budget first.
+        """
         return self._settings.preserved_share
 
     @property
@@ -129,17 +136,21 @@ class ContextWindow(StoreComonad[Turn | None]):
 
     @property
     def total_tokens(self) -> int:
-        """Return the tokens of all turns, whatever the focus, in O(1)."""
+        """Return the tokens of all turns, regardless of the focus, in O(1)."""
         return self._contents.sums[self._contents.turns.length]
 
     @property
     def introduced_tokens(self) -> int:
-        """Return the most tokens that a provider is sent besides, in O(1): what it wants said between the turns that stand now."""
+        """Return the most tokens that a provider's filler adds to the turns, in O(1).
+
+        Some providers need filler text between certain turns, for example before a leading
+        assistant turn.
+        """
         return self._contents.introduced.tokens
 
     @property
     def pressure(self) -> float:
-        """Return tokens up to the focus / max tokens, in O(1)."""
+        """Return the tokens up to the focus divided by the budget, in O(1)."""
         return self._contents.sums[self._position] / self._settings.max_tokens
 
     @property
@@ -149,12 +160,12 @@ class ContextWindow(StoreComonad[Turn | None]):
 
     @property
     def classifier(self) -> Classifier:
-        """Return the rule that gives turns their classes."""
+        """Return the classifier that assigns turns their classes."""
         return self._settings.classifier
 
     @property
     def has_task(self) -> bool:
-        """Tell whether the user has spoken: what comes first is the task."""
+        """Return whether the window has a task: the user's own message, or a summary of one."""
         return self._contents.facts.has_task
 
     @property
@@ -164,35 +175,39 @@ class ContextWindow(StoreComonad[Turn | None]):
 
     @property
     def turns_since_compression(self) -> int | None:
-        """Return how many turns came since the last compression, None before the first."""
+        """Return the number of turns since the last compression, or None before the first one."""
         return self._contents.facts.turns_since_compression
 
     @property
     def epoch(self) -> Epoch:
-        """Return since when the view has only grown, and what its last change took."""
+        """Return the current epoch, which records the last change before the view's end."""
         return self._contents.facts.epoch
 
     @property
     def serial(self) -> int:
-        """Return how many resource ids this window and its ancestors have given."""
+        """Return the number of resource ids that this window and its ancestors have issued."""
         return self._contents.facts.serial
 
     @property
     def facts(self) -> WindowFacts:
-        """Return what `restored` needs besides the turns and the ledger."""
+        """Return the state that `restored` needs in addition to the turns and the ledger."""
         return self._contents.facts
 
     def has_contents_of(self, other: "ContextWindow") -> bool:
-        """Tell whether both windows are one and the same but for the focus; O(1)."""
+        """Return whether both windows share the same contents, regardless of the focus; O(1)."""
         return self._contents is other._contents
 
     def has_rules_of(self, other: "ContextWindow", *, any_size: bool = False) -> bool:
-        """Tell whether both windows have one size (unless `any_size` will do), counter, classifier and preserved share."""
+        """Return whether both windows have equal settings.
+
+        The settings are the budget (ignored with `any_size`), counter, classifier and preserved
+        share.
+        """
         mine, theirs = self._settings, other._settings
         return (evolve(mine, max_tokens=theirs.max_tokens) if any_size else mine) == theirs
 
     def all_turns(self) -> tuple[Turn, ...]:
-        """Return every turn, in order, whatever the focus."""
+        """Return every turn, in order, regardless of the focus."""
         return tuple(self._contents.turns)
 
     def atoms(self) -> tuple[Atom, ...]:
@@ -218,39 +233,42 @@ class ContextWindow(StoreComonad[Turn | None]):
     def append(
         self, turn: Turn, resource_class: ResourceClass | None = None, *, pinned: bool = False
     ) -> Self:
-        """Return the window with `turn` behind the last one and in focus; amortised O(1).
+        """Return the window with `turn` appended and in focus; amortised O(1).
 
-        The turn gets its token count and, where it has none, a resource id. Without a
-        `resource_class` the classifier decides. `pinned` tells that a caller gave the class: then
-        even pictures of a PRESERVED turn stay.
+        The turn gets its token count and, if it has none, a resource id. Without a
+        `resource_class`, the classifier decides. `pinned` marks the class as set by the caller: a
+        pinned PRESERVED turn keeps even its images.
 
         Law: ``w.append(t).seek(len(w))`` shows the turns of w; ``len(w.append(t)) == len(w) + 1``.
 
         Raises:
-            OrderError: a result for no open call or a second one, any other turn while calls are
-                open.
-            InvalidTurnError: the resource id is taken.
+            OrderError: `turn` is a result for no open call or a second result for one, or any other
+                turn while calls are open.
+            InvalidTurnError: The resource id is taken.
         """
         contents = self._contents.append(turn, self._settings, resource_class, pinned=pinned)
         return self._with(contents, contents.turns.length)
 
     def classify(self, turn: Turn) -> ResourceClass:
-        """Return the class the classifier would give `turn` if it were appended now."""
+        """Return the class that the classifier would give `turn` if it were appended now."""
         return self._contents.classify(turn, self._settings)
 
     def check_order(self, turn: Turn) -> None:
-        """Raise `OrderError` if `turn` may not come now: a result for no open call, any other turn while calls are open."""
+        """Raise `OrderError` if `turn` cannot be appended now.
+
+        A result needs an open call; any other turn needs that no calls are open.
+        """
         open_after(turn, self._contents.open_calls)
 
     def extends(self, other: "ContextWindow") -> bool:
-        """Tell whether this window's turns are those of `other`, or begin with them.
+        """Return whether this window's turns begin with all turns of `other`.
 
-        O(1) for a window and what it grew from.
+        O(1) for a window and the one it grew from.
         """
         return self._contents.turns.starts_with(other._contents.turns)
 
     def turns_from(self, index: int) -> list[Turn]:
-        """Return the turns from index `index` on (0 is the first); O(what is returned)."""
+        """Return the turns from index `index` on (0 is the first), in O(len(result))."""
         return self._contents.turns.since(index)
 
     def promote(
@@ -264,7 +282,8 @@ class ContextWindow(StoreComonad[Turn | None]):
         """Return the window whose ledger holds `resource_id` in a higher class.
 
         Raises:
-            UnknownResourceError: no such id. DemotionError: the class is not higher.
+            UnknownResourceError: The ledger does not know the id.
+            DemotionError: The class is not higher.
         """
         ledger = self.linearity.promote(
             resource_id, resource_class, provenance="promote", rationale=rationale, when=when
@@ -272,9 +291,9 @@ class ContextWindow(StoreComonad[Turn | None]):
         return self._with(self._contents._replace(linearity=ledger))
 
     def resized(self, max_tokens: int) -> Self:
-        """Return the window under another budget, as if its turns had come into one of that size.
+        """Return a window of another budget, with every turn appended to it again; O(n).
 
-        What was PRESERVED is so still. O(n).
+        PRESERVED turns and gists keep their class; all other turns are classified again.
         """
         window = type(self)(
             max_tokens,
@@ -293,10 +312,7 @@ class ContextWindow(StoreComonad[Turn | None]):
         return window
 
     def with_room(self, max_tokens: int) -> Self:
-        """Return the same window with room for `max_tokens`; nothing in it is looked at again.
-
-        O(1).
-        """
+        """Return the same window with the budget `max_tokens`, without classifying again; O(1)."""
         if max_tokens == self.max_tokens:
             return self
         window = self._with(self._contents)
@@ -311,16 +327,16 @@ class ContextWindow(StoreComonad[Turn | None]):
         compressed: bool = False,
         epoch: Epoch | None = None,
     ) -> Self:
-        """Return the window with runs of turns replaced, focus at the end; O(n).
+        """Return the window with runs of turns replaced and the focus at the end; O(n).
 
-        `splices` are disjoint and in order. New turns must carry an id and a count, and
-        their classes must stand in `linearity`. `compressed` restarts the count of turns
-        since the last compression. `epoch` is what begins by it, today's where nothing is said.
+        `splices` are disjoint and in order. New turns need an id and a token count, and `linearity`
+        must hold their classes. `compressed` resets the count of turns since the last compression.
+        `epoch` is the epoch that the change begins; it defaults to the current one.
 
         Raises:
-            InvalidOptionError: runs that overlap or lie outside, new turns without id, count or
-                class.
-            OrderError: a call would be parted from its result.
+            InvalidOptionError: Runs overlap or lie outside the window, or new turns lack an id, a
+                count or a class.
+            OrderError: A call would be separated from its result.
         """
         old = self._contents.facts
         ledger = self.linearity if linearity is None else linearity
@@ -333,16 +349,16 @@ class ContextWindow(StoreComonad[Turn | None]):
         return self.restored(spliced(self.all_turns(), splices), ledger, facts)
 
     def restored(self, turns: Sequence[Turn], linearity: LinearityMap, facts: WindowFacts) -> Self:
-        """Return the window of these rules in which `turns` stand, focus at the end.
+        """Return the window that holds `turns`, with these settings and the focus at the end.
 
-        Nothing is checked that was checked when they came in.
+        The turns are not checked again.
 
         Law: ``w.restored(v.all_turns(), v.linearity, v.facts) == v`` for windows of the same rules.
         """
         return self._with(WindowContents.of(turns, linearity, facts, self.counter), len(turns))
 
     def cleared(self) -> Self:
-        """Return the empty window, in a new epoch; the ledger and the count of ids stay."""
+        """Return the empty window in a new epoch, keeping the ledger and the count of ids."""
         epoch = (
             self.epoch.next(
                 0,
@@ -361,9 +377,11 @@ class ContextWindow(StoreComonad[Turn | None]):
         return self._with(self._contents._replace(facts=self.facts._replace(epoch=epoch)))
 
     def standing_again(self, later: Self) -> Self:
-        """Return this window as it stands once more after `later`, focus at the end: in a new epoch, and no id of either is given again.
+        """Return this window as the successor of `later`, for a rewind, with the focus at the end.
 
-        Law: turns, ledger and facts are those of this window, but for the epoch and the count of
+        It begins a new epoch, has the budget of `later`, and issues no id of either window again.
+
+        Law: turns, ledger and facts are those of this window, except for the epoch and the count of
         ids.
         """
         turns, gone = self.all_turns(), later.all_turns()
@@ -378,7 +396,7 @@ class ContextWindow(StoreComonad[Turn | None]):
         fallen = bound_providers(part for turn in gone[common:] for part in turn.parts)
         epoch = later.epoch.next(common, "rewind", unbound={*fallen, *self.epoch.unbound})
         facts = self.facts._replace(serial=max(self.serial, later.serial), epoch=epoch)
-        # Of the room that the later one has.
+        # Derived from `later`, so that the result has its budget.
         return later._with(self._contents._replace(facts=facts), len(self))
 
     def _with(self, contents: WindowContents, position: int | None = None) -> Self:
@@ -399,4 +417,7 @@ class ContextWindow(StoreComonad[Turn | None]):
         return (self._position, self.max_tokens, self.facts, self.all_turns(), self.linearity)
 
     def __repr__(self) -> str:
-        return f"ContextWindow(turns={len(self)}, position={self.position}, tokens={self.tokens}/{self.max_tokens})"
+        return (
+            f"ContextWindow(turns={len(self)}, position={self.position}, "
+            f"tokens={self.tokens}/{self.max_tokens})"
+        )

@@ -1,9 +1,9 @@
-"""Epochs: between two changes of what a provider was sent, requests only grow at their end.
+"""Epochs, the periods between two changes of the prefix that a provider was sent.
 
-Providers cache prefixes and check them: a signed thinking block is refused once anything before it
-has changed
-(https://platform.claude.com/docs/en/build-with-claude/preserved-thinking/prefix-checks). So a view
-is append-only within an epoch, and whatever changes its inside begins the next one and says so.
+Within an epoch, requests only grow at their end. Providers cache prefixes and verify them: a signed
+thinking block is rejected once anything before it has changed
+(https://platform.claude.com/docs/en/build-with-claude/preserved-thinking/prefix-checks). A view is
+therefore append-only within an epoch; any change before its end begins the next epoch.
 """
 
 from collections.abc import Iterable
@@ -14,14 +14,14 @@ from attrs import frozen
 
 @frozen
 class Epoch:
-    """Say since when requests only grow, and what the last change took.
+    """The period in which requests only grow, and the effects of the change that began it.
 
-    `number` counts from 1. `first_changed` is the index of the first turn of the view that differs
-    from what was sent before (0 is the first), `why` the input that changed it, `fell` the ids of
-    turns that stand but lost pictures or bound parts by it. `unbound` names the providers of which
-    bound parts have fallen, now or earlier.
+    `number` counts from 1. `first_changed` is the index (from 0) of the first turn of the view that
+    differs from what was sent before. `why` is the input that changed it. `fell` lists the ids of
+    turns that remain but lost images or bound parts. `unbound` names the providers whose bound
+    parts have been removed, now or earlier.
 
-    Law: within an epoch the content blocks of each request are a prefix of the next one's, for
+    Law: within an epoch, the content blocks of each request are a prefix of the next one's, for
     every provider.
     """
 
@@ -34,7 +34,7 @@ class Epoch:
     def next(
         self, first_changed: int, why: str, fell: Iterable[str] = (), unbound: Iterable[str] = ()
     ) -> Self:
-        """Return the epoch that a change at `first_changed` begins.
+        """Return the epoch that begins with a change at `first_changed`.
 
         >>> Epoch().next(2, "compress").number
         2

@@ -1,4 +1,4 @@
-"""What the window refuses, and what to do about it."""
+"""Errors of the window."""
 
 from attrs import define
 
@@ -7,7 +7,7 @@ from polycontext.linearity import CallerError, CollaboratorError
 
 @define(slots=False, eq=False)
 class InvalidTurnError(CallerError, ValueError):
-    """Refuse a turn that no provider or store could take."""
+    """Raised for a turn that no provider or store could accept."""
 
     field: str
     problem: str
@@ -19,11 +19,10 @@ class InvalidTurnError(CallerError, ValueError):
 
 @define(slots=False, eq=False)
 class InvalidMessagesError(CallerError, ValueError):
-    """Refuse a message list that breaks a rule of its provider.
+    """Raised for a message list that breaks a rule of its provider.
 
-    `index` is the place in the list (None for the list as a whole), `rule` a
-    short stable name such as ``orphan-result``, `wording` what the provider itself
-    says to it, where that is known.
+    `index` is the position in the list (None for the list as a whole). `rule` is a short stable
+    name such as ``orphan-result``. `wording` is the provider's own error message, if known.
     """
 
     provider: str
@@ -40,7 +39,7 @@ class InvalidMessagesError(CallerError, ValueError):
 
 @define(slots=False, eq=False)
 class OrderError(CallerError, ValueError):
-    """Refuse a turn that comes at the wrong moment of a tool call."""
+    """Raised for a turn that does not fit the current state of a tool call."""
 
     role: str
     problem: str
@@ -52,7 +51,7 @@ class OrderError(CallerError, ValueError):
 
 @define(slots=False, eq=False)
 class PositionError(CallerError, IndexError):
-    """Refuse a position outside of a store or text, or one inside of a pill, where nothing can be inserted."""
+    """Raised for a position outside a store or text, or inside a pill."""
 
     position: int
     problem: str
@@ -64,9 +63,10 @@ class PositionError(CallerError, IndexError):
 
 @define(slots=False, eq=False)
 class PluginError(CollaboratorError, RuntimeError):
-    """Report that a function which a caller registered failed: a resolver of pills, a formatter of items.
+    """Raised when a registered function, such as a pill resolver or an item formatter, fails.
 
-    `what` it is, on what (`name`), and how it failed; what it raised is the error's cause.
+    `what` names the function, `name` its argument and `problem` the failure. The exception that it
+    raised is the `__cause__`.
     """
 
     what: str

@@ -1,4 +1,4 @@
-"""What is said that no turn says: the line that opens where the assistant spoke first, and what one provider wants between two turns."""
+"""Filler: text that some providers require between turns but that no turn contains."""
 
 from collections.abc import Iterable, Sequence
 from itertools import takewhile
@@ -9,28 +9,42 @@ from .tokens.counter import TokenCounter, count_introduced
 from .turn import Role, Turn
 
 OPENING = "[The assistant speaks first]"
-"""What stands for the user who has not said anything yet; it is no task, and no constraint."""
+"""The user message that opens a conversation which the assistant began.
+
+It is neither a task nor a constraint.
+"""
 
 ASSISTANT_FIRST = "[the conversation begins with the assistant]"
-"""What the user says for Anthropic where the assistant would begin."""
+"""The user message inserted for Anthropic before a leading assistant message."""
 
 SYSTEM_FOLLOWS = "[a system message follows]"
-"""What the user says for Anthropic where the system speaks behind the assistant, which it refuses.
+"""The user message inserted for Anthropic between an assistant and a system message.
+
+Anthropic rejects a system message directly after an assistant message.
 """
 
 SYSTEM_READ = "[the system message was read]"
-"""What the assistant says for Anthropic where the user speaks behind the system, which it refuses.
+"""The assistant message inserted for Anthropic between a system and a user message.
+
+Anthropic rejects a user message directly after a system message.
 """
 
 BETWEEN = {(Role.ASSISTANT, Role.SYSTEM): SYSTEM_FOLLOWS, (Role.SYSTEM, Role.USER): SYSTEM_READ}
-"""What stands between two neighbours behind the leading system turns."""
+"""The filler between two neighbouring roles, after the leading system turns."""
 
 
 class Introduced(NamedTuple):
-    """Count the `tokens` of what is introduced into a list of turns that ends with one by the role `last`: the most that any provider is sent.
+    """The token count of the filler in a list of turns, for the provider that needs the most.
+
+    `tokens` is the count so far and `last` the role of the last turn.
 
     >>> from polycontext.window.tokens.counter import EstimatingCounter
-    >>> turns = [Turn("user", "Hi"), Turn("assistant", "Hello"), Turn("system", "Be brief."), Turn("user", "Well?")]
+    >>> turns = [
+    ...     Turn("user", "Hi"),
+    ...     Turn("assistant", "Hello"),
+    ...     Turn("system", "Be brief."),
+    ...     Turn("user", "Well?"),
+    ... ]
     >>> [Introduced().after(turns[:number], EstimatingCounter()).tokens for number in range(5)]
     [0, 0, 0, 11, 23]
     """
@@ -38,10 +52,10 @@ class Introduced(NamedTuple):
     tokens: int = 0
     last: Role | None = None
     has_begun: bool = False
-    """Whether anybody but the system has spoken."""
+    """Whether a turn other than a system turn has been seen."""
 
     def after(self, turns: Iterable[Turn], counter: TokenCounter) -> Self:
-        """Return the count with `turns` behind; O(1) a turn."""
+        """Return the count after appending `turns`; O(1) for each turn."""
         tokens, last, has_begun = self
         for turn in turns:
             role = (
@@ -59,7 +73,7 @@ class Introduced(NamedTuple):
 
 
 def is_opening(turn: Turn) -> bool:
-    """Tell whether `turn` is the line that opens, as it was put there or as it came back in a list.
+    """Return whether `turn` is the opening filler, inserted here or read from a list.
 
     >>> is_opening(Turn("user", OPENING)), is_opening(Turn("user", "Hi"))
     (True, False)
@@ -68,9 +82,14 @@ def is_opening(turn: Turn) -> bool:
 
 
 def opening_of(turns: Sequence[Turn]) -> int | None:
-    """Return the index in `turns` before which the user has to open, None where nobody has: the first turn but for the system's is the assistant's.
+    """Return the index at which the opening filler belongs, or None if none is needed.
 
-    >>> opening_of([Turn("system", "Be kind."), Turn("assistant", "Hello!")]), opening_of([Turn("user", "Hi")])
+    It is needed where the first turn after the leading system turns is the assistant's.
+
+    >>> (
+    ...     opening_of([Turn("system", "Be kind."), Turn("assistant", "Hello!")]),
+    ...     opening_of([Turn("user", "Hi")]),
+    ... )
     (1, None)
     """
     place = sum(1 for _ in takewhile(lambda turn: turn.role is Role.SYSTEM, turns))

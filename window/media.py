@@ -1,10 +1,10 @@
-"""What a picture, a document or a recording is, read from the block that carries it.
+"""Metadata of images, documents and recordings, read from the block that carries them.
 
-Nothing is decoded but the head of a payload: sizes stand in the first bytes of every picture
-format. What cannot be read stays unknown (None), and whoever counts takes the careful side then.
-The blocks are those of Anthropic (`image`, `document`, `container_upload`), OpenAI's chat
-(`image_url`, `input_audio`, `file`, `audio`) and its Responses (`input_image`, `input_file`,
-screenshots, generated images).
+Only the head of a payload is decoded, because every image format stores its size in the first
+bytes. Anything unreadable stays unknown (None), and token counts then assume the worst case. The
+blocks are those of Anthropic (`image`, `document`, `container_upload`), OpenAI's chat (`image_url`,
+`input_audio`, `file`, `audio`) and its Responses (`input_image`, `input_file`, screenshots,
+generated images).
 """
 
 import binascii
@@ -21,23 +21,21 @@ from .media_sizes import PDF_LIMIT, count_pages, image_size
 from .part import Part
 
 HEADS = (4_096, 131_072, 2_097_152)
-"""Characters of base64 that are decoded to find a picture's size: more only where less did not do.
-"""
+"""How many characters of base64 are decoded to find an image's size, tried in this order."""
 
 TEXT_LIMIT = 32_000_000
-"""Bytes of a text document that are read; providers take no larger request."""
+"""The most bytes of a text document that are read; no provider accepts a larger request."""
 
 _DATA_URL = re.compile(r"data:([^,;]{0,200})((?:;[^,;]{0,200}){0,8}),", re.IGNORECASE)
 _BLANK = re.compile(r"\s+")
 _SHOWN = 80
 _WAVE_HEAD = 64
 _WAVE_RATES = range(8_000, 384_001)
-"""Bytes a second of recordings that a head is believed: telephone quality to studio quality, two
-channels."""
+"""Plausible byte rates of recordings, from telephone quality to two channels of studio quality."""
 
 
 class MediumKind(StrEnum):
-    """Say what sort of medium a block carries."""
+    """The kind of medium that a block carries."""
 
     IMAGE = "image"
     DOCUMENT = "document"
@@ -58,15 +56,15 @@ KINDS: Mapping[str, MediumKind] = {
     "audio": MediumKind.AUDIO,
     "container_upload": MediumKind.OTHER,
 }
-"""The types of blocks that are media, whatever the provider."""
+"""The block types of all providers that carry a medium, with its kind."""
 
 
 @frozen
 class Medium:
-    """Hold what is known of a medium; None and empty texts stand for what is not.
+    """The known properties of a medium; None and empty strings mean unknown.
 
-    `size` is in bytes, `width` and `height` in pixels. `text` is what a text document says; such a
-    document costs its words and nothing else.
+    `size` is in bytes; `width` and `height` are in pixels. `text` is the text of a text document,
+    which costs nothing but its words.
     """
 
     kind: MediumKind
@@ -82,28 +80,32 @@ class Medium:
 
 
 class Source(NamedTuple):
-    """Where a medium's content is: base64 or plain `data`, a `url`, or the `file_id` of an upload."""
+    """The location of a medium's content.
+
+    It is base64 or plain `data`, a `url`, or the `file_id` of an upload.
+    """
 
     media_type: str = ""
     data: str | None = None
     url: str | None = None
     file_id: str | None = None
     plain: bool = False
-    """The data are text as it is read, not base64."""
+    """Whether `data` is plain text rather than base64."""
     name: str = ""
     detail: str = ""
 
 
 def read_medium(block: object) -> Medium | None:
-    """Return what the medium in a provider's `block` is, or None for a block that is no medium.
+    """Return the medium in a provider's `block`, or None if the block is not a medium.
 
-    Takes whatever is given: fields that are missing or of another type are unknown. Time is linear
-    in the payload at most, and no more than a head of it is decoded (of a PDF or a text file all,
-    up to 32 MB).
+    Accepts any value: missing or mistyped fields count as unknown. Time is at most linear in the
+    payload. Only the head of a payload is decoded, except for PDF and text files, which are decoded
+    whole up to 32 MB.
 
-    >>> read_medium({"type": "image", "source": {"type": "base64", "media_type": "image/gif", "data": "R0lGODlhAgADAAAAADs="}})
-    Medium(kind=<MediumKind.IMAGE: 'image'>, media_type='image/gif', size=14, width=2, height=3,
-    pages=None, seconds=None, text=None, name='', detail='')
+    >>> data = {"type": "base64", "media_type": "image/gif", "data": "R0lGODlhAgADAAAAADs="}
+    >>> read_medium({"type": "image", "source": data})
+    Medium(kind=<MediumKind.IMAGE: 'image'>, media_type='image/gif', size=14, width=2, height=3, \
+pages=None, seconds=None, text=None, name='', detail='')
     >>> read_medium({"type": "text", "text": "words"}) is None
     True
     """
@@ -125,7 +127,7 @@ def read_medium(block: object) -> Medium | None:
 
 
 def _opened(medium: Medium, payload: str) -> Medium:
-    """Return `medium` with what the head of its base64 `payload` says."""
+    """Return `medium` with the properties read from its base64 `payload`."""
     match medium.kind:
         case MediumKind.IMAGE:
             return _image(medium, payload)
@@ -140,9 +142,9 @@ def _opened(medium: Medium, payload: str) -> Medium:
 
 
 def read_source(block: Mapping[str, Any]) -> Source:
-    """Return where the content of a medium's `block` is, whichever provider's form it has.
+    """Return the location of the content of a medium's `block`, in any provider's form.
 
-    Data URLs are taken apart.
+    Data URLs are split into media type and data.
     """
     match block:
         case {"source": Mapping() as source}:
@@ -170,7 +172,7 @@ def read_source(block: Mapping[str, Any]) -> Source:
 def decoded_size(payload: str) -> int:
     """Return how many bytes a base64 `payload` holds.
 
-    White space inside makes it a little too many.
+    White space inside it makes the result slightly too large.
 
     >>> decoded_size("TWFu"), decoded_size("TWE="), decoded_size("")
     (3, 2, 0)
@@ -179,12 +181,18 @@ def decoded_size(payload: str) -> int:
 
 
 def describe_medium(part: Part) -> str:
-    """Return the line that a medium leaves where it yields: what it was, and how large.
+    """Return the line that replaces an omitted medium: its type, name and size.
 
-    Whatever the part holds, there is a line: a block of an unknown type gives its type.
+    Every part gets a line; a block of an unknown type is described by that type.
 
     >>> png = "iVBORw0KGgoAAAANSUhEUgAAAoAAAAHgCAYAAAA="
-    >>> describe_medium(Part("anthropic", '{"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "%s"}}' % png))
+    >>> describe_medium(
+    ...     Part(
+    ...         "anthropic",
+    ...         '{"type": "image", "source": {"type": "base64", '
+    ...         '"media_type": "image/png", "data": "%s"}}' % png,
+    ...     )
+    ... )
     '[image/png, 640 x 480, left out]'
     >>> describe_medium(Part("openai", '{"type": "sculpture"}'))
     '[sculpture, left out]'
@@ -228,7 +236,7 @@ def _bytes(size: int) -> str:
 
 
 def _shown(text: object) -> str:
-    """Return `text` as one short line without brackets, which would end the mark early."""
+    """Return `text` as one short line without brackets, which would end the description early."""
     if not isinstance(text, str):
         return ""
     line = _BLANK.sub(" ", text[: 2 * _SHOWN].translate({ord("["): None, ord("]"): None})).strip()
@@ -253,7 +261,7 @@ def _image(medium: Medium, payload: str) -> Medium:
 
 
 def _seconds(opening: bytes, size: int) -> float | None:
-    """Return how long an uncompressed recording is, by the bytes a second that its head names."""
+    """Return the length of an uncompressed recording, from the byte rate in its header."""
     if opening[:4] != b"RIFF" or opening[8:16] != b"WAVEfmt ":
         return None
     rate = int.from_bytes(opening[28:32], "little")
@@ -274,7 +282,7 @@ def _document(medium: Medium, payload: str) -> Medium:
 
 
 def _decoded(payload: str) -> str | None:
-    """Return the words of a text file, whatever type it claims; None where it is no text."""
+    """Return the text of a text file of any claimed type, or None if it is not UTF-8 text."""
     try:
         return head(payload, len(payload)).decode() or None
     except UnicodeDecodeError:
@@ -282,12 +290,12 @@ def _decoded(payload: str) -> str | None:
 
 
 def head(payload: str, length: int) -> bytes:
-    """Return the bytes that the first `length` characters of a base64 `payload` hold.
+    """Return the bytes that the first `length` characters of a base64 `payload` encode.
 
-    None where they are no base64.
+    Returns an empty string if they are not base64.
     """
     start = payload[:length]
-    # What the decoder does not know it would skip: here it reads the URL-safe alphabet, too.
+    # The decoder skips characters that it does not know, so convert the URL-safe alphabet first.
     if "-" in start or "_" in start:
         start = start.replace("-", "+").replace("_", "/")
     start = "".join(start.split()).rstrip("=")

@@ -1,8 +1,8 @@
-"""The size of a picture and the number of pages of a PDF, read from their bytes without decoding them; no library is needed.
+"""Image sizes and PDF page counts, read from the raw bytes without decoding them.
 
-PNG, JPEG, GIF and WebP name width and height in their heads. Page objects of a PDF are counted
-where they stand in the clear. Newer files pack them into compressed streams; these are inflated,
-within bounds. Where neither finds a page the number is unknown.
+No library is needed. PNG, JPEG, GIF and WebP store width and height in their headers. Page objects
+of a PDF are counted in the plain bytes and, as newer files compress them, in object streams that
+are inflated within bounds. If neither yields a page, the number is unknown.
 """
 
 import re
@@ -18,19 +18,19 @@ IMAGE_TYPES: Mapping[bytes, str] = {
     b"GIF8": "image/gif",
     b"RIFF": "image/webp",
 }
-"""The first bytes of the formats that are read, each with its media type."""
+"""The first bytes of the supported image formats, with their media types."""
 
 _START_OF_FRAME = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
 _WITHOUT_LENGTH = frozenset({0x01, *range(0xD0, 0xD8)})
 _SCAN = 0xDA
 _MARKER = 0xFF
-"""What every marker of a JPEG begins with; more of it are fill bytes."""
+"""The byte that begins every JPEG marker; repetitions of it are padding."""
 _MOST_MARKERS = 4_096
-"""Of a JPEG: real ones name their size within a few hundred."""
+"""The most JPEG markers to read; real files give their size within a few hundred."""
 
 
 class ImageSize(NamedTuple):
-    """Hold what a picture's head says: its format, width and height in pixels."""
+    """The format, width and height (in pixels) from an image's header."""
 
     media_type: str
     width: int
@@ -38,9 +38,9 @@ class ImageSize(NamedTuple):
 
 
 def image_size(head: bytes) -> ImageSize | None:
-    """Return the size that the `head` of a picture file names.
+    """Return the size in the `head` of an image file.
 
-    None where it names none, or one of no pixels.
+    Returns None if there is none, or if a dimension is 0.
 
     Sources: PNG (W3C, IHDR), GIF89a, WebP (RFC 9649), JPEG (ITU T.81, frame header).
 
@@ -92,7 +92,7 @@ def _webp(head: bytes) -> tuple[int, int]:
 
 
 def _jpeg(head: bytes) -> tuple[int, int]:
-    """Walk over the segments to the frame header, so that a thumbnail inside of one is not taken for the picture."""
+    """Return the size from the frame header, skipping segments that may contain a thumbnail."""
     place = 2
     for _ in range(_MOST_MARKERS):
         if head[place] != _MARKER:
@@ -117,7 +117,7 @@ _READERS = {"image/png": _png, "image/jpeg": _jpeg, "image/gif": _gif, "image/we
 
 
 PDF_LIMIT = 32_000_000
-"""Bytes of a document that are looked at; providers take no larger request."""
+"""The most bytes of a document that are read; no provider accepts a larger request."""
 
 _PAGE = re.compile(rb"/Type\s{0,8}/Page(?![A-Za-z])")
 _TREE = re.compile(rb"/Type\s{0,8}/Pages(?![A-Za-z])")
@@ -130,9 +130,9 @@ _NEAR = 2_000
 
 
 def count_pages(data: bytes) -> int | None:
-    """Return the number of pages of a PDF, or None where it cannot be told.
+    """Return the number of pages of a PDF, or None if it is unknown.
 
-    Rather too many than too few.
+    When in doubt, the number is too high rather than too low.
 
     >>> count_pages(b"%PDF-1.4 << /Type /Pages /Count 2 >> << /Type /Page >> << /Type/Page >>")
     2
@@ -151,12 +151,12 @@ def count_pages(data: bytes) -> int | None:
         budget -= len(inner)
         more, told = _found(inner)
         pages, promised = pages + more, max(promised, told)
-    # Where a stream stayed closed the page tree's own word is needed.
+    # If a stream could not be read, only a page tree's own count is reliable.
     return max(pages, promised) or None if all_read or promised else None
 
 
 def _found(data: bytes) -> tuple[int, int]:
-    """Return how many page objects stand in `data`, and the largest number of pages that a page tree promises."""
+    """Return the number of page objects in `data` and the largest count in a page tree."""
     pages = sum(1 for _ in _PAGE.finditer(data))
     trees = (
         data[max(0, tree.start() - _NEAR // 4) : tree.end() + _NEAR // 4]
@@ -168,7 +168,7 @@ def _found(data: bytes) -> tuple[int, int]:
 
 
 def _inflated(data: bytes, start: int, most: int) -> bytes:
-    """Return what a compressed stream holds, nothing where it cannot be opened or is larger than `most` bytes."""
+    """Return a decompressed stream, or nothing if it is invalid or larger than `most` bytes."""
     if most <= 0:
         return b""
     opened = zlib.decompressobj()

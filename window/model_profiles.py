@@ -1,9 +1,9 @@
-"""What is known of a model: how much its window holds, how long it may answer, in whose format it is asked, and how it counts.
+"""Model profiles: the context window, longest reply, wire format and tokenizer of a model.
 
-Every row of the table here names the page that its numbers were read on (docs/models.md shows them
-all); behind it comes the larger one of `model_table`. A name in neither is refused rather than
-guessed, since a window that is believed too large fails in the middle of a conversation;
-`register_model` adds a profile, or puts another in the place of one that is known.
+Every row of the table here names the page that its numbers come from; docs/models.md shows them
+all. The larger table of `model_table` is searched next. A name in neither raises an error, because
+a window that is assumed too large fails in the middle of a conversation. `register_model` adds or
+replaces a profile.
 """
 
 import re
@@ -22,11 +22,13 @@ from .tokens.media_rules import ImageRule, Patches, Tiles
 from .tokens.vocabulary import SHA256, Vocabulary
 
 _ROUTE = re.compile(r"^(?:.*[/:])?(?:[a-z-]+\.)?(?:anthropic\.|openai\.)?(?=claude|gpt|o\d)")
-"""What stands before a model's name where another service passes requests on: `anthropic/`,
-`anthropic:`, `us.anthropic.`."""
+"""The prefixes that other services put before a model's name.
+
+Examples: `anthropic/`, `anthropic:`, `us.anthropic.`.
+"""
 
 _DATED = re.compile(r"(?:[-@](?:\d{4}-\d{2}-\d{2}|\d{8}|latest))?(?:-v\d+(?::\d+)?)?$")
-"""What stands behind it: the day of a snapshot, `-latest`, the version of a service (`-v1:0`)."""
+"""The suffixes of a model's name: a snapshot date, `-latest`, a service version (`-v1:0`)."""
 
 
 def _whole(option: str, value: object) -> None:
@@ -50,22 +52,23 @@ def _check_factor(value: object) -> None:
 
 @frozen
 class ModelProfile:
-    """Hold what a session takes from a model's name.
+    """The properties that a session derives from a model's name.
 
     Args:
-        name: what the provider calls the model; `find_model` knows its dated snapshots too.
-        provider: in whose message format it is asked.
-        window: tokens that request and reply may have together.
-        output: tokens that a reply has at most, reasoning among them.
-        encoding: the published vocabulary that its texts are counted with.
-        factor: tokens of the model for each of that vocabulary; 1 where it is the model's own or
-            nothing is known.
-        exact: whether the encoding is the model's own, so that counts are no estimates.
-        image: what it charges for a picture; without a rule, the most that any provider charges.
-        source: where the numbers were read.
+        name: The provider's name for the model; `find_model` accepts its dated snapshots too.
+        provider: The provider whose message format the model uses.
+        window: The most tokens of request and reply together.
+        output: The most tokens of a reply, including reasoning.
+        encoding: The published vocabulary used to count its texts.
+        factor: Tokens of the model per token of that vocabulary; 1 if the vocabulary is the model's
+            own or the factor is unknown.
+        exact: Whether the encoding is the model's own, so that counts are exact.
+        image: The price of an image; without a rule, the highest price of any provider is used.
+        source: The page that the numbers come from.
 
     Raises:
-        InvalidOptionError: a number that cannot be. UnknownNameError: no such provider or encoding.
+        InvalidOptionError: An invalid name or number, or a factor other than 1 with `exact`.
+        UnknownNameError: An unknown provider or encoding.
 
     >>> mine = ModelProfile("my-model", "openai", window=32_000, output=4_000, factor=1.1)
     >>> mine.reserve(), mine.counter().count("hello, how are you today?")
@@ -91,22 +94,25 @@ class ModelProfile:
             )
 
     def reserve(self, max_tokens: int | None = None) -> int:
-        """Return the tokens to keep free so that the longest reply fits behind a request, at most half of what there is.
+        """Return the tokens to reserve for the longest reply, at most half of `max_tokens`.
 
-        `max_tokens` is what the request and its reserve may take together, the whole window unless
-        said: one that leaves the reply enough room in the model's window needs no reserve.
+        `max_tokens` is the budget of request and reserve together; it defaults to the whole window.
+        A smaller budget that leaves room for the reply within the window needs no reserve.
         """
         budget = self.window if max_tokens is None else max_tokens
         return max(0, min(self.output + budget - self.window, budget // 2))
 
     def counter(self) -> "ModelCounter":
-        """Return what counts tokens as this model does, or nearly."""
+        """Return a counter that counts or estimates tokens for this model."""
         return ModelCounter(self)
 
 
 @frozen
 class ModelCounter:
-    """Count the tokens of a model: its vocabulary, or a published one scaled by a factor, and its own price of pictures.
+    """A token counter for a model.
+
+    It uses the model's own vocabulary, or a published one scaled by a factor, and the model's price
+    of images.
 
     >>> find_model("gpt-5").counter().exact, find_model("claude-sonnet-4-5").counter().exact
     (True, False)
@@ -116,20 +122,20 @@ class ModelCounter:
 
     @property
     def exact(self) -> bool:
-        """Tell whether the counts are the model's own tokenizer's rather than an estimate."""
+        """Return whether counts come from the model's own tokenizer and are no estimates."""
         return is_exact(self._words)
 
     @property
     def image_rule(self) -> ImageRule | None:
-        """Return what the model charges for a picture, None where that is not known."""
+        """Return the model's price of an image, or None if it is unknown."""
         return self.profile.image
 
     def count(self, text: str) -> int:
-        """Return the tokens of `text`, or an estimate."""
+        """Return the exact or estimated tokens of `text`."""
         return self._words.count(text)
 
     def calibrate(self, provider_reported_tokens: float, counted: float) -> CalibratedCounter:
-        """Return this counter corrected by one request; see `calibrate`."""
+        """Return this counter calibrated with one request; see the function `calibrate`."""
         return calibrate(self, counted, provider_reported_tokens)
 
     @cached_property
@@ -139,22 +145,21 @@ class ModelCounter:
 
 
 def find_model(name: "str | ModelProfile") -> ModelProfile:
-    """Return the profile of a model; a profile is its own.
+    """Return the profile of a model; a profile is returned unchanged.
 
-    Dated snapshots, `-latest`, and the names under which other services pass a model on are taken
-    for the model itself.
+    Dated snapshots, `-latest`, and the names that other services use for a model are resolved to
+    the model.
 
     Raises:
-        UnknownNameError: no model of that name is known; names those that look like it.
+        UnknownNameError: No model of that name is known; the error suggests similar names.
 
     >>> find_model("claude-sonnet-4-5-20250929").window, find_model("openai/gpt-5").window
     (200000, 400000)
     >>> find_model("claude-sonet-4-5")
     Traceback (most recent call last):
-    polycontext.linearity.errors.UnknownNameError: unknown model 'claude-sonet-4-5'. Did you mean
-    'claude-sonnet-4-5' or 'claude-sonnet-5-5' or 'claude-sonnet-4-6'? Use a name out of
-    known_models() in polycontext.window.model_profiles, a ModelProfile, any name beside
-    max_tokens=.
+    polycontext.linearity.errors.UnknownNameError: unknown model 'claude-sonet-4-5'. Did you mean \
+'claude-sonnet-4-5' or 'claude-sonnet-5-5' or 'claude-sonnet-4-6'? Use a name out of \
+known_models() in polycontext.window.model_profiles, a ModelProfile, any name beside max_tokens=.
     """
     if isinstance(name, ModelProfile):
         return name
@@ -176,7 +181,7 @@ def find_model(name: "str | ModelProfile") -> ModelProfile:
 
 
 def unlisted_counter(name: str) -> ModelCounter:
-    """Return what counts for a model of which nothing is known but its name: rather too many tokens than too few.
+    """Return a counter for a model in no table, which overestimates rather than underestimates.
 
     >>> unlisted_counter("my-model").count("hello, how are you today?")
     9
@@ -187,9 +192,11 @@ def unlisted_counter(name: str) -> ModelCounter:
 def register_model(profile: ModelProfile) -> ModelProfile:
     """Add a profile to those that `find_model` knows, in this process.
 
-    It goes before one of the same name.
+    It replaces a profile of the same name.
 
-    >>> register_model(ModelProfile("my-model", "openai", window=32_000, output=4_000)).window == find_model("my-model").window
+    >>> register_model(
+    ...     ModelProfile("my-model", "openai", window=32_000, output=4_000)
+    ... ).window == find_model("my-model").window
     True
     """
     if not isinstance(profile, ModelProfile):
@@ -199,16 +206,16 @@ def register_model(profile: ModelProfile) -> ModelProfile:
 
 
 def known_models() -> Mapping[str, ModelProfile]:
-    """Return every profile that is known, by name: those of the two tables, and those that were registered."""
+    """Return every known profile by name, from both tables and from `register_model`."""
     return {**_listed_profiles(), **_TABLE, **_REGISTERED}
 
 
 def encoding_of(name: str) -> str:
-    """Return the encoding that is a model's own.
+    """Return the name of a model's own encoding.
 
     Raises:
-        UnknownNameError: no such encoding or model. InvalidOptionError: the model's tokenizer is
-            not published.
+        UnknownNameError: No encoding or model has this name.
+        InvalidOptionError: The model's tokenizer is not published.
 
     >>> encoding_of("gpt-4o-2024-08-06")
     'o200k_base'
@@ -220,13 +227,16 @@ def encoding_of(name: str) -> str:
             "encoding", name, (*SHA256, "the name of a model"), error.near
         ) from None
     if not profile.exact:
-        legal = f'{", ".join(SHA256)}, or a model that has one of them; for this one find_model("{profile.name}").counter() estimates'
+        legal = (
+            f"{', '.join(SHA256)}, or a model that has one of them; for this one "
+            f'find_model("{profile.name}").counter() estimates'
+        )
         raise InvalidOptionError("encoding", name, legal)
     return profile.encoding
 
 
 def _plain(name: str) -> str:
-    """Return a model's name as its maker writes it: in small letters, without the way that leads to it."""
+    """Return a model's name as its provider writes it: lower case, without a route prefix."""
     name = _ROUTE.sub("", name.strip().lower())
     return name.replace(".", "-") if name.startswith("claude") else name
 
@@ -234,8 +244,10 @@ def _plain(name: str) -> str:
 # --- the table --------------------------------------------------------------------
 
 _EARLY_CLAUDE, _LATE_CLAUDE = 1.25, 1.65
-"""Tokens of Claude up to 4.6, and from 4.7 on, for each of o200k_base: recorded usage says 1.23 and
-1.64 (docs/models.md)."""
+"""Tokens of Claude up to 4.6 and from 4.7 on per token of o200k_base.
+
+Recorded usage gives 1.23 and 1.64 (docs/models.md).
+"""
 
 _SMALL_PICTURES, _LARGE_PICTURES = Patches(28, 1_568), Patches(28, 4_784)
 _CLAUDE_PAGE = "platform.claude.com, models/{}/overview"
@@ -339,8 +351,7 @@ _ROWS = (
     _gpt("gpt-6-sol", 1_050_000, 128_000, source=_OPENAI_PAGE, exact=False),
     _gpt("gpt-6.2-sol", 1_050_000, 128_000, source=_OPENAI_PAGE, exact=False),
 )
-"""What was read in November 2026. The encodings are those of tiktoken's own table
-(tiktoken/model.py)."""
+"""Data as of November 2026, with the encodings of tiktoken's own table (tiktoken/model.py)."""
 
 _TABLE: Mapping[str, ModelProfile] = {profile.name: profile for profile in _ROWS}
 _REGISTERED: dict[str, ModelProfile] = {}
@@ -348,8 +359,10 @@ _REGISTERED: dict[str, ModelProfile] = {}
 # --- models of the larger table, and of none --------------------------------------
 
 _MARGIN = 1.25
-"""Tokens for each of o200k_base where nobody publishes how a model counts: rather more than was
-seen of any but Claude's newest."""
+"""Tokens per token of o200k_base for a model with an unpublished tokenizer.
+
+It is higher than the factor seen for any model except the newest Claude models.
+"""
 
 _EARLY = re.compile(r"claude-(?:2|(?:[a-z]+-)?(?:3|4(?!-[78])))(?:-|$)")
 _PUBLISHED = (
@@ -359,7 +372,7 @@ _PUBLISHED = (
     ("gpt-4", "cl100k_base"),
     ("gpt-5", "o200k_base"),
 )
-"""How names begin whose vocabulary is in tiktoken's own table, and which it is; the first holds."""
+"""Name prefixes of models in tiktoken's table, with their encodings; the first match wins."""
 
 UNLISTED: Mapping[str, ModelProfile] = {
     "unlisted": ModelProfile("unlisted", Provider.OPENAI, 1, 1, factor=_MARGIN),
@@ -367,7 +380,7 @@ UNLISTED: Mapping[str, ModelProfile] = {
         "unlisted-claude", Provider.ANTHROPIC, 1, 1, factor=_LATE_CLAUDE
     ),
 }
-"""What counts for models that are in no table; a saved session names it."""
+"""Profiles that count for models in no table; saved sessions refer to them by name."""
 
 
 def _listed_profile(name: str, row: Listed) -> ModelProfile:

@@ -1,8 +1,8 @@
-"""The table of models that is written by a machine: windows, replies and prices of hundreds of names, to be looked up by what people call them.
+"""The generated table of models: windows, replies and prices of hundreds of names.
 
-`just models` writes model_table.json out of genai-prices, which nobody needs who uses it. It is
-read when a name is first asked for that `model_profiles` does not have. What was read by hand goes
-before it.
+`just models` generates model_table.json from genai-prices, which is not needed at run time. The
+file is read on the first lookup of a name that is not in `model_profiles`, whose manually collected
+rows take precedence.
 """
 
 import json
@@ -15,21 +15,25 @@ from typing import Any, NamedTuple
 _DATED = re.compile(
     r"(?:[-@](?:\d{4}-\d{2}-\d{2}|\d{8}|latest|preview-\d\d-\d{2,4}|0\d\d))?(?:-v\d+(?:/\d+)?)?$"
 )
-"""What stands behind a name: the day of a snapshot, `-latest`, Google's `-001`, the version of a
-service (`-v1:0`)."""
+"""The suffixes of a name.
+
+These are a snapshot date, `-latest`, Google's `-001` and a service version (`-v1:0`).
+"""
 
 _STEPS = 4
-"""How long a way to a model may be; what stands before it is not looked at."""
+"""The most path segments of a name to look at, counted from its end."""
 
 _SHARE, _MOST = 4, 65_536
-"""Of the window of a model whose longest reply is not known, so large a share is kept for it, and
-no more tokens than these."""
+"""The reply assumed for a model whose longest reply is unknown.
+
+It is this fraction (1/4) of the window, up to a maximum of tokens.
+"""
 
 
 class Listed(NamedTuple):
-    """Hold a row: tokens of window and longest reply.
+    """A row: the tokens of the window and of the longest reply, and the prices.
 
-    Prices of a million tokens in US dollars, None where they are not known.
+    Prices are in US dollars per million tokens, or None if unknown.
     """
 
     window: int
@@ -41,12 +45,16 @@ class Listed(NamedTuple):
 
 
 def find_listed(name: str) -> tuple[str, Listed] | None:
-    """Return the row that `name` means, with the name that it has there.
+    """Return the row for `name`, with the name that the table uses.
 
-    The way that leads to a model (`openrouter/google/...`, `google:...`) and its day are passed
-    over, but where one who serves it has a row of their own.
+    The route to a model (`openrouter/google/...`, `google:...`) and its snapshot date are ignored,
+    unless the host has its own row for the model.
 
-    >>> find_listed("google/gemini-2.5-pro")[1].window, find_listed("xai:grok-4")[0], find_listed("gemini-9")
+    >>> (
+    ...     find_listed("google/gemini-2.5-pro")[1].window,
+    ...     find_listed("xai:grok-4")[0],
+    ...     find_listed("gemini-9"),
+    ... )
     (1048576, 'grok-4', None)
     """
     found = next((each for each in _tried(name) if each in _rows()), None)
@@ -60,7 +68,7 @@ def listed_models() -> Mapping[str, Listed]:
 
 def _tried(name: str) -> Iterator[str]:
     steps = name.strip().lower().replace(":", "/").split("/")[-_STEPS:]
-    # A host comes before a maker: openrouter/qwen/qwen3-32b.
+    # Try a host before a maker: openrouter/qwen/qwen3-32b.
     for rest in (
         "/".join((steps[0], steps[-1])),
         *("/".join(steps[start:]) for start in range(len(steps))),

@@ -1,8 +1,8 @@
-"""What a provider's message holds beyond words and calls, and in which order all of it stands.
+"""The parts of a turn: provider blocks, and the layout of text and calls in a message.
 
-A turn says what was said: text, calls. Its parts say how a provider wrote that down: blocks of its
-own (pictures, signed thinking), the order of all blocks, and fields that a turn has no place for. A
-turn without parts is written in the provider's natural shape: one message, text before calls.
+A turn holds text and calls. Its parts record how a provider wrote them: native blocks (images,
+signed thinking), the order of all blocks, and fields that a turn does not have. A turn without
+parts is written in the provider's default shape: one message, text before calls.
 """
 
 from collections.abc import Iterable
@@ -18,28 +18,33 @@ from .errors import InvalidTurnError
 
 
 class PartKind(StrEnum):
-    """Say what a part tells of its message."""
+    """The kind of information that a part records."""
 
     BLOCK = "block"
-    """A block of the provider's own, byte for byte."""
+    """A provider's native block, byte for byte."""
     WORDS = "words"
-    """Characters ``start:stop`` of the turn's text stand here, as a block of their own with these
-    further fields."""
+    """The position of the characters ``start:stop`` of the turn's text, as a block of their own.
+
+    `data` holds the block's further fields.
+    """
     CALL = "call"
-    """Call number `start` of the turn stands here, with these further fields."""
+    """The position of call number `start` of the turn, with its further fields."""
     MESSAGE = "message"
-    """A message begins here, with these further fields; `content` tells its form: text, a list, or
-    none."""
+    """The beginning of a message, with its further fields.
+
+    `content` records the form of the content: text, a list, or none.
+    """
     RESULT = "result"
-    """The block around a tool's result has these further fields; `content` tells the form of what
-    is in it."""
+    """The further fields of the block around a tool's result.
+
+    `content` records the form of the result's content.
+    """
     NATIVE = "native"
-    """A block of the provider's own that stands for the words of the turn: it is sent in their
-    place, to that provider alone."""
+    """A provider's native block that is sent to that provider in place of the turn's words."""
 
 
 BOUND = frozenset({"thinking", "redacted_thinking", "reasoning"})
-"""Types of blocks that are valid only behind the prefix they were made on."""
+"""The block types that are valid only behind the prefix they were made on."""
 
 MEDIA = frozenset(
     {
@@ -54,7 +59,7 @@ MEDIA = frozenset(
         "input_file",
     }
 )
-"""Types of blocks that carry a picture, a document or a recording."""
+"""The block types that carry an image, a document or a recording."""
 
 
 def _kind(value: object) -> PartKind:
@@ -70,14 +75,14 @@ def _kind(value: object) -> PartKind:
 
 @frozen
 class Part:
-    """Hold one entry of a message's layout: a block, or where words and calls stand and what else is said of them.
+    """An entry of a message's layout: a block, or the position of words or a call.
 
-    `provider` names the wire format it belongs to, `data` is JSON text: of a block all of it, of
-    the other kinds an object of further fields. Parts stand in the order of the message's blocks.
-    Text and calls that no part names stand behind them, text first.
+    `provider` names the wire format of the part. `data` is JSON text: the whole block, or for other
+    kinds an object of further fields. Parts are in the order of the message's blocks. Text and
+    calls that no part names follow them, text first.
 
     Raises:
-        InvalidTurnError: data that are no text, a kind that there is not, a place below 0.
+        InvalidTurnError: The data are not text, the kind is unknown, or a position is below 0.
 
     >>> Part("anthropic", '{"type": "thinking", "thinking": "so", "signature": "c2ln"}').is_bound
     True
@@ -89,13 +94,13 @@ class Part:
     start: int = field(default=0, validator=lambda _, a, v: _place(v))
     stop: int = field(default=0, validator=lambda _, a, v: _place(v))
     tokens: int | None = field(default=None, eq=False, kw_only=True)
-    """What the part counts within its turn, known once a window has counted it."""
+    """The tokens of the part within its turn, set once a window has counted it."""
 
     @cached_property
     def type(self) -> str:
         """Return the type of the provider's block.
 
-        An empty text for other kinds and for what is no block.
+        Returns an empty string for other kinds and for data that are not a block.
         """
         if self.kind is not PartKind.BLOCK:
             return ""
@@ -108,12 +113,12 @@ class Part:
 
     @property
     def is_bound(self) -> bool:
-        """Tell whether the block is valid only behind the prefix it was made on."""
+        """Return whether the block is valid only behind the prefix it was made on."""
         return self.type in BOUND
 
     @property
     def is_medium(self) -> bool:
-        """Tell whether the block is a picture, a document or a recording."""
+        """Return whether the block is an image, a document or a recording."""
         return self.type in MEDIA
 
 
@@ -127,10 +132,10 @@ def _place(value: object) -> None:
 
 
 def native_providers(parts: Iterable[Part]) -> set[str]:
-    """Return the providers of which blocks stand for the words of a turn that has these parts."""
+    """Return the providers whose native blocks replace the words of a turn with these parts."""
     return {part.provider for part in parts if part.kind is PartKind.NATIVE}
 
 
 def bound_providers(parts: Iterable[Part]) -> set[str]:
-    """Return the providers of which bound parts are among `parts`."""
+    """Return the providers that have bound parts among `parts`."""
     return {part.provider for part in parts if part.is_bound}

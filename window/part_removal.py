@@ -1,6 +1,7 @@
-"""How a turn yields before its words do: bound parts fall with their prefix, other blocks leave a line that says what they were.
+"""Removal of parts from turns, which frees tokens before any words are compressed.
 
-What falls leaves the view only; the log keeps the turn as it came.
+Bound parts are removed together with their prefix. Other blocks are replaced by a line that
+describes them. Only the view changes; the log keeps the whole turn.
 """
 
 from collections.abc import Collection, Iterable, Sequence
@@ -14,16 +15,16 @@ from .tokens.counter import TokenCounter, count_part, count_turn
 from .turn import Turn
 
 THOUGHT = "[thinking, left out]"
-"""What stands for a turn that was nothing but thinking."""
+"""The text of a turn that consisted only of thinking."""
 
 
 def unbound(turn: Turn, counter: TokenCounter, but: Collection[str] = ()) -> Turn:
-    """Return `turn` without its bound parts, `but` those of these providers, or `turn` itself where it has none.
+    """Return `turn` without its bound parts, except those of the providers in `but`.
 
-    Ids that its provider ties to a bound part go with them: OpenAI refuses a call under the id that
-    it had beside a reasoning item that is not there.
+    Returns `turn` itself if there are none. Ids that the provider ties to a bound part are removed
+    too: OpenAI rejects a call with the id it had next to a reasoning item that is missing.
 
-    Laws: words and calls stay; tokens never rise; doing it twice is doing it once.
+    Laws: words and calls stay; tokens never rise; the function is idempotent.
     """
     fallen = [part for part in turn.parts if part.is_bound and part.provider not in but]
     if not fallen:
@@ -40,11 +41,12 @@ def unbound(turn: Turn, counter: TokenCounter, but: Collection[str] = ()) -> Tur
 
 
 def bare(turn: Turn, counter: TokenCounter) -> Turn:
-    """Return `turn` in words and calls alone: each block leaves a line that says what it was and whence to recall it.
+    """Return `turn` with words and calls only, and a line for each block that was removed.
 
-    Where that would save nothing only the bound parts fall.
+    A line describes the block and names the turn to recall it from. If this saves nothing, only the
+    bound parts are removed.
 
-    Laws: the words stand first and unchanged; calls stay; tokens never rise.
+    Laws: the words come first and unchanged; calls stay; tokens never rise.
     """
     blocks = [part for part in turn.parts if part.kind is PartKind.BLOCK]
     if not blocks and not any(_says_more(part) for part in turn.parts):
@@ -57,7 +59,10 @@ def bare(turn: Turn, counter: TokenCounter) -> Turn:
 
 
 def says_all_of(turn: Turn | None, before: Turn) -> bool:
-    """Tell whether `turn` is `before` with all its words and calls, whatever became of its parts: lines may have come behind the words."""
+    """Return whether `turn` is `before` with all its words and calls, regardless of parts.
+
+    Lines may have been added after the words.
+    """
     return (
         turn is not None
         and turn.text.startswith(before.text)
@@ -71,7 +76,7 @@ _besides = attrgetter(
 
 
 def fell(before: Turn, after: Turn) -> bool:
-    """Tell whether `after` is `before` with fewer parts."""
+    """Return whether `after` is `before` with fewer parts."""
     return (
         before is not after
         and len(after.parts) < len(before.parts)
@@ -95,8 +100,8 @@ def _tokens(turn: Turn) -> int:
 
 
 def _lines(turn: Turn, blocks: Sequence[Part]) -> Iterable[str]:
-    """Return one line for each kind of block that falls; equal ones share it."""
-    from .media import describe_medium  # noqa: PLC0415 - for those who send media
+    """Return one line for each distinct description of the removed blocks."""
+    from .media import describe_medium  # noqa: PLC0415 - only needed for media
 
     seen: dict[str, int] = {}
     for part in blocks:
@@ -114,7 +119,7 @@ def _says_more(part: Part) -> bool:
 
 
 _SHORT = 100
-"""Characters of further fields that are not worth a change."""
+"""Further fields of up to this many characters are not worth removing."""
 
 
 def _role_or_call(part: Part) -> tuple[Part, ...]:
@@ -126,7 +131,7 @@ def _role_or_call(part: Part) -> tuple[Part, ...]:
 
 
 def _untied(part: Part) -> Part:
-    """Return a call or message without the id of its item, which the provider ties to the reasoning beside it."""
+    """Return a call or message without its item id, which the provider ties to the reasoning."""
     if part.kind not in (PartKind.CALL, PartKind.MESSAGE) or "id" not in (said := _fields(part)):
         return part
     left = {name: value for name, value in said.items() if name != "id"}

@@ -1,8 +1,9 @@
-"""What gists stand for: ids of the log as marks on the places of its ledger, where a list would grow with the conversation.
+"""The sources of gists: ids of the log, stored as bit masks over the places of its ledger.
 
-A gist of a long conversation stands for nearly all of it, and so does the next one, and the next.
-Each is written down by what it was made from: some ranges of the ledger's ids. The gist among them
-stands there for all that it stood for. Held are a bit for every place, in masks that gists share.
+A list of ids would grow with the conversation, since each gist of a long conversation stands for
+nearly all of it. Instead, each gist is serialised as ranges of the ledger's ids that it was made
+from; an earlier gist in a range stands for all of its own sources. In memory, there is one bit for
+each place, in masks that gists share.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -20,15 +21,15 @@ _SHOWN = 20
 
 @frozen(eq=False, repr=False)
 class Sources(Sequence[str]):
-    """Hold the ids that a gist stands for, each once: reads as the tuple of them, equals it and hashes as it does.
+    """The ids that a gist stands for, each once; compares and hashes like a tuple of them.
 
-    `masks` mark places among `ids`, those of a ledger, 4,096 in each. `others` are ids that the
-    ledger does not know (of a gist that came in from elsewhere) and come first; the rest is in the
-    order of the log. `named` are the ranges of places by which all this can be told to whoever
-    knows what the gists among them stand for.
+    `masks` mark places among `ids`, the ids of a ledger, 4,096 in each mask. `others` are ids that
+    the ledger does not know, from a gist of another conversation, and come first; the rest is in
+    the order of the log. `named` are the ranges of places to serialise; they can be resolved by a
+    reader that knows the sources of the gists among them.
 
-    To join, compare and count takes a step for 4,096 ids, to go on from former sources what is new
-    besides.
+    Joining, comparing and counting take one step per 4,096 ids. Joining earlier sources with new
+    ids additionally costs only the new ids.
 
     >>> from polycontext.linearity import ResourceClass
     >>> ledger = LinearityMap().tag("t1", ResourceClass.REQUIRED).tag("t2", ResourceClass.REQUIRED)
@@ -46,10 +47,12 @@ class Sources(Sequence[str]):
 
     @classmethod
     def joined(cls, ledger: LinearityMap, turns: Iterable[tuple[str, Sequence[str]]]) -> Self:
-        """Return what `turns` stand for together: each by its id in `ledger` and its sources, a turn without any for itself.
+        """Return the combined sources of `turns`, given as ids in `ledger` with their sources.
+
+        A turn without sources stands for itself.
 
         Raises:
-            UnknownResourceError: the ledger does not know the id of a turn.
+            UnknownResourceError: The ledger does not know the id of a turn.
         """
         marks, places = _Marks(ledger), dict[int, Sequence[str]]()
         for resource_id, sources in turns:
@@ -57,16 +60,16 @@ class Sources(Sequence[str]):
             if place is None:
                 raise UnknownResourceError(resource_id)
             places[place] = sources or (resource_id,)
-        # In the order in which the ranges will tell them, so that what was told is what was joined.
+        # Serialised ranges are in this order, so restoring them joins in the same order.
         named = sorted(places)
         for place in named:
             marks.add(places[place])
         return cls(ledger.ids, tuple(marks.masks), tuple(marks.others), tuple(_runs(named)))
 
     def beyond(self, others: Iterable["Sources"]) -> Iterator[str]:
-        """Iterate over the ids that none of `others` marks.
+        """Yield the ids that none of `others` contains.
 
-        Those on other ids than these are passed over.
+        Sources over the ids of a different ledger are ignored.
         """
         masks, strange = self.masks, set(self.others)
         for other in filter(self.shares, others):
@@ -78,16 +81,16 @@ class Sources(Sequence[str]):
         return chain(filter(strange.__contains__, self.others), _marked(self.ids, masks))
 
     def shares(self, other: "Sources") -> bool:
-        """Tell whether the places of one mean the same as those of the other."""
+        """Return whether both sources refer to the same ledger ids by the same places."""
         longer, shorter = (
             (self.ids, other.ids) if len(self.ids) >= len(other.ids) else (other.ids, self.ids)
         )
         return longer is shorter or longer.starts_with(shorter)
 
     def holds(self, resource_id: str, place: int | None) -> bool:
-        """Tell whether `resource_id` is one of these.
+        """Return whether `resource_id` is one of these ids.
 
-        O(1) where `place` is its index among `ids`.
+        O(1) if `place` is its index among `ids`.
         """
         if place is not None and place < len(self.ids) and self.ids[place] == resource_id:
             mask = place >> _SHIFT
@@ -114,7 +117,7 @@ class Sources(Sequence[str]):
         return reversed(tuple(self))
 
     def index(self, value: object, start: int = 0, stop: int | None = None) -> int:
-        """Return the index of an id, as that of a tuple."""
+        """Return the index of an id, as `tuple.index` does."""
         listed = tuple(self)
         return listed.index(value, start, len(listed) if stop is None else stop)
 
@@ -131,7 +134,7 @@ class Sources(Sequence[str]):
     def __repr__(self) -> str:
         return f"Sources({len(self)} ids)" if len(self) > _SHOWN else repr(tuple(self))
 
-    # Nothing here ever changes, and the ids are shared with a ledger: a copy is the same.
+    # Immutable, with ids shared with a ledger: a copy is the object itself.
     def __copy__(self) -> Self:
         return self
 
@@ -141,7 +144,7 @@ class Sources(Sequence[str]):
 
 @frozen
 class Traces:
-    """Know which ids are named by at least one of several sources, without listing them."""
+    """A set of the ids in at least one of several sources, without listing them."""
 
     ledger: LinearityMap
     few: frozenset[str]
@@ -149,7 +152,7 @@ class Traces:
 
     @classmethod
     def of(cls, ledger: LinearityMap, named: Iterable[Sequence[str]]) -> Self:
-        """Return what all of `named` name; `ledger` knows the places of what is asked for."""
+        """Return the set of all ids in `named`; `ledger` provides the places of ids to look up."""
         parts = list(named)
         few = frozenset(
             chain.from_iterable(part for part in parts if not isinstance(part, Sources))
@@ -163,9 +166,9 @@ class Traces:
         return any(each.holds(resource_id, place) for each in self.many)
 
     def covers(self, sources: Sequence[str]) -> bool:
-        """Tell whether each of `sources` is named.
+        """Return whether every id of `sources` is in the set.
 
-        Of what gists share with them no id is looked at.
+        Ids that `sources` shares with other gists are compared as masks and not listed.
         """
         return all(
             each in self
@@ -173,14 +176,14 @@ class Traces:
         )
 
     def meets(self, sources: Sequence[str]) -> bool:
-        """Tell whether any of `sources` is named."""
+        """Return whether any id of `sources` is in the set."""
         return any(each in self for each in sources)
 
 
 class _Marks:
-    """Gather marks on the places of a ledger.
+    """A builder of masks over the places of a ledger.
 
-    A mask that nothing was added to stays the very one it was.
+    A mask that gains nothing stays the same object, so that gists can share it.
     """
 
     def __init__(self, ledger: LinearityMap) -> None:
@@ -208,7 +211,7 @@ class _Marks:
 
 
 def _marked(ids: Column[str], masks: Iterable[int]) -> Iterator[str]:
-    """Iterate over the ids that are marked, from the first mark of each mask to its last."""
+    """Yield the ids that are marked, reading each mask from its first mark to its last."""
     for number, mask in enumerate(masks):
         if mask:
             low = (mask & -mask).bit_length() - 1
@@ -220,7 +223,7 @@ def _marked(ids: Column[str], masks: Iterable[int]) -> Iterator[str]:
 
 
 def _runs(places: Iterable[int]) -> Iterator[tuple[int, int]]:
-    """Iterate over the runs of consecutive places, as ranges."""
+    """Yield the runs of consecutive places as ranges."""
     start = stop = -1
     for place in places:
         if place != stop:

@@ -1,9 +1,8 @@
 """The Store comonad: a total function from positions 0..last, and a focus.
 
-The names are those of Haskell's ``Control.Comonad.Store``. The laws stand in
-the docstrings of the functions they govern: ``extract`` and ``extend`` (or
-``duplicate`` and ``map``) make a comonad, ``seek``, ``pos`` and ``peek`` make it
-a store.
+The names are those of Haskell's ``Control.Comonad.Store``. The docstring of each function states
+its laws: ``extract`` and ``extend`` (or ``duplicate`` and ``map``) form a comonad; ``seek``,
+``pos`` and ``peek`` make it a store.
 """
 
 from abc import ABC, abstractmethod
@@ -20,7 +19,7 @@ S = TypeVar("S", bound="StoreComonad[Any]")
 
 
 class StoreComonad(ABC, Generic[A_co]):
-    """Offer the comonad's operations to whoever says what is at a position and where the focus is."""
+    """A base class that derives the comonad operations from `pos`, `last`, `peek` and `seek`."""
 
     __slots__ = ()
 
@@ -41,7 +40,7 @@ class StoreComonad(ABC, Generic[A_co]):
         Law: ``s.peek(s.pos) == s.extract()``.
 
         Raises:
-            PositionError: outside 0..last.
+            PositionError: The position is outside 0..last.
         """
 
     @abstractmethod
@@ -51,7 +50,7 @@ class StoreComonad(ABC, Generic[A_co]):
         Laws: ``s.seek(s.pos) == s``; ``s.seek(p).pos == p``; ``s.seek(p).seek(q) == s.seek(q)``.
 
         Raises:
-            PositionError: outside 0..last.
+            PositionError: The position is outside 0..last.
         """
 
     def extract(self) -> A_co:
@@ -59,32 +58,33 @@ class StoreComonad(ABC, Generic[A_co]):
         return self.peek(self.pos)
 
     def peeks(self, move: Callable[[int], int]) -> A_co:
-        """Return the value at the position `move` makes of the focus."""
+        """Return the value at the position that `move` returns for the focus."""
         return self.peek(move(self.pos))
 
     def seeks(self, move: Callable[[int], int]) -> Self:
-        """Move the focus by a function of the focus."""
+        """Return the same store focused on the position that `move` returns for the focus."""
         return self.seek(move(self.pos))
 
     def experiment(self, positions: Callable[[int], Iterable[int]]) -> list[A_co]:
-        """Return the values at every position that `positions` makes of the focus."""
+        """Return the values at the positions that `positions` returns for the focus."""
         return [self.peek(position) for position in positions(self.pos)]
 
     def map(self, function: Callable[[A_co], B]) -> "Store[B]":
         """Apply `function` to the value at every position; the focus stays.
 
-        Laws: ``s.map(identity)`` has the values of s; ``s.map(f).map(g) == s.map(lambda a:
-        g(f(a)))``.
+        Laws: ``s.map(identity)`` has the values of s;
+        ``s.map(f).map(g) == s.map(lambda a: g(f(a)))``.
         """
         return Store(partial(_mapped, self, function), self.last, self.pos)
 
     def extend(self, function: Callable[[Self], B]) -> "Store[B]":
         """Apply `function` to the whole store, focused on every position in turn.
 
-        Values are computed when they are first read, then kept.
-        Laws: ``s.extend(extract)`` has the values of s (right identity); ``s.extend(f).extract() ==
-        f(s)`` (left identity); ``s.extend(f).extend(g) == s.extend(lambda w: g(w.extend(f)))``
-        (associativity).
+        Values are computed on first access and then cached.
+
+        Laws: ``s.extend(extract)`` has the values of s (right identity);
+        ``s.extend(f).extract() == f(s)`` (left identity);
+        ``s.extend(f).extend(g) == s.extend(lambda w: g(w.extend(f)))`` (associativity).
         """
         return Store(partial(_extended, self, function), self.last, self.pos)
 
@@ -96,7 +96,7 @@ class StoreComonad(ABC, Generic[A_co]):
         """
         return Store(self.seek, self.last, self.pos)
 
-    # Nothing in a store ever changes, so a copy is the store itself.
+    # Stores are immutable, so a copy is the store itself.
     def __copy__(self) -> Self:
         return self
 
@@ -113,7 +113,7 @@ class StoreComonad(ABC, Generic[A_co]):
         return position
 
 
-# Functions of the module, not lambdas: a derived store can be pickled where its parts can.
+# Module-level functions rather than lambdas, so that derived stores can be pickled.
 def _mapped(store: StoreComonad[A], function: Callable[[A], B], position: int) -> B:
     return function(store.peek(position))
 
@@ -123,12 +123,10 @@ def _extended(store: S, function: Callable[[S], B], position: int) -> B:
 
 
 class Store(StoreComonad[A_co], Sequence[A_co]):
-    """Hold a total function over positions 0..last and a focus.
+    """A total function over positions 0..last with a focus; also a sequence of its values.
 
-    Also a sequence of its last + 1 values.
-
-    It can be pickled where its function can; values are computed anew then. A copy is the store
-    itself.
+    A store can be pickled if its function can; its values are then computed again. A copy is the
+    store itself.
 
     >>> squares = Store(lambda position: position * position, last=4, pos=2)
     >>> squares.extract(), squares.peek(3), list(squares)
@@ -156,15 +154,15 @@ class Store(StoreComonad[A_co], Sequence[A_co]):
         return self._last
 
     def peek(self, position: int) -> A_co:
-        """Return the value at `position`, computed when it is first read."""
+        """Return the value at `position`, which is computed on first access."""
         seen = self._seen
         if position not in seen:
             seen[position] = self._function(self._check(position))
         return seen[position]
 
     def seek(self, position: int) -> Self:
-        """Return the same store focused on `position`; what was computed stays shared."""
-        # Not by the constructor: the values that were computed are shared.
+        """Return the same store focused on `position`; both share the computed values."""
+        # Bypasses the constructor, so that both stores share the computed values.
         moved = object.__new__(type(self))
         moved._function, moved._last, moved._seen = self._function, self._last, self._seen
         moved._pos = self._check(position)

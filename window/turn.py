@@ -1,8 +1,7 @@
-"""The immutable turn: one message of a conversation, checked when it is made.
+"""The immutable turn: one message of a conversation, validated when it is created.
 
-A turn is what providers call a message, freed of any wire format. Checks run
-once, here, so that everything behind this door may rely on storable text and a
-known role.
+A turn is a provider's message without any wire format. Validation runs once, here, so that all
+other code can rely on storable text and a known role.
 """
 
 import re
@@ -26,12 +25,14 @@ T = TypeVar("T")
 _ID = re.compile(r"[^\s\[\]<>\"'&\x00-\x20\x7f-\x9f\u2028-\u202e]{1,200}")
 
 GIST = "gist"
-"""The metadata key of a turn that stands for others which nobody here knows: a gist of an earlier
-request that came back in a list."""
+"""The metadata key that marks a gist whose sources are unknown.
+
+It is set on a gist of an earlier request that was read back from a message list.
+"""
 
 
 class Role(StrEnum):
-    """Say who speaks."""
+    """The author of a turn."""
 
     SYSTEM = "system"
     USER = "user"
@@ -41,7 +42,7 @@ class Role(StrEnum):
 
 @frozen
 class ToolCall:
-    """Hold one call of a tool: its id, the tool's name, and its arguments as the model's own JSON text.
+    """A tool call: its id, the tool's name, and the arguments as the model's own JSON text.
 
     Ids are only unique within one turn: recorded conversations reuse them later.
     """
@@ -75,7 +76,8 @@ def _role(value: object) -> Role:
 
 
 def _check_id(value: object) -> None:
-    # Ids stand in gists and in markup: what would end a frame there, or open a tag, is no id.
+    # Ids appear in gists and in markup, so characters that close a frame or open a tag are
+    # rejected.
     if _ID.fullmatch(_text(value, "resource_id")) is None:
         raise InvalidTurnError(
             "resource_id",
@@ -117,27 +119,27 @@ def _parts(value: Iterable[Part]) -> tuple[Part, ...]:
     return _sequence(value, Part, "parts", "part")
 
 
-# One for every turn there ever was: each slot counts.
+# Every turn allocates one of these, so it saves the slot for weak references.
 @frozen(weakref_slot=False)
 class Turn:
-    """Hold one message: role, content, tool calls; immutable (docs/window.md, "Turns and atoms").
+    """An immutable message: role, content and tool calls (docs/window.md, "Turns and atoms").
 
-    `tokens` is counted once, when the turn enters a window (None before).
-    `sources` are the resource ids that a gist stands for, a tuple or what reads and compares as one
-    (`Sources`); `level` is how often those have been folded. `resource_id` is empty until a window
-    gives one.
+    `tokens` is None until the turn enters a window, which counts it once. `sources` are the
+    resource ids that a gist stands for: a tuple, or a `Sources` object that behaves like one.
+    `level` is how often they have been summarised. `resource_id` is empty until a window assigns
+    one.
 
     Raises:
-        InvalidTurnError: a lone surrogate, missing content without tool calls,
-            an unknown role, a naive timestamp, a tool turn without a call id,
-            calls that are no `ToolCall`, metadata that are no JSON data.
+        InvalidTurnError: A field is invalid: text with a lone surrogate, missing content without
+            tool calls, an unknown role, a naive timestamp, a tool turn without a call id, calls
+            that are not `ToolCall` objects, or metadata that are not JSON data.
 
     >>> Turn(role="user", content="hello").role
     <Role.USER: 'user'>
     >>> Turn(role="poet", content="hello")
     Traceback (most recent call last):
-    polycontext.window.errors.InvalidTurnError: turn field 'role': unknown role 'poet'. Use system,
-    user, assistant, tool.
+    polycontext.window.errors.InvalidTurnError: turn field 'role': unknown role 'poet'. Use \
+system, user, assistant, tool.
     """
 
     role: Role = field(converter=_role)
@@ -155,8 +157,7 @@ class Turn:
     level: int = field(default=0, kw_only=True)
     parts: tuple[Part, ...] = field(default=(), converter=_parts, kw_only=True)
 
-    # One is made for every message: what most turns have not is asked for first, and nothing is
-    # looped over.
+    # Runs for every message, so it tests for absent optional fields first and avoids loops.
     def __attrs_post_init__(self) -> None:
         if self.content is not None:
             check_text(self.content, "content", _refuse_content)
@@ -203,9 +204,9 @@ class Turn:
             )
 
     def _check_layout(self) -> None:
-        """Refuse parts that place words or calls which the turn has not, or place them twice.
+        """Raise `InvalidTurnError` if parts place words or calls that do not exist, or twice.
 
-        Each provider has a layout of its own.
+        Each provider has its own layout.
         """
         said: dict[str, int] = {}
         called: dict[str, set[int]] = {}
@@ -230,12 +231,16 @@ class Turn:
 
     @property
     def text(self) -> str:
-        """Return the content, or an empty string where there is none."""
+        """Return the content, or an empty string if there is none."""
         return self.content or ""
 
     @property
     def is_gist(self) -> bool:
-        """Tell whether this turn stands for others: it knows them, or its metadata say ``{"gist": True}``, as of one that a list brought back."""
+        """Return whether this turn is a gist.
+
+        It is one if it has sources, or if its metadata contain ``{"gist": True}``, as for a gist
+        that was read back from a message list.
+        """
         return bool(self.sources) or (bool(self.metadata) and self.metadata.get(GIST) is True)
 
     def with_tokens(self, tokens: int) -> "Turn":
@@ -245,7 +250,7 @@ class Turn:
     def admitted(self, resource_id: str, tokens: int) -> "Turn":
         """Return the same turn with its id and token count, as a window admits it.
 
-        What was checked stays checked: this is `evolve` without its price, paid for every turn.
+        It skips validation, since it runs for every turn and `evolve` would repeat all checks.
         """
         turn = self._copy()
         _put_id(turn, resource_id)
@@ -253,7 +258,7 @@ class Turn:
         return turn
 
     def stamped(self, timestamp: datetime) -> "Turn":
-        """Return the same turn with this time, not counted yet."""
+        """Return the same turn with another timestamp and without a token count."""
         turn = self._copy()
         _put_time(turn, _aware(timestamp))
         _put_tokens(turn, None)
@@ -268,8 +273,8 @@ class Turn:
 
 _FIELDS = tuple(attribute.name for attribute in fields(Turn))
 _values = attrgetter(*_FIELDS)
-# The slots themselves: a frozen class refuses `turn.x = ...`, and `object.__setattr__` looks each
-# name up.
+# Setters of the slots: a frozen class rejects `turn.x = ...`, and `object.__setattr__` would look
+# up each name.
 _puts = tuple(Turn.__dict__[name].__set__ for name in _FIELDS)
 _put_id, _put_time, _put_tokens = (
     Turn.__dict__[name].__set__ for name in ("resource_id", "timestamp", "tokens")

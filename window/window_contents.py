@@ -1,4 +1,4 @@
-"""What a context window holds: the settings that it keeps for its whole life, its turns, and the facts that do not follow from them."""
+"""The contents of a context window: its constant settings, its turns, and further facts."""
 
 from collections.abc import Iterable, Sequence
 from itertools import accumulate, count
@@ -21,12 +21,12 @@ from .turn import Role, Turn
 
 _QUESTION_MARKS = frozenset("?？؟\u037e")
 _END = 200
-"""Characters at the end of a turn in which a question mark is looked for."""
+"""How many characters at the end of a turn are searched for a question mark."""
 
 
 @frozen
 class WindowSettings:
-    """Hold the budget of a window in tokens, who counts and classifies its turns, and what share standing constraints may pin."""
+    """The settings of a window: budget, counter, classifier and share of standing constraints."""
 
     max_tokens: int
     counter: TokenCounter
@@ -35,26 +35,26 @@ class WindowSettings:
 
 
 class WindowFacts(NamedTuple):
-    """Hold what a window knows that does not follow from its turns and its ledger."""
+    """The state of a window that does not follow from its turns and its ledger."""
 
     serial: int = 0
     has_task: bool = False
     fixed_tokens: int = 0
-    """Tokens of the system turns and of the task: what standing constraints share is the rest."""
+    """Tokens of the system turns and the task; standing constraints may use a share of the rest."""
     constraint_tokens: int = 0
     turns_since_compression: int | None = None
     epoch: Epoch = FIRST_EPOCH
 
 
 class WindowContents(NamedTuple):
-    """Hold what changes with every turn; windows that differ in focus alone share it.
+    """The contents that change with every turn; windows that differ only in focus share them.
 
-    A tuple, since one is made for every turn.
+    This is a tuple for speed, since every turn creates one.
     """
 
     turns: Column[Turn] = Column()
     sums: Column[int] = Column.of([0])
-    """Tokens of the first 0, 1, 2 ... turns."""
+    """The tokens of the first 0, 1, 2 ... turns."""
     linearity: LinearityMap = LinearityMap()
     open_calls: tuple[str, ...] = ()
     introduced: Introduced = Introduced()
@@ -71,7 +71,7 @@ class WindowContents(NamedTuple):
         """Return the contents of a window of `turns`, which are counted and in `linearity`; O(n).
 
         Raises:
-            OrderError: a call is parted from its result.
+            OrderError: A call is separated from its result.
         """
         sums = Column.of(accumulate((turn.tokens or 0 for turn in turns), initial=0))
         return cls(
@@ -91,8 +91,8 @@ class WindowContents(NamedTuple):
         *,
         pinned: bool,
     ) -> Self:
-        """Return the contents with `turn` behind the last one (see `ContextWindow.append`)."""
-        # First what may refuse: nothing has been made then.
+        """Return the contents with `turn` appended (see `ContextWindow.append`)."""
+        # Everything that may raise comes first, before anything is created.
         still_open = open_after(turn, self.open_calls)
         turn = self._admit(turn, settings.counter)
         tokens, old = turn.tokens or 0, self.facts
@@ -107,7 +107,7 @@ class WindowContents(NamedTuple):
         )
         since = old.turns_since_compression
         facts = WindowFacts(
-            # An id that a caller gave may be ahead: those given here go on behind it.
+            # An id given by a caller may be ahead of the serial, so continue after it.
             max(old.serial + 1, (turn.resource_id[0] == "t" and number_of(turn.resource_id)) or 0),
             old.has_task or speaks or _tells_the_task(turn),
             old.fixed_tokens + tokens
@@ -133,7 +133,7 @@ class WindowContents(NamedTuple):
         )
 
     def classify(self, turn: Turn, settings: WindowSettings) -> ResourceClass:
-        """Return the class the classifier would give `turn` if it were appended now."""
+        """Return the class that the classifier would give `turn` if it were appended now."""
         facts: dict[str, Any] = {
             **turn.metadata,
             "first_user": not self.facts.has_task and _speaks_for_the_user(turn),
@@ -153,7 +153,7 @@ class WindowContents(NamedTuple):
         return ResourceClass(settings.classifier(turn.role, turn.content or "", facts))
 
     def _has_asked(self, role: Role) -> bool:
-        """Tell whether the last turn, by someone other than `role`, ends on a question."""
+        """Return whether the last turn has another role than `role` and ends with a question."""
         before = self.turns.last
         return (
             before is not None
@@ -162,7 +162,7 @@ class WindowContents(NamedTuple):
         )
 
     def _tool_names(self, turn: Turn) -> Iterable[str]:
-        """Return the names of the tools that `turn` calls, or of the one that it answers."""
+        """Return the names of the tools that `turn` calls, or of the tool whose call it answers."""
         if turn.role is not Role.TOOL:
             return (call.name for call in turn.tool_calls)
         places = range(self.turns.length - 1, -1, -1)
@@ -170,10 +170,10 @@ class WindowContents(NamedTuple):
         return (call.name for call in calls if call.id == turn.tool_call_id)
 
     def _admit(self, turn: Turn, counter: TokenCounter) -> Turn:
-        """Return `turn` counted and with an id that no turn here has."""
+        """Return `turn` with its token count and an id that is unique in this conversation."""
         resource_id = turn.resource_id
         if not resource_id:
-            # The serial counts on through splices and clearing, so that the ledger never sees an id
+            # The serial keeps counting through splices and clearing, so the ledger never sees an id
             # twice.
             resource_id = next(
                 made
@@ -187,8 +187,7 @@ class WindowContents(NamedTuple):
                 "an id that no turn of this conversation has",
             )
         if type(turn.sources) is Sources:
-            # The places by which they are told are those of the conversation that the gist was made
-            # in.
+            # Its places refer to the ledger of the conversation that the gist was made in.
             turn = evolve(turn, sources=tuple(turn.sources))
         if turn.tokens is not None:
             return turn if turn.resource_id else turn.admitted(resource_id, turn.tokens)
@@ -198,12 +197,12 @@ class WindowContents(NamedTuple):
 
 
 def _tells_the_task(turn: Turn) -> bool:
-    """Tell whether `turn` is a summary that a list brought back: what the user says behind it is no beginning."""
+    """Return whether `turn` is a summary read from a list, which already covers the task."""
     return turn.role in (Role.USER, Role.ASSISTANT) and turn.is_gist and not turn.sources
 
 
 def _speaks_for_the_user(turn: Turn) -> bool:
-    """Tell whether `turn` is the user's own word: no gist, and nothing that was attached."""
+    """Return whether the user wrote `turn`, so that it is neither filler, gist nor attachment."""
     if is_opening(turn):
         return False
     return (

@@ -1,7 +1,4 @@
-"""How Sphinx makes the site of the pages that `.ci/docs_site.py` lays out.
-
-Every warning is an error there.
-"""
+"""Sphinx configuration of the site that `.ci/docs_site.py` lays out; warnings are errors."""
 
 import re
 from importlib.metadata import version as version_of
@@ -18,7 +15,7 @@ html_title = f"polycontext {version}"
 html_copy_source = False
 suppress_warnings = [
     "ref.python"
-]  # a parameter called `type` is no link to every attribute of that name
+]  # a parameter named `type` must not link to every attribute of that name
 
 myst_heading_anchors = 4
 default_role = "literal"  # docstrings put names in single backticks, as the pages do
@@ -32,7 +29,7 @@ autodoc_default_options = {"members": True, "imported-members": True, "inherited
 def mend_links(*told: Any) -> None:
     """Link the pages that a docstring cites.
 
-    Take out the links of python-statemachine's own docstrings, which lead into its manual.
+    Remove links in python-statemachine's docstrings, which point into its manual.
     """
     lines: list[str] = told[-1]
     lines[:] = [
@@ -49,6 +46,6 @@ def _linked(line: str) -> str:
 
 
 def setup(app: Any) -> None:
-    """Show diagrams as the text that they are: drawing them would need a script from the network."""
+    """Show Mermaid diagrams as text, because drawing them needs a script from the network."""
     app.add_lexer("mermaid", TextLexer)
     app.connect("autodoc-process-docstring", mend_links)

@@ -1,4 +1,7 @@
-"""What fits polycontext into the frameworks and SDKs that agents are made with (docs/adapters.md): each is a module of its own, imported when it is used."""
+"""Adapters for the SDKs and frameworks that agents are built with (docs/adapters.md).
+
+Each adapter is a module of its own. Import the one you need.
+"""
 
 from .bridge import Bridge
 from .dialect import Dialect

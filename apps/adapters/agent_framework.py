@@ -1,4 +1,4 @@
-"""A chat middleware of Microsoft's agent-framework whose requests fit (docs/adapters.md)."""
+"""Middleware for Microsoft agent-framework that fits requests into a window (docs/adapters.md)."""
 
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
@@ -25,16 +25,17 @@ _OWN, _ROLES = (
 class ContextMiddleware(ChatMiddleware):
     """Fit the messages of every request into the window of `model`.
 
-    Options are those of `Sessions`. One serves many agents and sessions.
+    `options` are those of `Sessions`. One instance serves many agents and sessions.
     """
 
     def __init__(self, model: Any = None, **options: Any) -> None:
         self._bridge = Bridge(AgentFrameworkDialect(), model=model, **options)
 
     async def process(self, context: Any, call_next: Callable[[], Awaitable[None]]) -> None:
-        """Send what fits; the session's history stays whole.
+        """Shorten the messages of a request; the session's history stays complete.
 
-        A compaction of the framework's own is refused: `InvalidOptionError`.
+        Raises:
+            InvalidOptionError: the framework's own compaction is configured.
         """
         if own := context.kwargs.get("compaction_strategy") or getattr(
             context.client, "compaction_strategy", None
@@ -46,7 +47,7 @@ class ContextMiddleware(ChatMiddleware):
             )
         options, key = context.options or {}, context.session and context.session.session_id
         if options.get("conversation_id"):
-            return await call_next()  # the server has what was said before
+            return await call_next()  # the server already has the earlier messages
         given = [
             each
             for each in normalize_tools(options.get("tools"))
@@ -76,7 +77,7 @@ class ContextMiddleware(ChatMiddleware):
 
 
 class AgentFrameworkDialect(MessageDialect[Message]):
-    """Read messages, of a turn for each result and one for what stands between results."""
+    """Read a message as one turn per function result and one per group of other contents."""
 
     def read(self, native: Message) -> Iterator[Turn]:
         """Yield the turns of a message."""
@@ -109,7 +110,7 @@ class AgentFrameworkDialect(MessageDialect[Message]):
                 )
 
     def write(self, turns: Sequence[Turn]) -> list[Message]:
-        """Return one message."""
+        """Return `turns` as one message."""
         contents: list[Content] = []
         for turn in turns:
             held = [Content.from_text(turn.text)] if turn.text else []

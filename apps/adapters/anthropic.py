@@ -1,4 +1,7 @@
-"""An Anthropic client whose requests fit: messages, sync and async, streamed, and tool runners (docs/adapters.md)."""
+"""Wrapper that fits the requests of an Anthropic client into a window (docs/adapters.md).
+
+It covers messages, sync and async, streaming, and tool runners.
+"""
 
 from typing import Any, TypeVar
 
@@ -19,14 +22,15 @@ Client = TypeVar("Client")
 def wrap(client: Client, model: Any = None, **options: Any) -> Client:
     """Return a client of the same type whose requests fit into the window of `model`.
 
-    Options are those of `Sessions`.
+    `options` are those of `Sessions`.
 
-    The caller keeps the whole list and sends it every time; what goes out is the view of it.
-    Retries send the same, and clients made by `with_options` do so too. What counts tokens is left
-    as it is. Of a client that was wrapped before, the last wrapping counts.
+    Keep the complete list of messages and send it every time: the client sends a view of it. A
+    retry sends the same view. Clients made by `with_options` are wrapped, too. Token counting
+    requests are sent unchanged. If the client was wrapped before, the new wrapping replaces the old
+    one.
 
     Raises:
-        InvalidOptionError: no client of the SDK, or an option that cannot be.
+        InvalidOptionError: not a client of the SDK, or an invalid option.
     """
     if not hasattr(client, "with_middleware"):
         raise InvalidOptionError(
@@ -46,20 +50,20 @@ def wrap(client: Client, model: Any = None, **options: Any) -> Client:
 
 
 class FitMiddleware(Middleware):
-    """Fit the messages of every request, on every attempt."""
+    """Middleware that fits the messages of every request, on every attempt."""
 
     def __init__(self, bridge: Bridge[Message]) -> None:
         self._bridge = bridge
 
     def handle(self, request: Any, call_next: Any) -> Any:
-        """Send what fits."""
+        """Fit a request and send it."""
         if not _is_asked(request):
             return call_next(request)
         fitted = self._bridge.fit_with_session(request.json["messages"], **besides_of(request.json))
         return learn_from(fitted, call_next(_with(request, fitted)))
 
     async def handle_async(self, request: Any, call_next: Any) -> Any:
-        """Send what fits without blocking."""
+        """Fit a request and send it, without blocking."""
         if not _is_asked(request):
             return await call_next(request)
         fitted = await self._bridge.afit_with_session(
@@ -69,10 +73,13 @@ class FitMiddleware(Middleware):
 
 
 def _with(request: Any, fitted: Fitted[Message]) -> Any:
-    """Return the request with what fits, and whatever it needs once thoughts have fallen."""
+    """Return the request with the fitted messages and the options they require.
+
+    Dropped thinking blocks require a beta header and a `thinking` option.
+    """
     options = get_format("anthropic").options(fitted.session.window.epoch)
     body = {**request.json, "messages": fitted.natives}
-    # Whoever wants no thoughts needs nothing of those that fell.
+    # A request without thinking needs no options for dropped thinking blocks.
     if not options or body.get("thinking") in (None, {"type": "disabled"}):
         return request.copy(body=body)
     betas = [
@@ -86,7 +93,10 @@ def _with(request: Any, fitted: Fitted[Message]) -> Any:
 
 
 def _is_asked(request: Any) -> bool:
-    """Tell whether a model is asked; counting has the same list, and a path of its own."""
+    """Return whether the request asks a model for an answer.
+
+    Token counting sends the same list to a different path.
+    """
     path = str(request.url).partition("?")[0]
     return (
         path.rstrip("/").endswith("/messages")

@@ -1,4 +1,4 @@
-"""A model context of AutoGen's agents that hands out what fits (docs/adapters.md)."""
+"""Model context for AutoGen agents that returns the messages that fit (docs/adapters.md)."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -19,17 +19,16 @@ from autogen_core import models as own
 from autogen_core.model_context import ChatCompletionContext
 
 _URLS: WeakKeyDictionary[Any, str] = WeakKeyDictionary()
-"""Pictures as texts: the framework encodes one anew whenever it is asked."""
+"""Data URLs of images: the framework encodes an image again on every access."""
 _ROLES = {own.SystemMessage: Role.SYSTEM, own.AssistantMessage: Role.ASSISTANT}
 
 
 class ContextChatCompletionContext(ChatCompletionContext):
-    """Keep all messages of an agent, and hand out those that fit into the window of `model`.
+    """Keep all messages of an agent, and return those that fit into the window of `model`.
 
-    Options are those of `Sessions`, `tools` among them.
-
-    `key` names the conversation, a new one by default; it is in the agent's state. `system` is the
-    agent's system message: no context sees it.
+    `options` are those of `Sessions`, including `tools`. `key` names the conversation and is saved
+    in the agent's state; the default is a new id. `system` is the agent's system message, which a
+    model context does not see.
     """
 
     def __init__(
@@ -49,26 +48,26 @@ class ContextChatCompletionContext(ChatCompletionContext):
         )
 
     async def get_messages(self) -> list[Any]:
-        """Return what fits; what is kept stays whole."""
+        """Return the messages that fit; all messages are kept."""
         return await self._bridge.afit(self._messages, key=self._key, system=self._system)
 
     async def save_state(self) -> Mapping[str, Any]:
-        """Return all messages, and the conversation's key."""
+        """Return all messages and the conversation's key."""
         return {**await super().save_state(), "key": self._key}
 
     async def load_state(self, state: Mapping[str, Any]) -> None:
-        """Go on from all messages, as the same conversation."""
+        """Restore all messages and the conversation's key."""
         await super().load_state(state)
         self._key = state.get("key", self._key)
 
 
 class AutoGenDialect(MessageDialect[Any]):
-    """Read messages; all results of a step are one."""
+    """Read AutoGen's messages, one of which holds all results of a step."""
 
     def read(self, native: Any) -> Iterator[Turn]:
         """Yield the turns of a message.
 
-        What the model says beside calls is its thought here, and sent as text.
+        AutoGen keeps text beside tool calls in `thought`; it becomes the text of the turn.
         """
         said = getattr(native, "content", native)
         if isinstance(native, own.FunctionExecutionResultMessage):
@@ -99,7 +98,7 @@ class AutoGenDialect(MessageDialect[Any]):
             )
 
     def write(self, turns: Sequence[Turn]) -> list[Any]:
-        """Return one message."""
+        """Return `turns` as one message."""
         turn = turns[0]
         if turn.role is Role.TOOL:
             results = [

@@ -1,4 +1,4 @@
-"""Thoughts, media, calls and tools, which frameworks have as objects of their own, as polycontext has them."""
+"""Conversions of thinking, media, calls and tools between frameworks' objects and turns."""
 
 import json
 from collections import Counter
@@ -10,7 +10,9 @@ from polycontext.window.providers import loaded_object
 
 
 def thought(text: str, signature: str | None = None, provider: str | None = None) -> Part:
-    """Return what was thought, bound to what stood before it: of OpenAI's models as their reasoning item, of all others as a thinking block.
+    """Return thinking as a part that is bound to the prefix before it.
+
+    Thinking of OpenAI's models becomes a reasoning item, that of any other model a thinking block.
 
     >>> thought("Plums first.", "c2ln").provider, thought("", "ZW5j", "openai").provider
     ('anthropic', 'openai-responses')
@@ -28,12 +30,12 @@ def thought(text: str, signature: str | None = None, provider: str | None = None
 
 
 def picture(url: str) -> Part:
-    """Return a picture at an address, or of a ``data:`` URL."""
+    """Return the part of a picture at a URL, or in a ``data:`` URL."""
     return Part("openai", json.dumps({"type": "image_url", "image_url": {"url": url}}))
 
 
 def pictures(turn: Turn) -> Iterator[str]:
-    """Yield the addresses of the pictures that a turn still has.
+    """Yield the URLs of the pictures that a turn still has.
 
     >>> [*pictures(Turn("user", "Which?", parts=(picture("https://example.org/plum.png"),)))]
     ['https://example.org/plum.png']
@@ -44,21 +46,31 @@ def pictures(turn: Turn) -> Iterator[str]:
 
 
 def block(framework: str, own: Mapping[str, Any], medium: str | None = None) -> Part:
-    """Return what only a framework knows, as JSON data: it stays with its turn and counts as it stands.
+    """Return framework-specific JSON data as a part that stays with its turn.
 
-    `medium` names the field that holds a picture, a recording or a document, by its `mime_type` and
-    its `data` in base64.
+    `medium` names the field that holds a picture, a recording or a document, with its `mime_type`
+    and its base64 `data`. All other data is counted as it is.
 
     >>> picture = {"inline_data": {"mime_type": "image/png", "data": "iVBORw0KGgo="}}
-    >>> turn = Turn("user", "So?", parts=(block("google-adk", picture, "inline_data"), block("google-adk", {"executable_code": "1"})))
-    >>> [part.is_medium for part in turn.parts], [*own_blocks(turn, "google-adk")] == [picture, {"executable_code": "1"}]
+    >>> turn = Turn(
+    ...     "user",
+    ...     "So?",
+    ...     parts=(
+    ...         block("google-adk", picture, "inline_data"),
+    ...         block("google-adk", {"executable_code": "1"}),
+    ...     ),
+    ... )
+    >>> (
+    ...     [part.is_medium for part in turn.parts],
+    ...     [*own_blocks(turn, "google-adk")] == [picture, {"executable_code": "1"}],
+    ... )
     ([True, False], True)
     """
     if medium is None:
         return Part(
             framework, json.dumps({"type": next(iter(own), "block"), "own": own}, default=str)
         )
-    # Pages are what costs most: what is seen moving is no document.
+    # Documents are counted by page, which costs most, so video is counted as audio instead.
     kinds = {"image": "image", "audio": "audio", "video": "audio"}
     kind = kinds.get((own[medium].get("mime_type") or "").partition("/")[0], "document")
     beside = {name: value for name, value in own.items() if name != medium}
@@ -69,7 +81,7 @@ def block(framework: str, own: Mapping[str, Any], medium: str | None = None) -> 
 
 
 def own_blocks(turn: Turn, framework: str) -> Iterator[dict[str, Any]]:
-    """Yield what `block` was given, of what a turn still has."""
+    """Yield the data given to `block`, for the parts that a turn still has."""
     for part in turn.parts:
         if part.provider == framework and part.kind is PartKind.BLOCK:
             data = json.loads(part.data)
@@ -77,7 +89,7 @@ def own_blocks(turn: Turn, framework: str) -> Iterator[dict[str, Any]]:
 
 
 def arguments(call: ToolCall) -> dict[str, Any]:
-    """Return the arguments of a call, where a framework has them as an object.
+    """Return the arguments of a call as an object, for frameworks that require one.
 
     >>> arguments(ToolCall("c1", "look", '{"at": "1"}')), arguments(ToolCall("c1", "look", "Paris"))
     ({'at': '1'}, {'raw_arguments': 'Paris'})
@@ -89,7 +101,7 @@ def arguments(call: ToolCall) -> dict[str, Any]:
 def tool(
     name: str, description: str | None, parameters: Mapping[str, Any] | None
 ) -> dict[str, Any]:
-    """Return the definition of a tool, to be counted; `parameters` is its JSON Schema."""
+    """Return the definition of a tool, for counting; `parameters` is its JSON Schema."""
     return {
         "type": "function",
         "function": {
@@ -101,13 +113,20 @@ def tool(
 
 
 def sent_tokens(counts: Mapping[str, Any] | None) -> dict[str, int]:
-    """Return what a request counted, of the counts that a framework has made its own names for.
+    """Return the input tokens in a framework's usage counts.
 
-    Where they tell no total, as those of Anthropic, cached tokens are not among those of the input.
+    Counts without a total, such as Anthropic's, do not include cached tokens in the input, so these
+    are added.
 
     >>> sent_tokens({"input_token_count": 10, "cache_read_input_token_count": 900})
     {'input_tokens': 910}
-    >>> sent_tokens({"input_token_count": 910, "cache_read_input_token_count": 900, "total_token_count": 930})
+    >>> sent_tokens(
+    ...     {
+    ...         "input_token_count": 910,
+    ...         "cache_read_input_token_count": 900,
+    ...         "total_token_count": 930,
+    ...     }
+    ... )
     {'input_tokens': 910}
     """
     told = counts or {}
@@ -128,14 +147,14 @@ _SAID = {
     "input_json_delta",
     "invalid_tool_call",
 }
-"""Types of blocks that are words, or calls that their message tells of anyway."""
+"""Types of blocks that are text, or calls that the message lists anyway."""
 
 
 def block_parts(content: object) -> Iterator[Part]:
-    """Yield the parts of a message's content, of whichever vendor's form: what is neither words nor calls.
+    """Yield the parts of a message's content, of any vendor, that are neither text nor calls.
 
-    Pictures, files and recordings are counted as such, thoughts are bound, the rest stands as it
-    is.
+    Pictures, files and recordings are counted as media, thinking is bound to its prefix, and the
+    rest is kept unchanged.
 
     >>> plum = {"type": "image", "source": {"type": "url", "url": "https://example.org/plum.png"}}
     >>> [part.type for part in block_parts([{"type": "text", "text": "Which?"}, plum])]
@@ -169,7 +188,7 @@ def _part(block: Mapping[str, Any]) -> Part:
         }
     if kind == "reasoning" and "reasoning" in block:
         return thought(block["reasoning"], (block.get("extras") or {}).get("signature"))
-    # Where it stood in a stream is no part of what was said.
+    # The index in a stream is not content.
     kept = {name: value for name, value in block.items() if name != "index"}
     return Part(
         "openai-responses" if kind == "reasoning" else "anthropic", json.dumps(kept, default=str)
@@ -177,9 +196,14 @@ def _part(block: Mapping[str, Any]) -> Part:
 
 
 def content_of(turn: Turn) -> str | list[dict[str, Any]]:
-    """Return a turn as the content of a message: its words, or blocks where it has parts.
+    """Return a turn as the content of a message: its text, or blocks if it has parts.
 
-    >>> content_of(Turn("user", "Which?")), len(content_of(Turn("user", "Which?", parts=(picture("https://example.org/plum.png"),))))
+    >>> (
+    ...     content_of(Turn("user", "Which?")),
+    ...     len(
+    ...         content_of(Turn("user", "Which?", parts=(picture("https://example.org/plum.png"),)))
+    ...     ),
+    ... )
     ('Which?', 2)
     """
     blocks = [json.loads(part.data) for part in turn.parts if part.type]
@@ -191,7 +215,7 @@ def content_of(turn: Turn) -> str | list[dict[str, Any]]:
 
 
 def arguments_text(given: Any) -> str:
-    """Return a call's arguments as JSON text, whether they were read already or not.
+    """Return a call's arguments as JSON text, whether they were already parsed or not.
 
     >>> arguments_text({"at": "Böden"}), arguments_text("{oops")
     ('{"at": "Böden"}', '{oops')
@@ -204,7 +228,10 @@ def arguments_text(given: Any) -> str:
 
 
 def disambiguator() -> Callable[[str], str]:
-    """Return what makes an id that comes again another one: where a framework knows calls by their tool alone, their order tells them apart.
+    """Return a function that makes repeated ids unique.
+
+    Some frameworks identify calls by the name of their tool only; their order then tells them
+    apart.
 
     >>> disambiguate = disambiguator()
     >>> disambiguate("look"), disambiguate("look"), disambiguate("buy")

@@ -1,4 +1,4 @@
-"""What every adapter is made on: a framework's messages in, those that a model is to see out."""
+"""The bridge that adapters are built on: it fits a framework's messages into a window."""
 
 import logging
 from collections import Counter
@@ -24,20 +24,21 @@ _LOG = logging.getLogger("polycontext.adapters")
 
 @frozen
 class Fitted(Generic[N]):
-    """Hold what a model is to see, and the session that says so."""
+    """The messages to send to the model, and the session that selected them."""
 
     natives: list[N]
     session: ContextSession
 
     def learn(self, usage: object) -> None:
-        """Let the session learn from what the provider reports of these messages: the usage of a response, or the response (`session.usage.reported`).
+        """Let the session learn from the provider's token counts for these messages.
 
-        None, and data that tell of no tokens (zeros, a count that is missing), are passed over:
-        fake models and some servers report such. So is, with a warning, what would leave the
-        messages no room: the answer is there already.
+        `usage` is the usage of a response, or the response (see `session.usage.reported`). None and
+        reports without token counts (zeros, missing fields) are ignored: fake models and some
+        servers send them. A report that would leave the messages no room is ignored with a warning,
+        because the answer has already arrived.
 
         Raises:
-            InvalidDataError: no usage at all, such as a text.
+            InvalidDataError: `usage` is not a report at all, such as a text.
         """
         try:
             if usage is not None and input_tokens(usage)[0]:
@@ -50,14 +51,14 @@ class Fitted(Generic[N]):
 
 
 class Bridge(Generic[N]):
-    """Fit a framework's messages into a window, for as many conversations at once as there are.
+    """Fit a framework's messages into a window, for any number of conversations at once.
+
+    Fitting the same messages again returns the same result, because hooks fire on every retry.
 
     Args:
-        dialect: how the framework says what turns say.
-        sessions: where conversations stand; by default, new ones with `options`, which are those of
-            `Sessions` and of a session.
-
-    Fitting the same messages again gives the same: hooks fire on every retry.
+        dialect: reads and writes the framework's messages.
+        sessions: hold the conversations. The default is a new `Sessions` of `model` and `options`,
+            which are those of `Sessions` and of a session.
     """
 
     def __init__(
@@ -81,16 +82,15 @@ class Bridge(Generic[N]):
         tools: Sequence[Mapping[str, Any]] | None = (),
         reserve: int = 0,
     ) -> Steps[list[N]]:
-        """Return what a model is to see of `natives`, all messages of one conversation so far.
+        """Return the messages to send for `natives`, all messages of one conversation so far.
 
-        The list that is given is not changed.
-
-        `key` names the conversation; without one it is known by how it begins. `system`, `tools`
-        and `reserve` are what this request needs besides, and may be others the next time.
+        `natives` is not changed. `key` names the conversation; without one, it is identified by its
+        first messages. `system`, `tools` and `reserve` are the other parts of this request, and may
+        differ the next time.
 
         Raises:
-            ContextOverflowError: not even with everything yielded that may. Whatever the dialect
-                raises of messages that it does not know.
+            ContextOverflowError: the request does not fit even after full compression.
+            Any exception of the dialect: a message is of an unknown form.
         """
         fitted: Fitted[N] = yield call(
             self, "fit_with_session", natives, key=key, system=system, tools=tools, reserve=reserve
@@ -103,7 +103,7 @@ class Bridge(Generic[N]):
     def fit_with_session(
         self, /, natives: Sequence[N], *, key: str | None = None, **besides: Any
     ) -> Steps[Fitted[N]]:
-        """Return what `fit` returns, with the conversation's session."""
+        """Return the result of `fit` together with the conversation's session."""
         turns, handles = self._split(natives)
         said = [turn for turn, _ in pairs_of(turns, None, repair=True)]
         alone, aalone = (
@@ -122,8 +122,8 @@ class Bridge(Generic[N]):
                 view = yield call(session, "view", **besides)
                 return Fitted(self.dialect.join(view), session) if _end(session) == end else None
             except ConflictError:
-                # Without a key, a conversation that somebody elsewhere has led on otherwise is
-                # another one.
+                # Without a key, a conversation that another process continued differently is a
+                # different one: try again.
                 if key is not None:
                     raise
                 return None
@@ -136,7 +136,7 @@ class Bridge(Generic[N]):
     afit_with_session = twin(fit_with_session)
 
     def _split(self, natives: Sequence[N]) -> tuple[list[Turn], list[Held[N]]]:
-        # Frameworks keep summaries that they were handed, and join them.
+        # Frameworks keep the summaries they were given, and may join them with other messages.
         split = [*self.dialect.split(natives)]
         known = known_again([piece.turn for piece in split], has_task=False)
         pieces = [
@@ -153,7 +153,7 @@ class Bridge(Generic[N]):
 
 
 def _end(session: ContextSession) -> tuple[int, str]:
-    """Return what tells the log that was synced from one that another process has led on meanwhile."""
+    """Return the log's length and newest id, which change when another process continues it."""
     log = session.conversation.log
     return len(log), log[-1].resource_id if log else ""
 

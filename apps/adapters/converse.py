@@ -1,4 +1,4 @@
-"""Messages of Bedrock's Converse: how they are read as turns, and how turns are written as one."""
+"""Bedrock Converse messages: reading them as turns, and writing turns as one message."""
 
 from base64 import b64decode, b64encode
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,11 +12,16 @@ _OWN, _BYTES = "converse", "bytes-in-base64"
 
 
 def read_message(message: Mapping[str, Any]) -> Iterator[Turn]:
-    """Yield the turns of a message: its results, and what is said.
+    """Yield the turns of a message: one per tool result, and one for the rest.
 
     >>> use = {"toolUse": {"toolUseId": "t1", "name": "look", "input": {"at": "a"}}}
-    >>> result = {"toolResult": {"toolUseId": "t1", "status": "success", "content": [{"text": "Plums."}]}}
-    >>> messages = {"role": "assistant", "content": [use]}, {"role": "user", "content": [result, {"text": "And?"}]}
+    >>> result = {
+    ...     "toolResult": {"toolUseId": "t1", "status": "success", "content": [{"text": "Plums."}]}
+    ... }
+    >>> messages = (
+    ...     {"role": "assistant", "content": [use]},
+    ...     {"role": "user", "content": [result, {"text": "And?"}]},
+    ... )
     >>> [(str(turn.role), turn.text) for message in messages for turn in read_message(message)]
     [('assistant', ''), ('tool', 'Plums.'), ('user', 'And?')]
     """
@@ -49,7 +54,7 @@ def read_message(message: Mapping[str, Any]) -> Iterator[Turn]:
 
 
 def write_message(turns: Sequence[Turn]) -> dict[str, Any]:
-    """Return one message that says what `turns` of one role say.
+    """Return `turns` of one role as one message.
 
     >>> write_message([Turn("user", "Which plums?")])
     {'role': 'user', 'content': [{'text': 'Which plums?'}]}
@@ -59,11 +64,13 @@ def write_message(turns: Sequence[Turn]) -> dict[str, Any]:
 
 
 def read_usage(usage: Mapping[str, Any]) -> dict[str, int]:
-    """Return what a request counted, and what its answer counts.
+    """Return the input and output tokens of a request.
 
-    What was read from a cache is in the total of every vendor, and in the input of some.
+    The total includes tokens read from a cache for every vendor, the input only for some.
 
-    >>> read_usage({"inputTokens": 10, "cacheReadInputTokens": 890, "outputTokens": 9, "totalTokens": 909})
+    >>> read_usage(
+    ...     {"inputTokens": 10, "cacheReadInputTokens": 890, "outputTokens": 9, "totalTokens": 909}
+    ... )
     {'input_tokens': 900, 'output_tokens': 9}
     """
     return {
@@ -77,7 +84,10 @@ def _is_text(each: Mapping[str, Any]) -> bool:
 
 
 def _part(each: Mapping[str, Any]) -> Part:
-    """Return what stands beside words and calls: reasoning, which is bound, media, and whatever else there is."""
+    """Return a block that is neither text nor a call as a part.
+
+    Reasoning is bound to its prefix. Media and any other blocks are kept.
+    """
     kind, held = next(iter(each.items()))
     if kind == "reasoningContent":
         said = held.get("reasoningText", {})
@@ -126,7 +136,7 @@ def _restore(own: dict[str, Any]) -> dict[str, Any]:
 
 
 def _encode_bytes(value: Any) -> Any:
-    """Return a value as JSON data: bytes stand in unknown blocks too, such as guarded pictures."""
+    """Return a value as JSON data; unknown blocks, such as guarded pictures, may contain bytes."""
     if isinstance(value, Mapping):
         return {name: _encode_bytes(inner) for name, inner in value.items()}
     if isinstance(value, (list, tuple)):
@@ -135,7 +145,7 @@ def _encode_bytes(value: Any) -> Any:
 
 
 def _decode_bytes(value: Any) -> Any:
-    """Return what was packed."""
+    """Return the value that was given to `_encode_bytes`."""
     if isinstance(value, dict):
         return (
             b64decode(value[_BYTES])

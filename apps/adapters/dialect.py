@@ -1,4 +1,4 @@
-"""How a framework says what turns say: the one thing that differs from adapter to adapter."""
+"""Dialects, which convert between a framework's messages and turns; the rest is shared."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
@@ -11,14 +11,14 @@ from polycontext.polynomial.session import Kept, Seen
 from polycontext.window import Turn
 
 N = TypeVar("N")
-"""A message as the framework has it."""
+"""A message of the framework."""
 
 
 @frozen
 class Piece:
-    """Hold a turn, and which messages it is from: those from `start` up to `stop`.
+    """A turn, and the messages it comes from: those from `start` up to `stop`.
 
-    Of several turns of one message each names it.
+    All turns of one message name that message.
     """
 
     turn: Turn
@@ -28,7 +28,7 @@ class Piece:
 
 @frozen
 class Held(Generic[N]):
-    """Hold the framework's own messages of a turn, where they stood, and of how many turns they are."""
+    """The framework's own messages of a turn, their place, and the number of turns they hold."""
 
     natives: tuple[N, ...]
     place: int
@@ -36,31 +36,34 @@ class Held(Generic[N]):
 
 
 class Dialect(ABC, Generic[N]):
-    """Read a framework's messages, and write what did not come from it.
+    """Read a framework's messages, and write those that did not come from it.
 
-    What stands goes out as the very object it came as: converting loses ids, signatures and what
-    nobody here knows of. Only gists, and turns of which some has fallen, are written anew.
+    An unchanged message is sent as the very object that came in, because a conversion would lose
+    ids, signatures and unknown fields. Only gists, and turns that lost a part, are written anew.
     """
 
     @abstractmethod
     def split(self, natives: Sequence[N]) -> Iterable[Piece]:
-        """Yield the turns of `natives` in order, each with the messages that it is from.
+        """Yield the turns of `natives` in order, each with the messages it comes from.
 
-        A message of no turn goes with the one before it.
+        A message without turns belongs to the message before it.
         """
 
     @abstractmethod
     def write(self, turns: Sequence[Turn]) -> Sequence[N]:
-        """Return new messages that say what `turns` say: what is left of one message of the framework, or a gist."""
+        """Return new messages for `turns`: the rest of one message of the framework, or a gist."""
 
     def merge(self, natives: Sequence[N]) -> Sequence[N]:
-        """Return what goes out, once more looked at: where a framework wants neighbours of one role to be one message."""
+        """Return the messages to send, after a last change to the list as a whole.
+
+        Override it if the framework requires neighbours of one role to be one message.
+        """
         return natives
 
     def join(self, view: Iterable[Seen]) -> list[N]:
-        """Return the messages of a view: the framework's own objects for what stands whole, new ones for the rest.
+        """Return the messages of a view: the original objects if unchanged, new ones otherwise.
 
-        Law: a view in which nothing has yielded is the very messages that were split.
+        Law: a view in which nothing was compressed is exactly the messages that were split.
         """
         out: list[N] = []
         for _, group in groupby(view, _origin):
@@ -78,11 +81,14 @@ class Dialect(ABC, Generic[N]):
 
 
 class MessageDialect(Dialect[N]):
-    """Read a framework's messages one by one, where each says by itself which turns it is."""
+    """Read a framework's messages one by one, where each message determines its own turns."""
 
     @abstractmethod
     def read(self, native: N) -> Iterable[Turn]:
-        """Return the turns of a message, none where it says nothing to a model: then it goes with the one before it, the first with the next."""
+        """Return the turns of a message, none if it says nothing to a model.
+
+        A message without turns belongs to the message before it, or else to the next one.
+        """
 
     def split(self, natives: Sequence[N]) -> Iterator[Piece]:
         """Yield the turns of each message."""
@@ -94,6 +100,9 @@ class MessageDialect(Dialect[N]):
 
 
 def _origin(item: Seen) -> object:
-    """Return what tells the turns of one message from those of another: what has fallen of one is no message of its own."""
+    """Return a key that the turns of one message share.
+
+    The rest of a turn that lost a part still belongs to its message.
+    """
     came = item.came if isinstance(item, Kept) and item.handle is None else item.handle
     return came.place if isinstance(came, Held) else item.turn.resource_id

@@ -1,4 +1,4 @@
-"""Gemini's contents, as JSON data: how they are read as turns, and how turns are written as one."""
+"""Gemini contents as JSON data: reading them as turns, and writing turns as one content."""
 
 import json
 from base64 import urlsafe_b64decode
@@ -13,14 +13,26 @@ _OWN, _BY_ORDER = "gemini", "by-order-"
 
 
 def read_contents(contents: Iterable[Mapping[str, Any]]) -> Iterator[tuple[int, Turn]]:
-    """Yield the turns of each content with its place: its results, and what is said.
+    """Yield the turns of each content with its place: one per result, and one for the rest.
 
-    Calls need no id there. One without an id gets the place where it stands as its id, and a result
-    without one belongs to the first call of its name that has none yet.
+    Gemini's calls need no id. A call without an id gets one made from its place, and a result
+    without an id belongs to the first call of its name that has no result yet.
 
-    >>> look = {"role": "model", "parts": [{"function_call": {"name": "look", "args": {"at": side}}} for side in "ab"]}
-    >>> seen = {"role": "user", "parts": [{"function_response": {"name": "look", "response": {"result": side}}} for side in "ab"]}
-    >>> [(turn.text, turn.tool_call_id or [call.id for call in turn.tool_calls]) for _, turn in read_contents([look, seen])]
+    >>> look = {
+    ...     "role": "model",
+    ...     "parts": [{"function_call": {"name": "look", "args": {"at": side}}} for side in "ab"],
+    ... }
+    >>> seen = {
+    ...     "role": "user",
+    ...     "parts": [
+    ...         {"function_response": {"name": "look", "response": {"result": side}}}
+    ...         for side in "ab"
+    ...     ],
+    ... }
+    >>> [
+    ...     (turn.text, turn.tool_call_id or [call.id for call in turn.tool_calls])
+    ...     for _, turn in read_contents([look, seen])
+    ... ]
     [('', ['by-order-0-0', 'by-order-0-1']), ('a', 'by-order-0-0'), ('b', 'by-order-0-1')]
     """
     waiting: list[ToolCall] = []
@@ -41,7 +53,7 @@ def read_contents(contents: Iterable[Mapping[str, Any]]) -> Iterator[tuple[int, 
 
 
 def write_content(turns: Sequence[Turn]) -> dict[str, Any]:
-    """Return one content that says what `turns` of one role say.
+    """Return `turns` of one role as one content.
 
     >>> write_content([Turn("user", "Which plums?")])
     {'role': 'user', 'parts': [{'text': 'Which plums?'}]}
@@ -51,11 +63,14 @@ def write_content(turns: Sequence[Turn]) -> dict[str, Any]:
 
 
 def read_usage(usage: Mapping[str, Any] | None) -> dict[str, int] | None:
-    """Return what a response says that its request counted, and what it counts itself.
+    """Return the input and output tokens of a response, None if it reports none.
 
-    None where it says nothing.
-
-    >>> read_usage({"prompt_token_count": 900, "candidates_token_count": 9, "thoughts_token_count": 1}), read_usage(None)
+    >>> (
+    ...     read_usage(
+    ...         {"prompt_token_count": 900, "candidates_token_count": 9, "thoughts_token_count": 1}
+    ...     ),
+    ...     read_usage(None),
+    ... )
     ({'input_tokens': 900, 'output_tokens': 10}, None)
     """
     if not usage or not usage.get("prompt_token_count"):
@@ -65,7 +80,7 @@ def read_usage(usage: Mapping[str, Any] | None) -> dict[str, int] | None:
 
 
 def _parse_result(result: Mapping[str, Any], waiting: list[ToolCall]) -> Turn:
-    """Return the turn of a result, whose call is no longer waited for."""
+    """Return the turn of a result, and remove its call from `waiting`."""
     call_id, name, response = result.get("id"), result.get("name"), result.get("response") or {}
     call = next(
         (call for call in waiting if (call.id == call_id if call_id else call.name == name)), None
@@ -94,8 +109,7 @@ def _parse_message(role: Role, parts: Sequence[Mapping[str, Any]], prefix: str) 
                 {name: value for name, value in part.items() if name != "function_call"},
             )
             if others:
-                # Gemini refuses a call without the signature that it came with, whatever else is
-                # left out.
+                # Gemini refuses a call without its signature, whatever else is left out.
                 beside.append(Part(_OWN, json.dumps(others), PartKind.CALL, len(calls)))
             given = call.get("id") or f"{prefix}{len(calls)}"
             calls.append(
@@ -111,7 +125,10 @@ def _parse_message(role: Role, parts: Sequence[Mapping[str, Any]], prefix: str) 
 
 
 def _part(part: Mapping[str, Any]) -> Part:
-    """Return what stands beside words and calls: signed thoughts, which are bound, media, and whatever else there is."""
+    """Return a part of a content that is neither text nor a call.
+
+    Signed thoughts are bound to their prefix. Media and any other parts are kept.
+    """
     if part.get("thought") and "thought_signature" in part:
         signature = urlsafe_b64decode(part["thought_signature"]).decode(errors="backslashreplace")
         return thought(part.get("text") or "", signature)
@@ -143,7 +160,7 @@ def _parts(turn: Turn) -> list[dict[str, Any]]:
 
 
 def _original_id(call_id: str | None) -> str | None:
-    """Return the id that a call came with, None where it came without."""
+    """Return the id that a call came with, None if it had none."""
     return None if call_id is None or call_id.startswith(_BY_ORDER) else call_id
 
 

@@ -1,4 +1,4 @@
-"""A plugin of Google's ADK whose requests fit (docs/adapters.md)."""
+"""Plugin for Google's ADK that fits requests into a window (docs/adapters.md)."""
 
 from collections.abc import Iterator, Sequence
 from itertools import groupby
@@ -20,7 +20,7 @@ from google.genai import types
 class ContextPlugin(BasePlugin):
     """Fit the contents of every request into the window of `model`.
 
-    Options are those of `Sessions`. One serves many agents and conversations.
+    `options` are those of `Sessions`. One instance serves many agents and conversations.
     """
 
     def __init__(self, model: Any = None, **options: Any) -> None:
@@ -29,7 +29,11 @@ class ContextPlugin(BasePlugin):
         self._asked: dict[str, Fitted[types.Content]] = {}
 
     async def before_model_callback(self, *, callback_context: Any, llm_request: Any) -> None:
-        """Send what fits; the events of the session stay whole."""
+        """Shorten the contents of a request; the events of the session stay complete.
+
+        Raises:
+            InvalidOptionError: the app has an `events_compaction_config`.
+        """
         own, config = (
             callback_context.get_invocation_context().events_compaction_config,
             llm_request.config,
@@ -39,7 +43,7 @@ class ContextPlugin(BasePlugin):
                 "events_compaction_config", own, "None: the plugin compresses already"
             )
         if llm_request.previous_interaction_id is not None:
-            return  # the server has what was said before
+            return  # the server already has the earlier contents
         tools = [_data(group) for group in config.tools or () if isinstance(group, types.Tool)]
         besides = {
             "system": str(config.system_instruction or ""),
@@ -52,7 +56,7 @@ class ContextPlugin(BasePlugin):
         llm_request.contents = fitted.natives
 
     async def after_model_callback(self, *, callback_context: Any, llm_response: Any) -> None:
-        """Learn what the request really counted."""
+        """Learn from the provider's token counts."""
         usage = read_usage(_data(llm_response.usage_metadata))
         if usage and (fitted := self._asked.pop(_key(callback_context), None)):
             fitted.learn(usage)
@@ -60,12 +64,12 @@ class ContextPlugin(BasePlugin):
     async def on_model_error_callback(
         self, *, callback_context: Any, llm_request: Any, error: Exception
     ) -> None:
-        """Forget the request."""
+        """Forget the failed request."""
         self._asked.pop(_key(callback_context), None)
 
 
 class GoogleADKDialect(Dialect[types.Content]):
-    """Read contents, each of which may be several turns."""
+    """Read contents, each of which may hold several turns."""
 
     def split(self, natives: Sequence[types.Content]) -> Iterator[Piece]:
         """Yield the turns of each content."""
@@ -73,11 +77,14 @@ class GoogleADKDialect(Dialect[types.Content]):
             yield Piece(turn, place, place + 1)
 
     def write(self, turns: Sequence[Turn]) -> list[types.Content]:
-        """Return one content."""
+        """Return `turns` as one content."""
         return [types.Content.model_validate(write_content(turns))]
 
     def merge(self, natives: Sequence[types.Content]) -> list[types.Content]:
-        """Return the contents, results that follow on one another in one: Gemini counts them against the calls before."""
+        """Return the contents, with consecutive results joined into one content.
+
+        Gemini compares the number of results with the number of calls before them.
+        """
         out: list[types.Content] = []
         for is_answer, group in groupby(
             natives,
@@ -94,7 +101,7 @@ class GoogleADKDialect(Dialect[types.Content]):
 
 
 def _key(context: Any) -> str:
-    # The agents of a session have contents of their own, and so have their branches and tasks.
+    # Each agent, branch and task of a session has its own contents.
     names = (
         context.session.app_name,
         context.user_id,

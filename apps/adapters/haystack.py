@@ -1,4 +1,4 @@
-"""A hook of Haystack's agents whose requests fit (docs/adapters.md)."""
+"""Hook for Haystack agents that fits requests into a window (docs/adapters.md)."""
 
 from collections.abc import Iterator, Sequence
 from copy import deepcopy
@@ -29,9 +29,9 @@ from haystack.core.serialization import default_to_dict
 class ContextHook:
     """Fit the messages of every request into the window of `model`.
 
-    Options are those of `Sessions`. One serves many agents and conversations.
+    `options` are those of `Sessions`. One instance serves many agents and conversations.
 
-    It is the last of the hooks ``before_llm``: ``Agent(..., hooks={"before_llm":
+    Make it the last of the ``before_llm`` hooks: ``Agent(..., hooks={"before_llm":
     [ContextHook("gpt-5")]})``.
     """
 
@@ -42,14 +42,14 @@ class ContextHook:
         self._bridge = Bridge(HaystackDialect(), **self._options)
 
     def run(self, state: Any) -> None:
-        """Have the model see what fits; once it has answered, the messages are whole again."""
+        """Show the model what fits; once it has answered, the state holds all messages again."""
         head, rest, besides = _parse_state(state.data)
         state.data["messages"] = _View(
             head, self._bridge.fit_with_session(rest, **besides), state.data["messages"]
         )
 
     async def run_async(self, state: Any) -> None:
-        """Do what `run` does without blocking."""
+        """Do what `run` does, without blocking."""
         head, rest, besides = _parse_state(state.data)
         state.data["messages"] = _View(
             head, await self._bridge.afit_with_session(rest, **besides), state.data["messages"]
@@ -62,14 +62,15 @@ class ContextHook:
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> "ContextHook":
-        """Return the hook of `data`."""
+        """Return the hook that `data` describes."""
         return cls(**data["init_parameters"])
 
 
 class _View(list[own.ChatMessage]):
-    """Hold what a model is to see.
+    """The messages that the model sees.
 
-    Whatever is added is added to the whole: agents cut what they keep to what the model has seen.
+    Adding answers returns the complete list, because an agent keeps only the list that the model
+    saw.
     """
 
     def __init__(
@@ -91,7 +92,7 @@ class _View(list[own.ChatMessage]):
 
 
 def _parse_state(data: Any) -> tuple[list[own.ChatMessage], list[own.ChatMessage], dict[str, Any]]:
-    """Return the system prompt, the messages behind it, and what a request needs besides."""
+    """Return the leading system messages, the other messages, and the rest of a request."""
     messages = data["messages"]
     start = next(
         (place for place, message in enumerate(messages) if message.role != "system"), len(messages)
@@ -106,10 +107,10 @@ def _parse_state(data: Any) -> tuple[list[own.ChatMessage], list[own.ChatMessage
 
 
 class HaystackDialect(Dialect[own.ChatMessage]):
-    """Read messages of parts."""
+    """Read messages, each a list of content parts."""
 
     def split(self, natives: Sequence[own.ChatMessage]) -> Iterator[Piece]:
-        """Yield the turn of each message, those of each result."""
+        """Yield the turn of each message, or one turn for each of its tool results."""
         nth = disambiguator()
         for place, native in enumerate(natives):
             if not native.tool_call_results:
@@ -138,7 +139,7 @@ class HaystackDialect(Dialect[own.ChatMessage]):
 
 
 def _parse_message(native: own.ChatMessage) -> Turn:
-    nth, content = disambiguator(), native._content  # noqa: SLF001 - of all its parts in order nothing else tells
+    nth, content = disambiguator(), native._content  # noqa: SLF001 - all its parts, in order
     calls = [
         ToolCall(nth(call.id or call.tool_name), call.tool_name, arguments_text(call.arguments))
         for call in native.tool_calls

@@ -1,4 +1,4 @@
-"""A middleware of LangChain's agents whose requests fit (docs/adapters.md)."""
+"""Middleware for LangChain agents that fits requests into a window (docs/adapters.md)."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -27,27 +27,31 @@ _ROLES = {
 class ContextMiddleware(AgentMiddleware[Any, Any, Any]):
     """Fit the messages of every request into the window of `model`.
 
-    Options are those of `Sessions`. One serves many agents and threads.
+    `options` are those of `Sessions`. One instance serves many agents and threads.
     """
 
     def __init__(self, model: Any = None, **options: Any) -> None:
         self._bridge = Bridge(LangChainDialect(), model=model, **options)
 
     def wrap_model_call(self, request: Any, handler: Any) -> Any:
-        """Send what fits; the agent's state stays whole."""
+        """Shorten the messages of a request; the agent's state stays complete.
+
+        Raises:
+            InvalidOptionError: `ContextEditingMiddleware` shortens the messages as well.
+        """
         fitted = self._bridge.fit_with_session(request.messages, **_besides(request))
         return _learn(fitted, handler(request.override(messages=fitted.natives)))
 
     async def awrap_model_call(self, request: Any, handler: Any) -> Any:
-        """Send what fits without blocking."""
+        """Do what `wrap_model_call` does, without blocking."""
         fitted = await self._bridge.afit_with_session(request.messages, **_besides(request))
         return _learn(fitted, await handler(request.override(messages=fitted.natives)))
 
 
 class LangChainDialect(MessageDialect[own.BaseMessage]):
-    """Read messages, of one turn each.
+    """Read messages, each of one turn.
 
-    What their content has besides words and calls is kept as it stands.
+    Content other than text and calls is kept unchanged.
     """
 
     def read(self, native: own.BaseMessage) -> Iterator[Turn]:
@@ -90,8 +94,8 @@ def _besides(request: Any) -> dict[str, Any]:
             "none that shortens what is sent, besides this one",
         )
     info = request.runtime.execution_info
-    # An agent inside of another has its thread, but a conversation of its own: that is known by how
-    # it begins.
+    # A nested agent shares its parent's thread, but has its own conversation: identify it by its
+    # first messages.
     key = (
         None
         if info is None or info.thread_id is None or "|" in info.checkpoint_ns

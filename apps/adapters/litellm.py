@@ -1,4 +1,7 @@
-"""A callback of LiteLLM that has requests fit, in the library, its router and its proxy (docs/adapters.md)."""
+"""Callback for LiteLLM that fits requests into a window (docs/adapters.md).
+
+It covers the library, its router and its proxy.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -15,9 +18,10 @@ from litellm.integrations.custom_logger import CustomLogger
 
 
 class ContextCallback(CustomLogger):
-    """Fit every awaited request into the window of `model`; options are those of `Sessions`.
+    """Fit every awaited request into the window of `model`.
 
-    One serves many conversations, known by how they begin.
+    `options` are those of `Sessions`. One instance serves many conversations, identified by their
+    first messages.
     """
 
     def __init__(self, model: Any = None, **options: Any) -> None:
@@ -34,11 +38,11 @@ class ContextCallback(CustomLogger):
     async def async_pre_call_deployment_hook(
         self, kwargs: dict[str, Any], call_type: Any
     ) -> dict[str, Any] | None:
-        """Send what fits; the caller's list stays whole.
+        """Shorten the messages of a request; the caller's list stays complete.
 
         Raises:
-            InvalidOptionError: the list is given by its place, where nobody sees it, or the vendor
-                is to shorten it, too.
+            InvalidOptionError: the list was passed by position, where the callback cannot see it,
+                or `context_management` makes the provider shorten it as well.
         """
         call = getattr(call_type, "value", "")
         bridge, name = (
@@ -46,7 +50,8 @@ class ContextCallback(CustomLogger):
             _list_of(call),
         )
         given = kwargs.get(name, [])
-        # One call may go through LiteLLM twice, as another route: what fits is left as it is.
+        # LiteLLM may route one call through here twice: a list that is already fitted stays
+        # unchanged.
         if (
             bridge is None
             or kwargs.get("previous_response_id")
@@ -65,9 +70,9 @@ class ContextCallback(CustomLogger):
     async def async_post_call_success_deployment_hook(
         self, request_data: dict[str, Any], response: Any, call_type: Any
     ) -> None:
-        """Learn from what the provider reports.
+        """Learn from the provider's token counts.
 
-        Of an answer that is streamed nothing is known yet.
+        A streamed answer has none yet.
         """
         sent = request_data.get(_list_of(getattr(call_type, "value", "")))
         if isinstance(sent, _Sent):
@@ -79,17 +84,17 @@ class ContextCallback(CustomLogger):
 
 
 class LiteLLMDialect(ThinkingDialect):
-    """Read chat messages, as data or LiteLLM's own objects."""
+    """Read chat messages, as dicts or as LiteLLM's own objects."""
 
     def split(self, natives: Sequence[Any]) -> Iterator[Piece]:
-        """Yield the turns of messages; thoughts are bound to what stood before them."""
+        """Yield the turns of messages; thinking is bound to the prefix before it."""
         yield from super().split(
             [native if isinstance(native, Mapping) else native.model_dump() for native in natives]
         )
 
 
 class _Sent(list[Message]):
-    """Hold what is sent, and whose view it is."""
+    """A list of fitted messages that knows its session."""
 
     def __init__(self, fitted: Fitted[Message]) -> None:
         super().__init__(fitted.natives)

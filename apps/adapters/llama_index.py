@@ -1,4 +1,7 @@
-"""An LLM of llama-index whose requests fit, and a memory that keeps all of a conversation (docs/adapters.md)."""
+"""LLM wrapper and memory for llama-index (docs/adapters.md).
+
+The wrapped LLM fits its chats into a window; the memory keeps the complete conversation.
+"""
 
 from base64 import b64encode
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -28,17 +31,18 @@ _ROLES = {
     "tool": Role.TOOL,
     "function": Role.TOOL,
 }
-"""What each role of llama-index is here."""
+"""The role of a turn for each role of llama-index; any other is the assistant's."""
 
 
 def wrap(llm: Model, model: Any = None, **options: Any) -> Model:
-    """Return an LLM of the type and with the settings of `llm` whose chats fit into the window of `model`; options are those of `Sessions`.
+    """Return an LLM like `llm` whose chats fit into the window of `model`.
 
-    One serves many agents and conversations. Of an LLM that was wrapped before, the last wrapping
-    counts.
+    It has the type and the settings of `llm`. `options` are those of `Sessions`. One LLM serves
+    many agents and conversations. If the LLM was wrapped before, the new wrapping replaces the old
+    one.
 
     Raises:
-        InvalidOptionError: no LLM of llama-index, or an option that cannot be.
+        InvalidOptionError: not an LLM of llama-index, or an invalid option.
     """
     if not isinstance(llm, LLM):
         raise InvalidOptionError(
@@ -61,7 +65,7 @@ def wrap(llm: Model, model: Any = None, **options: Any) -> Model:
         return achat if name.startswith("a") else chat
 
     wrapped: Any = asks.model_copy()
-    # Not a copy of the settings: what is changed of one is changed of the other.
+    # The settings are shared, not copied: a change of one LLM's settings changes the other's.
     object.__setattr__(wrapped, "__dict__", asks.__dict__)
     ways = {name: fitting(name) for name in ("chat", "achat", "stream_chat", "astream_chat")}
     wrapped.__class__ = type(
@@ -80,29 +84,29 @@ def _learn(fitted: Fitted[own.ChatMessage], response: Any) -> Any:
 
 
 class ContextMemory(BaseChatStoreMemory):
-    """Keep all of a conversation and hand out all of it, for an LLM of `wrap`.
+    """Memory that keeps and returns the complete conversation, for an LLM of `wrap`.
 
-    Agents write into what they are handed: it is copies.
+    It returns copies, because agents modify the messages they get.
     """
 
     @classmethod
     def from_defaults(cls, chat_history: Any = None, **fields: Any) -> "ContextMemory":
-        """Return a memory of what was said before, in `chat_store` under `chat_store_key`."""
+        """Return a memory of earlier messages, in `chat_store` under `chat_store_key`."""
         memory = cls(**fields)
         memory.put_messages(chat_history or [])
         return memory
 
     def get(self, input: str | None = None, **kwargs: Any) -> list[own.ChatMessage]:
-        """Return all of it."""
+        """Return all messages."""
         return deepcopy(self.get_all())
 
     async def aget(self, input: str | None = None, **kwargs: Any) -> list[own.ChatMessage]:
-        """Return all of it."""
+        """Return all messages."""
         return deepcopy(await self.aget_all())
 
 
 class LlamaIndexDialect(Dialect[own.ChatMessage]):
-    """Read messages of blocks."""
+    """Read messages, each a list of blocks."""
 
     def split(self, natives: Sequence[own.ChatMessage]) -> Iterator[Piece]:
         """Yield the turn of each message."""
@@ -123,7 +127,7 @@ class LlamaIndexDialect(Dialect[own.ChatMessage]):
                 nth = disambiguator()
 
     def write(self, turns: Sequence[Turn]) -> list[own.ChatMessage]:
-        """Return one message."""
+        """Return `turns` as one message."""
         blocks: list[Any] = [own.TextBlock(text=turn.text) for turn in turns if turn.text]
         blocks += [own.ImageBlock(url=url) for turn in turns for url in pictures(turn)]
         for call in (call for turn in turns for call in turn.tool_calls):
@@ -160,7 +164,8 @@ def _part(block: Any) -> Part | None:
         return picture(
             str(
                 block.url
-                or f"data:{block.image_mimetype};base64,{b64encode(block.resolve_image().read()).decode()}"
+                or f"data:{block.image_mimetype};base64,"
+                f"{b64encode(block.resolve_image().read()).decode()}"
             )
         )
     return None
@@ -169,7 +174,7 @@ def _part(block: Any) -> Part | None:
 def _besides(
     llm: Any, messages: Sequence[own.ChatMessage], request: Mapping[str, Any]
 ) -> tuple[list[own.ChatMessage], dict[str, Any]]:
-    """Return the system prompt in front, and what a request to `llm` needs besides the messages."""
+    """Return the leading system messages, and the rest of a request to `llm`."""
     head = [*takewhile(lambda message: _ROLES.get(message.role.value) is Role.SYSTEM, messages)]
     given = [(each, getattr(each, "metadata", None)) for each in request.get("tools") or ()]
     told = [

@@ -1,4 +1,7 @@
-"""An OpenAI client whose requests fit: chat completions and responses, sync and async, streamed and parsed (docs/adapters.md)."""
+"""Wrapper that fits the requests of an OpenAI client into a window (docs/adapters.md).
+
+It covers chat completions and responses, sync and async, streamed and parsed.
+"""
 
 from inspect import iscoroutinefunction
 from typing import Any, TypeVar, cast
@@ -14,15 +17,16 @@ Client = TypeVar("Client")
 def wrap(client: Client, model: Any = None, **options: Any) -> Client:
     """Return a client of the same type whose requests fit into the window of `model`.
 
-    Options are those of `Sessions`.
+    `options` are those of `Sessions`.
 
-    The caller keeps the whole list and sends it every time; what goes out is the view of it.
-    Retries send the same, and clients made by `with_options` do so too. Responses that continue one
-    that OpenAI keeps are left as they are, and so is whatever asks no model: counts, embeddings. Of
-    a client that was wrapped before, the last wrapping counts.
+    Keep the complete list of messages and send it every time: the client sends a view of it. A
+    retry sends the same view. Clients made by `with_options` are wrapped, too. Responses that
+    continue a conversation stored by OpenAI are sent unchanged, and so are all other requests, such
+    as token counts and embeddings. If the client was wrapped before, the new wrapping replaces the
+    old one.
 
     Raises:
-        InvalidOptionError: no client of the SDK, or an option that cannot be.
+        InvalidOptionError: not a client of the SDK, or an invalid option.
     """
     kind: Any = getattr(type(client), "_wraps", type(client))
     prepare = getattr(kind, "_prepare_options", None)
@@ -54,9 +58,10 @@ def wrap(client: Client, model: Any = None, **options: Any) -> Client:
             learn_from(given["options"].json_data.fitted, given["response"])
         return kind._process_response(self, **given)  # noqa: SLF001 - as `_prepare_options`
 
-    # A new one, sharing its connections: what a client has handed out already stays bound to it.
-    wrapped: Any = client.with_options()  # type: ignore[attr-defined]  # a client of the SDK, as was just seen
-    # The hooks of the SDK that see every form of call, on every attempt.
+    # A new client with the same connections: resources that the old one already created stay bound
+    # to it.
+    wrapped: Any = client.with_options()  # type: ignore[attr-defined]  # SDK client, see above
+    # SDK hooks that run for every form of call, on every attempt.
     hooks = {
         "_prepare_options": afit if iscoroutinefunction(prepare) else fit,
         "_process_response": process,
@@ -66,20 +71,17 @@ def wrap(client: Client, model: Any = None, **options: Any) -> Client:
 
 
 _PATHS = {"/chat/completions": ("messages", "openai"), "/responses": ("input", "openai-responses")}
-"""Where a model is asked, under which name the list stands there, and in whose format."""
+"""Path of a request → the field that holds its messages, and their format."""
 
 
 class _Body(dict[str, Any]):
-    """Hold what is sent, and whose view it is."""
+    """A request body with fitted messages that knows its session."""
 
     fitted: Fitted[Message]
 
 
 def _parse_request(request: Any) -> tuple[str, list[Message], dict[str, Any]] | None:
-    """Return which path is asked, its list, and what the request needs besides.
-
-    None where there is nothing to fit.
-    """
+    """Return the path, messages and other parts of a request, None if there is nothing to fit."""
     path, data = _path(request), request.json_data
     if (
         path not in _PATHS

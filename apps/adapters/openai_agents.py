@@ -1,4 +1,4 @@
-"""A filter of openai-agents whose requests fit (docs/adapters.md)."""
+"""Input filter for openai-agents that fits requests into a window (docs/adapters.md)."""
 
 from collections.abc import Callable
 from contextvars import ContextVar
@@ -16,27 +16,27 @@ from agents import Agent, RunContextWrapper, RunHooks, handoff
 from agents.run import CallModelData, ModelInputData
 
 _last: ContextVar[Fitted[Message] | None] = ContextVar("_last", default=None)
-"""What the model was asked last, in the task of a run."""
+"""The last fitted request of a run, in its task."""
 
 
 class OpenAIAgentsDialect(WireDialect):
-    """Read and write the items of OpenAI's Responses."""
+    """Read and write items of OpenAI's Responses."""
 
     def __init__(self) -> None:
         super().__init__("openai-responses")
 
 
 class ContextFilter(RunHooks[Any]):
-    """Fit the items of every request into the window of `model`; options are those of `Sessions`.
+    """Fit the items of every request into the window of `model`.
 
-    One serves many agents and conversations.
+    `options` are those of `Sessions`. One instance serves many agents and conversations.
 
-    Give it as `call_model_input_filter` of a `RunConfig`; as `hooks` of the run, too, it learns
-    from what the provider counts.
+    Pass it as `call_model_input_filter` of a `RunConfig`. Pass it as `hooks` of the run as well,
+    and it learns from the provider's token counts.
 
     Args:
-        key: returns of a run's own `context` which conversation it is; without it, a conversation
-            is known by how it begins.
+        key: returns the key of the conversation from the run's own `context`; without it, a
+            conversation is identified by its first messages.
     """
 
     def __init__(
@@ -50,10 +50,10 @@ class ContextFilter(RunHooks[Any]):
         self._key = key
 
     async def __call__(self, data: CallModelData[Any]) -> ModelInputData:
-        """Send what fits; what the session of the run keeps stays whole.
+        """Shorten the items of a request; the session of the run keeps all of them.
 
         Raises:
-            InvalidOptionError: the agent has the provider shorten what is sent, too.
+            InvalidOptionError: the agent's settings make the provider shorten the request as well.
         """
         settings, asked = data.agent.model_settings, data.model_data
         for name, legal in {
@@ -68,7 +68,7 @@ class ContextFilter(RunHooks[Any]):
                 )
         _last.set(None)
         if not any(_is_said(item) for item in asked.input):
-            return asked  # OpenAI has the conversation itself
+            return asked  # OpenAI stores the conversation
         besides = {
             "system": asked.instructions,
             "tools": await _tools(data),
@@ -81,7 +81,7 @@ class ContextFilter(RunHooks[Any]):
         return ModelInputData(input=fitted.natives, instructions=asked.instructions)
 
     async def on_llm_end(self, context: Any, agent: Any, response: Any) -> None:
-        """Learn from what the provider counts."""
+        """Learn from the provider's token counts."""
         if (fitted := _last.get()) is not None:
             fitted.learn(
                 {
@@ -92,7 +92,10 @@ class ContextFilter(RunHooks[Any]):
 
 
 def _is_said(item: Message) -> bool:
-    """Tell whether an item is more than a result: of what OpenAI keeps itself, only the newest results are sent."""
+    """Return whether an item is more than a result.
+
+    If OpenAI stores the conversation, only the newest results are sent.
+    """
     return not str(item.get("type")).endswith("_output")
 
 

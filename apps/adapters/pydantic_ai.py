@@ -1,4 +1,4 @@
-"""A capability of pydantic-ai's agents whose requests fit (docs/adapters.md)."""
+"""Capability for pydantic-ai agents that fits requests into a window (docs/adapters.md)."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -20,16 +20,17 @@ from pydantic_ai.capabilities import AbstractCapability
 class ContextCapability(AbstractCapability[Any]):
     """Fit the messages of every request into the window of `model`.
 
-    Options are those of `Sessions`. One serves many agents and conversations.
+    `options` are those of `Sessions`. One instance serves many agents and conversations.
     """
 
     def __init__(self, model: Any = None, **options: Any) -> None:
         self._bridge = Bridge(PydanticAIDialect(), model=model, **options)
 
     async def prepare_model_request(self, ctx: Any, request_context: Any) -> Any:
-        """Send what fits; the agent's history stays whole.
+        """Shorten the messages of a request; the agent's history stays complete.
 
-        A provider that is to shorten it, too, is refused: `InvalidOptionError`.
+        Raises:
+            InvalidOptionError: the settings make the provider shorten them as well.
         """
         asked, settings = (
             request_context.model_request_parameters,
@@ -64,9 +65,9 @@ class ContextCapability(AbstractCapability[Any]):
     async def after_model_request(
         self, ctx: Any, *, request_context: Any, response: own.ModelResponse
     ) -> own.ModelResponse:
-        """Learn from what the provider counts.
+        """Learn from the provider's token counts.
 
-        Where none is named, the model itself has guessed.
+        A response that names no provider has counts that were estimated, which are ignored.
         """
         if response.provider_name is not None:
             Fitted([], self._bridge.sessions.get(ctx.conversation_id)).learn(
@@ -76,7 +77,7 @@ class ContextCapability(AbstractCapability[Any]):
 
 
 class PydanticAIDialect(MessageDialect[own.ModelMessage]):
-    """Read requests, of several turns each, and responses."""
+    """Read requests, which may hold several turns, and responses."""
 
     def read(self, native: own.ModelMessage) -> Iterator[Turn]:
         """Return the turns of a message."""
@@ -95,7 +96,7 @@ class PydanticAIDialect(MessageDialect[own.ModelMessage]):
         return iter([Turn(Role.ASSISTANT, native.text or "", tool_calls=calls, parts=thoughts)])
 
     def write(self, turns: Sequence[Turn]) -> list[own.ModelMessage]:
-        """Return one request, or one response."""
+        """Return `turns` as one request or one response."""
         if turns[0].role is not Role.ASSISTANT:
             return [own.ModelRequest([_render_turn(turn) for turn in turns])]
         calls = [

@@ -1,4 +1,4 @@
-"""A chat service of Semantic Kernel whose requests fit (docs/adapters.md)."""
+"""Wrapper that fits Semantic Kernel chat requests into a window (docs/adapters.md)."""
 
 from collections.abc import Iterator, Sequence
 from itertools import takewhile
@@ -30,11 +30,11 @@ _KINDS = (
 def wrap(service: Service, model: Any = None, **options: Any) -> Service:
     """Return a chat service of the same type whose requests fit into the window of `model`.
 
-    Options are those of `Sessions`.
+    `options` are those of `Sessions`.
 
     Raises:
-        InvalidOptionError: no chat service, or an option that cannot be; once it is asked, a
-            history that reduces itself.
+        InvalidOptionError: not a chat service, or an invalid option. A request raises it for a
+            history with `auto_reduce`.
     """
     check(
         "service",
@@ -61,9 +61,10 @@ def wrap(service: Service, model: Any = None, **options: Any) -> Service:
             yield pieces
         fitted.learn(usage)
 
-    # They go before the methods of the class, where the next wrapping begins: the last one counts.
+    # Instance attributes shadow the class's methods. A later `wrap` starts from the methods, so it
+    # replaces this one.
     copy.__dict__.update(zip(_HOOKS, (asked, streamed), strict=True))
-    return copy  # type: ignore[no-any-return]  # of the type that was given
+    return copy  # type: ignore[no-any-return]  # the type of `service`
 
 
 async def _fitted(bridge: Bridge[Any], history: Any, settings: Any) -> Any:
@@ -113,7 +114,7 @@ class SemanticKernelDialect(MessageDialect[Any]):
             yield Turn(Role(role), "\n".join(map(str, texts)), tool_calls=told, parts=parts)
 
     def write(self, turns: Sequence[Turn]) -> list[Any]:
-        """Return one message."""
+        """Return `turns` as one message."""
         results = [
             own.FunctionResultContent(id=turn.tool_call_id, name=turn.name, result=turn.text)
             for turn in turns

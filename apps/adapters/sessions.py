@@ -1,4 +1,4 @@
-"""The sessions of many conversations, by key, or by how they begin."""
+"""Sessions of many conversations, found by key or by how a conversation begins."""
 
 import asyncio
 import json
@@ -23,21 +23,21 @@ if TYPE_CHECKING:
 
 
 MOST_ALIKE = 64
-"""So many conversations that begin alike are told apart in a store; what comes behind them is not
-found there again."""
+"""The most conversations with the same beginning that are kept apart in a store. Further ones are
+not found there again."""
 
 _PAUSE, _LONGEST_PAUSE = 0.001, 0.05
-"""Seconds that a task waits before it looks again, at first and at most: a lock of threads cannot
-be awaited."""
+"""First and longest pause in seconds between two attempts of a task to take a lock: a thread lock
+cannot be awaited."""
 
 _WITHIN: ContextVar[tuple[object, ...]] = ContextVar("polycontext_fitting", default=())
 
 
 @define(eq=False)
 class _SessionLock:
-    """Hold a session for whoever works on it, among threads and tasks.
+    """A session with a lock for threads and tasks.
 
-    `users` are those who have it or wait for it.
+    `users` counts those that hold the lock or wait for it.
     """
 
     session: ContextSession
@@ -51,11 +51,12 @@ class _SessionLock:
         """Yield the session once nobody else works on it.
 
         Raises:
-            SessionWriteError: whoever works on it waits for this call to return.
+            SessionWriteError: waiting would deadlock, because the holder waits for this call to
+                return.
         """
         self._check()
         if not self._lock.acquire(blocking=False):
-            # A task of this thread has it, and goes on only when the thread is free again.
+            # A task of this thread holds it, and can continue only when the thread is free.
             if self._thread == get_ident():
                 raise SessionWriteError(
                     "a task of this thread is fitting the same conversation",
@@ -86,7 +87,7 @@ class _SessionLock:
 
     @contextmanager
     def _hold(self) -> Generator[None]:
-        """Mark what runs within, and let go at its end."""
+        """Mark the code inside as the holder, and release the lock at its end."""
         self._holder, self._thread = holder, _ = object(), get_ident()
         token = _WITHIN.set((*_WITHIN.get(), holder))
         try:
@@ -98,18 +99,20 @@ class _SessionLock:
 
 
 class Sessions:
-    """Hold the sessions of many conversations at once.
+    """The sessions of many conversations at once.
 
-    The one that was not asked for the longest is let go where there are too many.
+    If there are more than `most`, the least recently used ones are closed.
+
+    It is safe under threads and tasks. There is one session for a key; `alone` gives exclusive
+    access to it.
 
     Args:
-        model: as of a session: a model's name, its profile, or a number of tokens.
-        store: where they are kept; one that was let go is opened again from there. Without one they
-            are in memory, and what is let go is gone: it begins anew from the framework's own list.
-        most: how many are held. options: those of a session.
-
-    Safe under threads and tasks. One session is held for a key; whoever works on one has it
-    `alone`.
+        model: as for a session: a model's name, its profile, or a number of tokens.
+        store: where the conversations are kept; a closed session is opened again from there.
+            Without a store they are in memory only, and a closed one starts again from the
+            framework's own list.
+        most: how many sessions are held.
+        options: those of a session.
 
     >>> sessions = Sessions(8000)
     >>> sessions.get("a") is sessions.get("a"), sessions.get("a") is sessions.get("b")
@@ -129,41 +132,39 @@ class Sessions:
         self._model, self._options, self._most = model, options, most
         self._held: OrderedDict[str, _SessionLock] = OrderedDict()
         self._lock = Lock()
-        # A mistake in the options is told where they are written, not at the first call of a model.
+        # Report an invalid option here, not at the first call of a model.
         ContextSession(model, **{name: value for name, value in options.items() if name != "store"})
 
     def __len__(self) -> int:
         return len(self._held)
 
     def get(self, key: str) -> ContextSession:
-        """Return the session of a conversation; a new one where there is none."""
+        """Return the session of a conversation, a new one if there is none."""
         check_arguments(session_id=key)
         return self._release(drive(self._choose((), key)))
 
     def longest(self, turns: Sequence[Turn]) -> ContextSession:
-        """Return the session that `turns` go on from, the longest one, where no key says whose they are; a new one where there is none.
+        """Return the longest session that `turns` continue, a new one if there is none.
 
-        One that has gone on otherwise is another conversation: it is left alone. What was let go is
-        looked for in the store, by how the
-        conversation begins: up to what the user says first.
+        Use it for conversations without a key. A session that continued differently is another
+        conversation and is left alone. Closed sessions are looked up in the store by how the
+        conversation begins, up to the first user turn.
         """
         return self._release(drive(self._choose(turns, None)))
 
     @contextmanager
     def alone(self, turns: Sequence[Turn], key: str | None = None) -> Generator[ContextSession]:
-        """Yield the session that `get` or `longest` returns.
-
-        Until it is let go again nobody else here works on it.
+        """Yield the session that `get` or `longest` returns, for exclusive use.
 
         Raises:
-            SessionWriteError: from inside the work on it.
+            SessionWriteError: called from inside the work on the session.
         """
         while True:
             chosen = drive(self._choose(turns, key))
             try:
                 with chosen.held() as session:
-                    # Whoever had it before may have gone on otherwise: then this conversation needs
-                    # another one.
+                    # The previous holder may have continued it differently: then choose another
+                    # one.
                     if key is not None or is_continuation(session.conversation.log, turns):
                         yield session
                         return
@@ -174,7 +175,7 @@ class Sessions:
     async def aalone(
         self, turns: Sequence[Turn], key: str | None = None
     ) -> AsyncGenerator[ContextSession]:
-        """Yield the session without blocking; see `alone`."""
+        """Yield the session as `alone` does, without blocking."""
         while True:
             chosen = await adrive(self._choose(turns, key))
             try:
@@ -185,10 +186,10 @@ class Sessions:
             finally:
                 self._release(chosen)
 
-    # --- which one ---------------------------------------------------------------------
+    # --- choosing a session --------------------------------------------------------------
 
     def _choose(self, turns: Sequence[Turn], key: str | None) -> Steps[_SessionLock]:
-        """Return the session to work on, which stays until it is released."""
+        """Return the session to work on, which stays open until it is released."""
         opening, is_stored = (
             in_thread(self._open, turns, key),
             self._options.get("store") is not None,
@@ -201,7 +202,7 @@ class Sessions:
                 return chosen
 
     def _find(self, turns: Sequence[Turn], key: str | None) -> _SessionLock | None:
-        """Return a session that is held, None where none is."""
+        """Return a session that is held, None if there is none."""
         with self._lock:
             name = self._find_longest(turns) if key is None else key
             if name not in self._held:
@@ -211,10 +212,10 @@ class Sessions:
             return self._held[name]
 
     def _find_longest(self, turns: Sequence[Turn]) -> str:
-        """Return the id of the longest session that is held and that `turns` go on from, empty where there is none."""
+        """Return the id of the longest held session that `turns` continue, empty if none does."""
         beginning = id_prefix(turns)
         alike = {name: held for name, held in self._held.items() if name.startswith(beginning)}
-        # In one that says nothing yet somebody is about to say something, unless nobody has it.
+        # Skip an empty session that is in use: its user is about to write to it.
         logs = {
             name: held.session.conversation.log
             for name, held in alike.items()
@@ -224,9 +225,9 @@ class Sessions:
         return next((name for name in longest_first if is_continuation(logs[name], turns)), "")
 
     def _open(self, turns: Sequence[Turn], key: str | None) -> tuple[str, ContextSession]:
-        """Return a session that is not held, from the store or a new one.
+        """Return a session that is not held yet, from the store or a new one.
 
-        Nobody waits meanwhile.
+        No lock is held meanwhile.
         """
         if key is not None:
             return key, self._session(key)
@@ -251,7 +252,7 @@ class Sessions:
         return ContextSession(self._model, session_id=name, **self._options)
 
     def _put(self, name: str, session: ContextSession) -> _SessionLock | None:
-        """Hold a session and return it; None where somebody else holds one of that name by now."""
+        """Hold a session and return it, None if another one of that name is held by now."""
         with self._lock:
             if name in self._held:
                 return None
@@ -268,17 +269,20 @@ class Sessions:
 
 
 def is_continuation(log: Sequence[Turn], turns: Sequence[Turn]) -> bool:
-    """Tell whether `turns` go on from `log`: all of it is what they begin with."""
+    """Return whether `turns` continue `log`, that is, begin with all of it."""
     if len(log) > len(turns):
         return False
-    # Those that begin alike differ at their ends.
+    # Compare the last turn first: conversations with the same beginning differ there.
     return not log or (
         says_the_same(log[-1], turns[len(log) - 1]) and all(map(says_the_same, log, turns))
     )
 
 
 def id_prefix(turns: Sequence[Turn]) -> str:
-    """Return what the ids of all conversations that begin so begin with: a digest of what is said up to the user's first words."""
+    """Return the common prefix of the ids of all conversations that begin like `turns`.
+
+    It contains a digest of all turns up to the first user turn.
+    """
     first = next((place for place, turn in enumerate(turns) if turn.role is Role.USER), len(turns))
     said = [
         [

@@ -1,4 +1,4 @@
-"""A conversation manager of strands-agents whose requests fit (docs/adapters.md)."""
+"""Conversation manager for strands-agents that fits requests into a window (docs/adapters.md)."""
 
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from typing import Any
@@ -22,7 +22,7 @@ from strands.types.events import ModelStopReason
 class ContextConversationManager(NullConversationManager):
     """Fit the messages of every request into the window of `model`.
 
-    Options are those of `Sessions`. One serves many agents.
+    `options` are those of `Sessions`. One instance serves many agents.
     """
 
     def __init__(self, model: Any = None, **options: Any) -> None:
@@ -30,7 +30,7 @@ class ContextConversationManager(NullConversationManager):
         self._bridge = Bridge(StrandsDialect(), model=model, **options)
 
     def register_hooks(self, registry: Any, **kwargs: Any) -> None:
-        """Stand before the model of each agent that has it."""
+        """Add the middleware to each agent that uses this manager."""
         registry.add_callback(
             AgentInitializedEvent,
             lambda event: event.agent.add_middleware(InvokeModelStage, self._fitting),
@@ -61,18 +61,21 @@ class ContextConversationManager(NullConversationManager):
 
 
 class StrandsDialect(MessageDialect[Any]):
-    """Read messages, as Converse of Bedrock has them."""
+    """Read messages in the format of Bedrock Converse."""
 
     def read(self, native: Any) -> Iterable[Turn]:
-        """Return the turns of a message: its results, and what is said."""
+        """Return the turns of a message: one per tool result, and one for the rest."""
         return read_message(native)
 
     def write(self, turns: Sequence[Turn]) -> list[Any]:
-        """Return one message."""
+        """Return `turns` as one message."""
         return [_Message(write_message(turns))]
 
     def merge(self, natives: Sequence[Any]) -> list[Any]:
-        """Return messages of which none that was written anew has a neighbour of its role: Bedrock takes turns, and all results of a step at once."""
+        """Return the messages, with rewritten ones joined to neighbours of the same role.
+
+        Bedrock requires alternating roles, and all results of a step in one message.
+        """
         out: list[Any] = []
         for native in natives:
             if (
@@ -89,4 +92,4 @@ class StrandsDialect(MessageDialect[Any]):
 
 
 class _Message(dict[str, Any]):
-    """Mark a message as written anew."""
+    """A message that was written anew."""

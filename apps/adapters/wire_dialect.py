@@ -1,4 +1,8 @@
-"""The dialects of providers' own formats: message lists as JSON data, and OpenAI's chat format with the thinking of other vendors beside it."""
+"""Dialects of the providers' own formats.
+
+They read message lists as JSON data, and OpenAI's chat format with the thinking of other vendors
+beside it.
+"""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,14 +19,16 @@ from .dialect import Dialect, Piece
 
 Message = Mapping[str, Any]
 _REPLY = ("max_completion_tokens", "max_output_tokens", "max_tokens")
-"""Where a request says how long the reply may be, the newest name first."""
+"""Fields of a request for the maximum length of the reply, the newest name first."""
 _THOUGHTS = ("thinking_blocks", "reasoning_items")
 _AGAIN = {"reasoning_content", "provider_specific_fields"}
-"""Fields that say once more what stands in the blocks."""
+"""Fields that repeat the content of the blocks."""
 
 
 class WireDialect(Dialect[Message]):
-    """Read and write the messages of a provider: ``"openai"``, ``"openai-responses"`` or ``"anthropic"``.
+    """Read and write the messages of a provider.
+
+    It is ``"openai"``, ``"openai-responses"`` or ``"anthropic"``.
 
     >>> from polycontext.adapters import Bridge
     >>> bridge = Bridge(WireDialect("openai"), model=8000)
@@ -35,8 +41,9 @@ class WireDialect(Dialect[Message]):
         self._wire = get_format(provider)
 
     def split(self, natives: Sequence[Message]) -> Iterator[Piece]:
-        """Yield the turns of a message list, as the provider would read it."""
-        # What is missing is mended where all turns are known: here it has no message.
+        """Yield the turns of a message list, as the provider reads it."""
+        # Skip turns that the repair added: they have no message, and the session repairs the list
+        # itself.
         parsed = self._wire.parse([*natives], repair=True)
         stops = _stops(parsed.places, len(natives))
         for number, (turn, place) in enumerate(zip(parsed.turns, parsed.places, strict=True)):
@@ -44,16 +51,23 @@ class WireDialect(Dialect[Message]):
                 yield Piece(turn, place, stops[place])
 
     def write(self, turns: Sequence[Turn]) -> list[Message]:
-        """Return messages that say what `turns` say."""
+        """Return `turns` as messages."""
         return [*self._wire.render(turns, readable=True).inline()]
 
 
 class ThinkingDialect(WireDialect):
-    """Read and write chat messages with `thinking_blocks` of Anthropic's models, or `reasoning_items` of OpenAI's.
+    """Read and write chat messages with the thinking of several vendors.
+
+    It is in the fields `thinking_blocks` (Anthropic's models) and `reasoning_items` (OpenAI's).
 
     >>> thought = {"type": "thinking", "thinking": "Plums.", "signature": "c2ln"}
-    >>> [piece] = ThinkingDialect().split([{"role": "assistant", "content": "Plums.", "thinking_blocks": [thought]}])
-    >>> piece.turn.parts[0].is_bound, ThinkingDialect().write([piece.turn])[0]["thinking_blocks"] == [thought]
+    >>> [piece] = ThinkingDialect().split(
+    ...     [{"role": "assistant", "content": "Plums.", "thinking_blocks": [thought]}]
+    ... )
+    >>> (
+    ...     piece.turn.parts[0].is_bound,
+    ...     ThinkingDialect().write([piece.turn])[0]["thinking_blocks"] == [thought],
+    ... )
     (True, True)
     """
 
@@ -61,7 +75,7 @@ class ThinkingDialect(WireDialect):
         super().__init__("openai")
 
     def split(self, natives: Sequence[Message]) -> Iterator[Piece]:
-        """Yield the turns of messages; thoughts are bound to what stood before them."""
+        """Yield the turns of messages; thinking is bound to the prefix before it."""
         for piece in super().split([_without_thoughts(message) for message in natives]):
             thoughts = [
                 part for name in _THOUGHTS for part in block_parts(natives[piece.start].get(name))
@@ -73,7 +87,7 @@ class ThinkingDialect(WireDialect):
             )
 
     def write(self, turns: Sequence[Turn]) -> list[Message]:
-        """Return messages that say what `turns` say, with the thoughts that still stand."""
+        """Return `turns` as messages, with the thinking that was not dropped."""
         written: list[Message] = []
         for turn in turns:
             blocks = [json.loads(part.data) for part in turn.parts if part.is_bound]
@@ -96,7 +110,7 @@ class ThinkingDialect(WireDialect):
 
 
 def besides_of(request: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what a request needs besides its list, whichever provider's it is."""
+    """Return the tools, reserve and system prompt of a request to any provider."""
     reserve = next((request[name] for name in _REPLY if isinstance(request.get(name), int)), 0)
     system = request.get("instructions") or request.get("system")
     if isinstance(system, list):
@@ -109,12 +123,15 @@ def besides_of(request: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def learn_from(fitted: Fitted[Message], answer: Any) -> Any:
-    """Return an answer of an SDK, or of its HTTP client, once what it reports is learned: of one that is streamed nothing is known yet."""
+    """Learn from the usage in an answer of an SDK or its HTTP client, and return the answer.
+
+    A streamed answer has no usage yet.
+    """
     response = getattr(answer, "http_response", answer)
     if getattr(response, "is_closed", False) and response.is_success:
         try:
             told = response.json()
-        except ValueError:  # the SDK says so in its own words
+        except ValueError:  # the SDK reports this error
             return answer
         if isinstance(told, dict):
             fitted.learn(told)
@@ -122,7 +139,7 @@ def learn_from(fitted: Fitted[Message], answer: Any) -> Any:
 
 
 def _stops(places: Sequence[int], end: int) -> dict[int, int]:
-    """Return where the messages of each place end: before the next place."""
+    """Return where the messages of each place end: at the next place."""
     starts = sorted({*places})
     return dict(zip(starts, [*starts[1:], end], strict=True))
 

@@ -1,6 +1,6 @@
-"""The command line: one module a command or a group of them, over public APIs.
+"""The command line, with one module for each command or group of commands.
 
-Needs the extra `cli`.
+It uses only the library's public API. Requires the extra `cli`.
 """
 
 from polycontext.linearity import require_extra

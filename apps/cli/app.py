@@ -1,9 +1,14 @@
-"""The command line: its commands, and what their errors come to.
+"""The `polycontext` command line: its commands, error messages and exit codes.
 
-Exit codes: 0 done; 1 the input is fine and the answer is no (a budget cannot be met, `--strict` met
-a refused turn, a provider would refuse, a law is broken, a session or its store refuses); 2 the
-input or the options are at fault; 70 a fault of this program; 130 interrupted; 141 nobody reads the
-output.
+Exit codes:
+
+- 0: success.
+- 1: the input is valid but the answer is no: a budget cannot be met, `--strict` met a refused turn,
+  a provider would reject the request, a law is broken, or a session or its store refuses.
+- 2: the input or the options are invalid.
+- 70: an internal error.
+- 130: interrupted.
+- 141: the reader of the output closed the pipe.
 """
 
 import errno
@@ -63,18 +68,19 @@ click.version_option(
 def main(arguments: Sequence[str] | None = None, program: str = NAME) -> int:
     """Run the command line and return its exit code.
 
-    Whatever goes wrong is one line on standard error.
+    Every error is printed as one line on standard error.
 
-    `arguments` are those behind the program's name, by default the process's own; `program` is what
-    help and errors call it.
+    Args:
+        arguments: The arguments after the program's name; the process's own by default.
+        program: The program's name in help texts and errors.
     """
     set_verbosity("normal")
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
-            # A terminal that does not know a sign gets a stand-in for it.
+            # Replace characters that the terminal's encoding cannot represent.
             stream.reconfigure(errors="replace")
     try:
-        # Not standalone: Click would print and end the process by itself.
+        # In standalone mode, Click would print the error and exit the process.
         code = app.main(arguments, prog_name=program, standalone_mode=False)
     except (KeyboardInterrupt, click.Abort):
         return INTERRUPTED
@@ -90,7 +96,7 @@ def main(arguments: Sequence[str] | None = None, program: str = NAME) -> int:
 
 
 def _explanation(error: Exception) -> tuple[str, int]:
-    """Return in one line what went wrong, and the exit code that fits."""
+    """Return the error message, on one line, and the exit code."""
     match error:
         case CommandError():
             return str(error), error.code
@@ -110,8 +116,8 @@ def _explanation(error: Exception) -> tuple[str, int]:
 
 
 def exit_code(error: PolycontextError) -> int:
-    """Return 2 where what was given is at fault, 1 where a session, a store or a budget says no."""
-    from polycontext.window import InvalidMessagesError, InvalidTurnError  # noqa: PLC0415 - for who has erred
+    """Return 2 if the input or the options are invalid, 1 if a session, store or budget refuses."""
+    from polycontext.window import InvalidMessagesError, InvalidTurnError  # noqa: PLC0415 - lazy
 
     given = (
         InvalidDataError,

@@ -1,4 +1,4 @@
-"""`polycontext chat`: a conversation, line by line."""
+"""`polycontext chat`: a line-by-line chat with a model."""
 
 import asyncio
 import sys
@@ -65,9 +65,9 @@ def chat(
 
 @define
 class _Talk:
-    """Hold a conversation; answers go to standard output, everything else to standard error.
+    """A chat that prints answers to standard output and everything else to standard error.
 
-    Laws: what is refused changes nothing; of an answer that is cut short, what was said is kept.
+    Laws: a refused line changes nothing; an interrupted answer keeps the text received so far.
     """
 
     session: ContextSession
@@ -77,7 +77,7 @@ class _Talk:
     attached: list[str] = field(factory=list)
 
     def run(self) -> int:
-        """Take lines until there are none; return 1 where one was refused or not answered."""
+        """Process lines until the input ends; in a pipe, return 1 if any line failed."""
         if self.is_at_terminal:
             log = self.session.conversation.log
             tell(f"session {self.name}: {len(log)} messages so far. Type /help for help.", "dim")
@@ -91,7 +91,7 @@ class _Talk:
         return FAULT if failures and not self.is_at_terminal else 0
 
     def _is_done(self, runner: asyncio.Runner, line: str) -> bool:
-        """Do what a line says, and return whether that went well."""
+        """Process one line and return whether that succeeded."""
         try:
             runner.run(self._take(line))
         except (PolycontextError, CommandError) as error:
@@ -104,7 +104,7 @@ class _Talk:
         return True
 
     async def _take(self, line: str) -> None:
-        """Do what a line says: a command, or a message that is sent and answered."""
+        """Process one line: run a command, or send a message and print its answer."""
         match line.split():
             case []:
                 return
@@ -124,9 +124,9 @@ class _Talk:
                 await self._send(line[1:] if line.startswith("//") else line)
 
     async def _send(self, text: str) -> None:
-        """Send a message with what is attached to it, and print the answer as it comes.
+        """Send a message with its attachments, and print the answer as it streams.
 
-        It is kept also where it is cut short.
+        An interrupted answer keeps the text received so far.
         """
         attached, self.attached = self.attached, []
         names = "".join(f"\n[@{name}]" for name in attached)
@@ -136,7 +136,8 @@ class _Talk:
         print_attachments(await asend_resolved(self.session, message))
         answer = self.session.answer()
         try:
-            # Kept in one go: what is interrupted while it is being kept would be lost.
+            # Record the answer synchronously: an interrupt during an asynchronous write would lose
+            # it.
             with answer:
                 async for piece in in_whole_characters(self.who.answer(self.session)):
                     answer.add(piece)

@@ -1,4 +1,4 @@
-"""`polycontext check`: what a provider would refuse, where, and what would be legal."""
+"""`polycontext check`: what a provider would reject in a request, where, and how to fix it."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -22,7 +22,7 @@ _HOLDERS = ("messages", "input")
 
 @frozen
 class _Asked:
-    """Hold one request of a file, and where it stands."""
+    """A request in a file, with its place there."""
 
     document: Document
     path: Place
@@ -32,13 +32,13 @@ class _Asked:
 
     @property
     def inside(self) -> Place:
-        """Return the place of its messages."""
+        """Return the place of the request's messages."""
         if not isinstance(self.value, Mapping):
             return self.path
         return (*self.path, "input" if self.provider == "openai-responses" else "messages")
 
     def line_of(self, found: InvalidMessagesError) -> int:
-        """Return the line of the message that is refused, or of the request."""
+        """Return the line of the rejected message, or of the request if no message is named."""
         return self.document.line_of(
             self.path if found.index is None else (*self.inside, found.index)
         )
@@ -131,7 +131,8 @@ def _as_object(asked: _Asked, found: InvalidMessagesError) -> dict[str, Any]:
 def _as_text(found: Mapping[str, Any]) -> str:
     where = "request" if found["index"] is None else f"messages[{found['index']}]"
     told = one_line(
-        f"{found['source']}, line {found['line']}, {where}: {found['rule']}: {found['problem']}. Use {found['legal']}."
+        f"{found['source']}, line {found['line']}, {where}: {found['rule']}: {found['problem']}. "
+        f"Use {found['legal']}."
     )
     if found["wording"] and found["wording"] != found["problem"]:
         told += "\n  " + one_line(f"{found['provider']} says: {found['wording']}")

@@ -1,6 +1,6 @@
-"""How a function becomes a command, and how a group loads the command that is asked for.
+"""Turn functions into Click commands, and load the commands of a group lazily.
 
-A command's help is its docstring, and the options that several commands have are declared once, as
+A command's help text is its docstring. Options that several commands share are declared once, as
 the fields of a class.
 """
 
@@ -20,23 +20,26 @@ _PARAMETER = "command line"
 
 
 def option(*names: str, **settings: Any) -> Any:
-    """Declare a field of a class of options: the option of these names, as `click.option` takes it."""
+    """Declare an options-class field as an option; takes the arguments of `click.option`."""
     return attrs.field(metadata={_PARAMETER: click.Option(names, **settings)})
 
 
 def argument(name: str, **settings: Any) -> Any:
-    """Declare a field of a class of options that is an argument, as `click.argument` takes it."""
+    """Declare an options-class field as an argument; takes the arguments of `click.argument`."""
     return attrs.field(metadata={_PARAMETER: click.Argument([name], **settings)})
 
 
 def command(
     *examples: str, name: str | None = None
 ) -> Callable[[Callable[..., int | None]], click.Command]:
-    """Make a function that returns an exit code, or None for 0, a command: by its own name or another, with examples below its help.
+    """Return a decorator that makes a function a command.
 
-    The parameters stand in the help as they do in the function's signature; one that is annotated
-    with a class of options has all options that are the fields of that class, and one may be
-    annotated with its option itself.
+    The function returns an exit code, or None for 0. The command takes the function's name unless
+    `name` gives another; `examples` are printed below its help.
+
+    The help lists parameters in the order of the function's signature. A parameter annotated with
+    an options class adds the options that are the fields of that class; a parameter may also be
+    annotated with its option directly.
     """
 
     def make(function: Callable[..., int | None]) -> click.Command:
@@ -87,10 +90,10 @@ def _set_verbosity(_: click.Context, __: click.Parameter, given: Verbosity | Non
 
 
 class Group(click.Group):
-    """Hold commands by name, each as the module and the sentence that stands in the group's help.
+    """A group of commands, each given by name with its module and its line in the group's help.
 
-    A command's module is imported when the command is asked for, so that help, completion and
-    errors are quick.
+    A command's module is imported only when the command is used, so that help, completion and
+    errors are fast.
     """
 
     def __init__(
@@ -100,11 +103,11 @@ class Group(click.Group):
         self.modules = commands
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the names, in the order in which a person meets them."""
+        """Return the command names in the order of the help text."""
         return list(self.modules)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Return the command of that name, imported; None where there is none."""
+        """Import and return the command of that name, or None if there is none."""
         if cmd_name not in self.modules:
             return None
         module = import_module(f"polycontext.cli.{self.modules[cmd_name][0]}")
@@ -113,6 +116,6 @@ class Group(click.Group):
         return found
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the commands and what each does, without loading any."""
+        """Write the commands and their descriptions without importing any."""
         with formatter.section("Commands"):
             formatter.write_dl([(name, about) for name, (_, about) in self.modules.items()])

@@ -1,4 +1,4 @@
-"""`polycontext completion`: what lets a shell complete commands, options and the names of sessions."""
+"""`polycontext completion`: shell completion of commands, options and session names."""
 
 import click
 from click.shell_completion import get_completion_class
@@ -7,7 +7,7 @@ from .command import command
 from .output import write
 
 VARIABLE = "_POLYCONTEXT_COMPLETE"
-"""Environment variable by which a shell asks for completions."""
+"""Environment variable that a shell sets to request completions."""
 
 
 @command(

@@ -1,4 +1,4 @@
-"""`polycontext diagram`: a machine as a picture."""
+"""`polycontext diagram`: a diagram of a state machine."""
 
 import sys
 from pathlib import Path
@@ -53,17 +53,17 @@ def diagram(*, machine: str | None, notation: str, output: Output) -> int:
 
 
 def _machine(name: str | None) -> type[ContextMachine]:
-    """Return the machine that ``module:Class`` names, the library's own where none is named.
+    """Return the machine class that ``module:Class`` names, or the library's own for None.
 
     Raises:
-        CommandError: it cannot be imported, or is no machine.
+        CommandError: it cannot be imported, or is not a machine.
     """
     if name is None:
         return ContextMachine
     sys.path.insert(0, str(Path.cwd()))
     try:
         found = resolve_name(name)
-    except Exception as error:  # whatever a user's module raises while it is imported
+    except Exception as error:  # importing a module can raise anything
         problem = f"{name}: cannot be imported: {type(error).__name__}: {error}"
         advice = "Name a class as module:Class, and start where its module can be imported."
         raise CommandError(f"{problem}. {advice}") from error
@@ -73,7 +73,7 @@ def _machine(name: str | None) -> type[ContextMachine]:
 
 
 def outline(machine: type[ContextMachine]) -> str:
-    r"""Return a machine as lines for a terminal: below each state what leads out of it, and where to.
+    r"""Return a machine as text for a terminal: each state with its outgoing transitions below.
 
     >>> print(*outline(ContextMachine).splitlines()[:3], sep="\n")
     EMPTY (start)

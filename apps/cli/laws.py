@@ -1,4 +1,4 @@
-"""`polycontext laws`: every law, run on generated inputs or on a user's own object."""
+"""`polycontext laws`: tests of the library's laws on generated inputs or on a user's object."""
 
 import os
 import sys
@@ -12,7 +12,7 @@ import click
 
 from polycontext.linearity import Law, require_extra
 
-# Asked for before anything that needs it is loaded.
+# Check for the extra before any module that needs it is imported.
 require_extra("hypothesis", extra="laws", purpose="polycontext laws")
 
 from polycontext.testing import (
@@ -40,7 +40,7 @@ from .output import (
 )
 
 STORAGE = "HYPOTHESIS_STORAGE_DIRECTORY"
-"""Environment variable that says where Hypothesis keeps its files."""
+"""Environment variable that sets the directory where Hypothesis keeps its files."""
 
 _COLUMNS = ("room", "law", "examples", "verdict")
 
@@ -106,13 +106,13 @@ def laws(
     return 0 if ok else FAULT
 
 
-# --- which laws -----------------------------------------------------------
+# --- selection of laws ----------------------------------------------------
 
 
 def _named(rooms: Sequence[str], names: Sequence[str]) -> Sequence[Law]:
-    """Return the laws of the rooms that were named, with or without their room.
+    """Return the laws of the given rooms with the given names, all of them if none is named.
 
-    All of them where none was.
+    A name may have its room as a prefix.
     """
     laws = all_laws(rooms or ROOMS)
     known = {name for law in laws for name in _names(law)}
@@ -141,7 +141,7 @@ def _described(subject: Subject) -> str:
     return f"{subject.name} is {' and '.join(subject.kinds)}"
 
 
-# --- what is printed ------------------------------------------------------
+# --- output ---------------------------------------------------------------
 
 
 def _as_json(verdict: Verdict) -> dict[str, Any]:
@@ -158,7 +158,7 @@ def _as_json(verdict: Verdict) -> dict[str, Any]:
 
 
 def _print(verdicts: Sequence[Verdict], subject: Subject | None) -> None:
-    """Print a row for each law, what is broken in full, and how many hold."""
+    """Print one row for each law, the counterexample of each broken law, and the totals."""
     if subject is not None:
         write(f"{_described(subject)}\n\n")
     write_columns(_COLUMNS, [_row(verdict) for verdict in verdicts])
@@ -176,7 +176,7 @@ def _row(verdict: Verdict) -> tuple[str, str, str, str]:
 
 
 def _problem(verdict: Verdict) -> str:
-    """Return a broken law's statement and its whole counterexample, in lines."""
+    """Return a broken law's statement and full counterexample, one fact a line."""
     law, found = verdict.law, verdict.counterexample
     assert found is not None
     told = [
@@ -187,11 +187,14 @@ def _problem(verdict: Verdict) -> str:
     return "\n  ".join([f"\n{law.room}.{law.name}", *told]) + "\n"
 
 
-# --- while it runs --------------------------------------------------------
+# --- execution ------------------------------------------------------------
 
 
 def _run(laws: Sequence[Law], bound: Strategies, examples: int, seed: int | None) -> list[Verdict]:
-    """Run the laws, and show on standard error how far the work is: a bar on a terminal, else one line a law."""
+    """Run the laws and show progress on standard error.
+
+    On a terminal the progress is a bar, otherwise one line for each law.
+    """
     verdicts: list[Verdict] = []
     with progress("laws", len(laws)) as update:
 
@@ -209,7 +212,7 @@ def _run(laws: Sequence[Law], bound: Strategies, examples: int, seed: int | None
 
 @contextmanager
 def _own_storage() -> Generator[None]:
-    """Keep what Hypothesis writes out of the working directory, unless the environment says where it goes."""
+    """Keep Hypothesis's files out of the working directory, unless the environment sets a place."""
     if STORAGE in os.environ:
         yield
         return

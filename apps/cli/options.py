@@ -1,4 +1,4 @@
-"""The options that several commands have, each declared once: the store, the session, the window, the write."""
+"""Options that several commands share: the store, the session, the window, and writes."""
 
 from collections.abc import Generator, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager
@@ -20,10 +20,10 @@ from .output import FAULT, CommandError
 from .session.settings import Settings, check_known, session_of
 
 STORE, SESSION = "POLYCONTEXT_STORE", "POLYCONTEXT_SESSION"
-"""Environment variables that name the store and the session where the command line does not."""
+"""Environment variables that name the store and the session if the command line does not."""
 
 FORMATS = ("openai", "anthropic", "openai-responses")
-"""The message formats, named as everywhere in the library."""
+"""The names of the message formats, the same as elsewhere in the library."""
 
 _JSON = "Print JSON."
 _STORES = "the path of a SQLite file, or the address of a PostgreSQL database"
@@ -32,7 +32,7 @@ _STORES = "the path of a SQLite file, or the address of a PostgreSQL database"
 def complete_session(
     ctx: click.Context, _: click.Parameter, incomplete: str
 ) -> list[CompletionItem]:
-    """Return the names of sessions that begin so; none where the store cannot be asked."""
+    """Return the session names with this prefix, or none if the store cannot be read."""
     url = ctx.params.get("store")
     try:
         with closing(store_at(url, 1.0, create=False)) as store:
@@ -43,13 +43,13 @@ def complete_session(
 
 
 def complete_file(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Leave the names of files to the shell."""
+    """Let the shell complete file names."""
     return [CompletionItem(incomplete, type="file")]
 
 
 @frozen(kw_only=True)
 class StoreOptions:
-    """Hold which store is meant."""
+    """The options that choose a store."""
 
     store: str = option(
         "--store",
@@ -69,13 +69,13 @@ class StoreOptions:
     )
 
     def open_store(self, *, create: bool = False) -> AbstractContextManager[SessionStore]:
-        """Hand out the store, and close it; without `create`, no file is made."""
+        """Return a context manager for the store; only with `create` is a missing file created."""
         return closing(store_at(self.store, self.timeout, create=create))
 
 
 @frozen(kw_only=True)
 class WindowOptions:
-    """Hold how large the window is: so many tokens, or a model's."""
+    """The options that set the window's size: a number of tokens, or a model."""
 
     max_tokens: int | None = option(
         "--max-tokens",
@@ -92,13 +92,13 @@ class WindowOptions:
 
     @property
     def settings(self) -> Settings:
-        """Return what a session remembers of it."""
+        """Return the settings that a session remembers."""
         return Settings(self.model, self.max_tokens)
 
 
 @frozen(kw_only=True)
 class SessionOptions(StoreOptions):
-    """Hold which session of a store is meant: the one that is named, or that of the environment."""
+    """The options that choose a session, by name or through the environment variable."""
 
     session: str = argument(
         "session",
@@ -110,13 +110,13 @@ class SessionOptions(StoreOptions):
 
     @contextmanager
     def open(self, window: WindowOptions | None = None) -> Generator[ContextSession]:
-        """Hand out the session as it remembers to be opened, and let go of its store at the end.
+        """Open the session with the settings it remembers, and close its store at the end.
 
-        What `window` says goes before what the session remembers, and is remembered with the next
-        write. Without `window`, nobody has to have said how large the window is.
+        Settings in `window` override the remembered ones and are saved with the next write. Without
+        `window`, the window's size need not be known.
 
         Raises:
-            CommandError: there is no such session, or nothing says how large its window is.
+            CommandError: there is no such session, or its window has no known size.
         """
         if not self.session:
             raise CommandError(f"no session was given. Pass SESSION or set {SESSION}.")
@@ -128,19 +128,19 @@ class SessionOptions(StoreOptions):
 
 @frozen(kw_only=True)
 class NamedSession(SessionOptions):
-    """Hold which session is meant where a command has other arguments, too: it has to be named."""
+    """The options that choose a session by name, for commands with further arguments."""
 
     session: str = argument("session", metavar="SESSION", shell_complete=complete_session)
 
     def check(self) -> None:
-        """Refuse a session that the store does not have, before any input is read."""
+        """Refuse a session that is not in the store, before any input is read."""
         with self.open_store() as store:
             check_known(store, self.session)
 
 
 @frozen(kw_only=True)
 class WriteOptions(WindowOptions):
-    """Hold what makes a write safe to say twice, or beside others, and how its result is printed."""
+    """The options of a write: guards against repetition and conflicts, and the output format."""
 
     expected_revision: int | None = option(
         "--expected-revision",
@@ -158,7 +158,7 @@ class WriteOptions(WindowOptions):
 
     @property
     def guards(self) -> dict[str, Any]:
-        """Return what a method that writes takes."""
+        """Return the guards as keyword arguments of the session's write methods."""
         return {
             "expected_revision": self.expected_revision,
             "idempotency_key": self.idempotency_key,
@@ -266,21 +266,21 @@ Yes = Annotated[
 
 
 def model_at(base_url: str | None, model: str | None) -> Answering:
-    """Return the model of that name and address; a script without both.
+    """Return the model with this name and address, or the built-in script if neither is given.
 
     Raises:
-        CommandError: it cannot be asked, for want of a key, say. InvalidOptionError: no such
-            address.
+        CommandError: the model cannot be called, for example because the API key is missing.
+        InvalidOptionError: the address is invalid.
     """
     try:
         return make_answering(base_url, model)
     except PolycontextError:
         raise
     except Exception as error:
-        # The vendor's own words.
+        # The message is the vendor's.
         raise CommandError(f"the model cannot be called: {error}", FAULT) from error
 
 
 def chats_at(store: str | None) -> AbstractContextManager[SessionStore]:
-    """Hand out the store of chats, in memory where none is named, and close it."""
+    """Return a context manager for the store of chats, which is in memory if `store` is None."""
     return closing(InMemoryStore() if store is None else store_at(store))

@@ -1,7 +1,7 @@
-"""What the command line writes, and how it ends.
+"""Output of the command line: results, messages and exit codes.
 
-Results go to standard output, in colour where there is a terminal; everything that people read
-beside them goes to standard error. A reader that goes away early (`| head`) is no fault.
+Results go to standard output, in colour on a terminal. Messages for people go to standard error. A
+reader that closes the pipe early (`| head`) is not an error.
 """
 
 import json
@@ -25,25 +25,28 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 FAULT, USAGE, PIPE_CLOSED = 1, 2, 141
-"""Exit codes: the input is fine and the answer is no; the input or the options are not fine; nobody
-reads the output."""
+"""Exit codes: the answer is no; the input or the options are invalid; the pipe was closed."""
 
 _OBEYED = re.compile(
-    "[\0-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ud800-\udfff\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]"
+    "[\0-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f"
+    "\ud800-\udfff\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]"
     "|(?<=[\0-\x7f])[\u200c\u200d]"
 )
-"""Controls, what turns text round, what is not seen; joiners only where there is nothing to join,
-for emoji and many scripts need them."""
+"""Control characters, bidirectional controls and invisible characters. Joiners count only after an
+ASCII character, because emoji and many scripts need them."""
 
 _PIECE = 1000
-"""Lines that are written at once."""
+"""The number of lines written at once."""
 
 PIPED_WIDTH = 110
-"""Columns where nobody says how wide the paper is."""
+"""The number of columns if the output has no known width."""
 
 
 class CommandError(Exception):
-    """End the command with an exit code and one line on standard error: what is wrong, and what to do."""
+    """An error that ends the command with one line on standard error and an exit code.
+
+    The message says what is wrong and what to do.
+    """
 
     def __init__(self, message: str, code: int = USAGE) -> None:
         super().__init__(message)
@@ -51,24 +54,26 @@ class CommandError(Exception):
 
 
 Verbosity = Literal["quiet", "normal", "verbose"]
-"""How much is told beside results and errors."""
+"""How much is printed besides results and errors."""
 
 _verbosity: Verbosity = "normal"
 
 
 def set_verbosity(verbosity: Verbosity) -> None:
-    """Say how much is told from now on."""
+    """Set the verbosity of the process."""
     global _verbosity  # noqa: PLW0603 - one process is one command
     _verbosity = verbosity
 
 
 def is_verbose() -> bool:
-    """Return whether errors show where they come from."""
+    """Return whether errors show a traceback."""
     return _verbosity == "verbose"
 
 
 def shown(text: str) -> str:
-    r"""Return `text` as a terminal shows it and does not obey it: controls, what turns text round and what hides are told; letters and emoji stay.
+    r"""Return `text` with control, bidirectional and invisible characters escaped.
+
+    Letters and emoji stay as they are.
 
     >>> shown("plums\n\x1b[2J"), shown("a\u202eb \u05d0")
     ('plums\n\\x1b[2J', 'a\\u202eb א')
@@ -77,14 +82,14 @@ def shown(text: str) -> str:
 
 
 def _as_json(text: str) -> str:
-    """Return JSON text with the same as its escapes: it says what it said."""
+    """Return JSON text with the same characters as JSON escapes, so that its value is unchanged."""
     return _OBEYED.sub(lambda found: json.dumps(found[0])[1:-1], text)
 
 
 def write(text: str) -> None:
-    """Write to standard output at once, as it is shown.
+    """Write text to standard output, escaped as by `shown`, and flush.
 
-    End the command quietly where nobody reads any more.
+    If the reader has closed the pipe, the command ends without a message.
     """
     _write(shown(text))
 
@@ -94,20 +99,24 @@ def _write(text: str) -> None:
         sys.stdout.write(text)
         sys.stdout.flush()
     except BrokenPipeError:
-        # The interpreter flushes once more at its end: what is still buffered must go nowhere, or
-        # it would complain.
+        # The interpreter flushes again at exit: redirect what is still buffered to the null device,
+        # so that it does not report the error a second time.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise Exit(PIPE_CLOSED) from None
 
 
 def write_json(value: Any, *, indent: int | None = None) -> None:
-    """Write `value` as JSON and a line end; in ASCII where the terminal knows nothing better."""
+    """Write `value` as one JSON document and a line end, in ASCII unless the output is UTF-8."""
     is_utf8 = (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
     _write(_as_json(json.dumps(value, ensure_ascii=not is_utf8, indent=indent)) + "\n")
 
 
 def write_lines(lines: Iterable[str]) -> None:
-    """Write lines of JSON for another program: in UTF-8 whatever the terminal knows, since no sign of them may be replaced, and without a second line end."""
+    """Write lines of JSON for another program.
+
+    The output is UTF-8 whatever the terminal's encoding, so that no character is replaced, and line
+    ends are written unchanged.
+    """
     if isinstance(sys.stdout, TextIOWrapper):
         sys.stdout.reconfigure(encoding="utf-8", newline="\n")
     left = iter(lines)
@@ -117,7 +126,7 @@ def write_lines(lines: Iterable[str]) -> None:
 
 @contextmanager
 def redirected(output: Path | None) -> Generator[None]:
-    """Write results to a file that is made whole or not at all; to standard output without one."""
+    """Write results to a file, which is complete or not written at all; None is standard output."""
     if output is None:
         yield
         return
@@ -127,12 +136,12 @@ def redirected(output: Path | None) -> Generator[None]:
 
 
 def paper_width() -> int:
-    """Return how many columns standard output has."""
+    """Return the width of standard output in columns."""
     return _console(stderr=False).width
 
 
 def write_rich(renderable: "RenderableType") -> None:
-    """Write a table or a text for people to standard output."""
+    """Write a table or text for people to standard output."""
     console = _console(stderr=False)
     with console.capture() as captured:
         console.print(_Shown(renderable))
@@ -140,9 +149,9 @@ def write_rich(renderable: "RenderableType") -> None:
 
 
 def tell(text: str, style: str = "") -> None:
-    """Write a line for people to standard error, unbroken.
+    """Write one line for people to standard error, without wrapping it.
 
-    Nothing where only results are wanted.
+    With `--quiet`, nothing is written.
     """
     if _verbosity != "quiet":
         from rich.text import Text  # noqa: PLC0415  as below
@@ -152,7 +161,7 @@ def tell(text: str, style: str = "") -> None:
 
 @frozen
 class _Shown:
-    """Draw something with colours of our own alone."""
+    """A renderable whose text is escaped, so that only Rich's own control codes take effect."""
 
     drawn: "RenderableType"
 
@@ -164,22 +173,22 @@ class _Shown:
 
 
 def no_bar(**_: object) -> None:
-    """Update no bar, where none is shown."""
+    """Do nothing: the update function when no bar is shown."""
 
 
 @contextmanager
 def progress(
     what: str, total: float | None, *, shown: bool = True
 ) -> Generator[Callable[..., None]]:
-    """Show a bar on a terminal and take it away at the end.
+    """Show a progress bar on a terminal and remove it at the end.
 
-    What is yielded updates it as rich does, and is `no_bar` where there is none.
+    Yields the function that updates it, as Rich does; `no_bar` if no bar is shown.
     """
     console = _console(stderr=True)
     if not shown or _verbosity == "quiet" or not console.is_terminal:
         yield no_bar
         return
-    from rich.progress import Progress  # noqa: PLC0415  slow to load, and nearly always for nothing
+    from rich.progress import Progress  # noqa: PLC0415  slow to load, rarely needed
 
     with Progress(
         console=console, transient=True, redirect_stdout=False, redirect_stderr=False
@@ -188,7 +197,7 @@ def progress(
 
 
 def _console(*, stderr: bool) -> "Console":
-    from rich.console import Console  # noqa: PLC0415  slow to load, and most errors need no colour
+    from rich.console import Console  # noqa: PLC0415  slow to load, rarely needed
 
     console = Console(stderr=stderr, highlight=False, soft_wrap=False)
     if not console.is_terminal and "COLUMNS" not in os.environ:
@@ -197,12 +206,12 @@ def _console(*, stderr: bool) -> "Console":
 
 
 def complain(message: str) -> None:
-    """Write an error as one line to standard error."""
+    """Write an error to standard error as one line."""
     sys.stderr.write(f"error: {one_line(message)}\n")
 
 
 def one_line(text: str) -> str:
-    r"""Return `text` as one line that a terminal shows and does not obey.
+    r"""Return `text` as one line with control and invisible characters escaped.
 
     >>> one_line("a\nb \x1b[31mred")
     'a b \\x1b[31mred'
@@ -211,12 +220,12 @@ def one_line(text: str) -> str:
 
 
 def percent(share: float | None) -> str:
-    """Return a share as people write it."""
+    """Format a share as a percentage, None as a dash."""
     return "-" if share is None else f"{share * 100:.0f} %"
 
 
 def write_columns(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """Write rows below the names of their columns; on narrow paper the widest column gives way."""
+    """Write rows below column names; on a narrow terminal the widest column is truncated."""
     from rich.text import Text  # noqa: PLC0415  as above
 
     shown = [[one_line(cell) for cell in row] for row in rows]
@@ -230,14 +239,14 @@ def write_columns(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None
 
 
 def plain_table(gap: int) -> "Table":
-    """Return a table without lines, with so many blanks between its columns."""
+    """Return a table without borders, with `gap` blanks between its columns."""
     from rich.table import Table  # noqa: PLC0415  as above
 
     return Table(box=None, header_style="bold", pad_edge=False, padding=(0, gap, 0, 0))
 
 
 def save(path: Path, save: Callable[[Path], object]) -> None:
-    """Save a file and say where it is.
+    """Save a file and print its path.
 
     Raises:
         CommandError: it cannot be written.

@@ -1,4 +1,4 @@
-"""`polycontext pills`: the files and symbols that a message can attach, and what became of those that it attaches."""
+"""`polycontext pills`: files and symbols that a message can attach, and reports on attachments."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -61,19 +61,19 @@ def pills(
 
 
 def resolvers_of(roots: Sequence[Path]) -> tuple[FileResolver, SymbolResolver]:
-    """Return what finds files and symbols below these folders, or below the working directory."""
+    """Return resolvers of files and symbols below `roots`, by default the working directory."""
     folders = roots or [Path()]
     return FileResolver(folders), SymbolResolver(folders)
 
 
 def resolve_text(text: str) -> ResolvedMessage:
-    """Return a text of the user with what it names beneath the working directory."""
+    """Return a user's text with the files and symbols it names, below the working directory."""
     resolvers = Resolvers(resolvers_of(()))
     return resolve_document(typed(text, resolvers), resolvers)
 
 
 def typed(text: str, resolvers: Resolvers) -> PillDocument:
-    """Return the document of `text`, in which a name that is no file but a symbol is one."""
+    """Return the document of `text`; a name that matches no file but a symbol becomes a symbol."""
 
     def type_of(name: str) -> PillType:
         for pill_type in (PillType.FILE, PillType.SYMBOL):
@@ -83,7 +83,7 @@ def typed(text: str, resolvers: Resolvers) -> PillDocument:
                 if error.is_missing:
                     continue
             except PillError:
-                pass  # it is one of these, and resolving it says what is the matter
+                pass  # the name exists; resolving it later reports the problem
             return pill_type
         return PillType.FILE
 
@@ -91,7 +91,7 @@ def typed(text: str, resolvers: Resolvers) -> PillDocument:
 
 
 def print_attachments(sent: SentMessage) -> None:
-    """Tell what was attached, truncated or refused, and what had to yield."""
+    """Print what was attached, truncated or refused, and what was shortened to make room."""
     for each in sent.attached:
         size = f"{each.type}, {len(each.content):,} characters"
         tell(f"attached {each.name} ({size}){f' {each.notice}' if each.notice else ''}")
@@ -102,5 +102,5 @@ def print_attachments(sent: SentMessage) -> None:
 
 
 def describe(problem: PillProblem) -> str:
-    """Return which name could not be attached, and why."""
+    """Return the name that could not be attached, and the reason."""
     return f"{problem.pill.name}: {problem.warning} ({problem.detail})"

@@ -1,4 +1,4 @@
-"""Pressure over the turns of a replay, as a picture. Needs the optional extra `plot`."""
+"""A plot of pressure over the turns of a replay. Requires the extra `plot`."""
 
 import warnings
 from collections.abc import Iterator
@@ -22,7 +22,7 @@ _COLOURS: dict[str, str] = {
     ContextState.PRESSURED: "#e53935",
     ContextState.COMPRESSED: "#1e88e5",
 }
-# Without a salt of its own, the ids in an SVG differ from run to run.
+# Without a fixed salt, the ids in an SVG differ between runs.
 _STYLE: Any = {
     "font.size": 10,
     "svg.hashsalt": "polycontext",
@@ -32,11 +32,11 @@ _STYLE: Any = {
 
 
 def check_plot(path: Path) -> None:
-    """Make sure, before any work is done for it, that a plot could be written to `path`.
+    """Check, before any work is done, that a plot can be written to `path`.
 
     Raises:
-        CommandError: the file's type is none for a plot. MissingExtraError: matplotlib is not
-            installed.
+        CommandError: the file's type is not a plot format.
+        MissingExtraError: matplotlib is not installed.
     """
     if path.suffix.lower() not in SUFFIXES:
         raise CommandError(f"{path}: no file type for a plot. Use {' or '.join(SUFFIXES)}.")
@@ -44,17 +44,17 @@ def check_plot(path: Path) -> None:
 
 
 def save_plot(report: ReplayReport, path: Path, *, high: float, low: float) -> None:
-    """Draw pressure over turns, coloured by state, the marks as lines, and save it.
+    """Draw pressure over turns, coloured by state, with the marks as lines, and save the plot.
 
-    Same report, same picture.
+    The same report gives the same file.
     """
     from matplotlib import rc_context  # noqa: PLC0415  optional, and slow to load
     from matplotlib.figure import Figure  # noqa: PLC0415
 
     with rc_context(_STYLE), warnings.catch_warnings():
-        # A title may hold signs that the font does not have: those show as boxes.
+        # Characters of the title that the font lacks are drawn as boxes.
         warnings.filterwarnings("ignore", message="Glyph", category=UserWarning)
-        # Not pyplot, which keeps every figure and may look for a screen.
+        # Not pyplot: it keeps every figure and may look for a display.
         figure = Figure(figsize=(9.6, 4.4), layout="constrained")
         axes = figure.add_subplot()
         _draw_steps(axes, report)
@@ -66,7 +66,10 @@ def save_plot(report: ReplayReport, path: Path, *, high: float, low: float) -> N
 
 
 def _points(report: ReplayReport) -> Iterator[tuple[float, float, str]]:
-    """Yield where the stairs go: a turn at its number, a compression halfway to the next turn, and the end."""
+    """Yield the points of the pressure line.
+
+    A turn is at its number, a compression halfway to the next turn; the last point is the end.
+    """
     x, y, state = 0.0, 0.0, str(ContextState.EMPTY)
     yield x, y, state
     for step in report.steps:
@@ -77,10 +80,7 @@ def _points(report: ReplayReport) -> Iterator[tuple[float, float, str]]:
 
 
 def _draw_steps(axes: "Axes", report: ReplayReport) -> None:
-    """Draw pressure as stairs, since it stays as it is until the next step.
-
-    Each stair in the colour of its state.
-    """
+    """Draw pressure as a step line, each step in the colour of its state."""
     points = list(_points(report))
     for (x, y, state), (end, _, _) in pairwise(points):
         axes.fill_between([x, end], y, color=_COLOURS[state], alpha=0.22, linewidth=0)

@@ -1,4 +1,4 @@
-"""`polycontext project`: conversations cut to a budget."""
+"""`polycontext project`: conversations shortened to a budget."""
 
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -84,17 +84,17 @@ def _projection(conversation: Conversation, cut: Callable[..., Projection]) -> P
 
 
 def as_object(conversation: Conversation, projection: Projection) -> dict[str, Any]:
-    """Return messages ready to be sent (for Anthropic the system apart) and the report."""
+    """Return the messages ready to send (for Anthropic, the system apart) and the report."""
     inline = Rendered(projection.messages, projection.system).inline()
-    # Anthropic takes the system beside the messages, everybody else among them.
+    # Anthropic takes the system apart from the messages, the other formats among them.
     ready = hoist(inline) if conversation.provider is Provider.ANTHROPIC else Rendered(inline)
     return {"messages": ready.messages, "system": list(ready.system), "report": projection.report()}
 
 
 def as_it_came(conversation: Conversation, projection: Projection) -> Any:
-    """Return the projection in the shape of the input: a list, or its object with other messages.
+    """Return the projection in the shape of the input: a list, or its object with new messages.
 
-    Law: projecting what is returned changes nothing.
+    Law: projecting the result again changes nothing.
     """
     messages = Rendered(projection.messages, projection.system).inline()
     if conversation.body is None:
@@ -105,9 +105,9 @@ def as_it_came(conversation: Conversation, projection: Projection) -> Any:
 
 
 def _with_several(items: Iterator[Any]) -> Iterator[tuple[Any, bool]]:
-    """Yield each item and whether there is more than one in all.
+    """Yield each item with whether there is more than one in all.
 
-    A fault in the second waits until the first is out.
+    An error in the second item is raised after the first item has been yielded.
     """
     first = next(items)
     try:

@@ -1,4 +1,4 @@
-"""`polycontext replay`: conversations through the machine, with a report."""
+"""`polycontext replay`: recorded conversations replayed through the machine, with a report."""
 
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -38,14 +38,16 @@ from .recordings.report import ReplayReport
 from .replay_tables import COLUMNS, LEGEND, Overview, replay_table
 
 LONG = 200_000
-"""Bytes of input from which on a progress bar is shown."""
+"""Input size, in bytes, from which a progress bar is shown."""
 
 
 def marks(threshold: float | None, low: float | None) -> tuple[float, float]:
-    """Return the high and the low mark: a session's own unless said, the low one half of a threshold that is not above it.
+    """Return the high and the low mark, by default those of a session.
+
+    If the threshold is not above the default low mark, the low mark is half of the threshold.
 
     Raises:
-        CommandError: one is no share, or they are in the wrong order.
+        CommandError: a mark is not a share, or the low mark is above the high mark.
     """
     own = session_threshold()
     if threshold is None:
@@ -123,7 +125,7 @@ def replay(
         check_plot(plot)
         conversations = _single(conversations)
     size = size_of(files)
-    # A bar on the terminal that the JSON goes to would be written into the middle of it.
+    # A bar on the terminal that also receives the JSON would be written into it.
     shown = (size is None or size >= LONG) and not (as_json and sys.stdout.isatty())
     with progress("replaying", size, shown=shown) as update:
         reports = _replayed(conversations, settings, lambda size: update(advance=size))
@@ -176,7 +178,7 @@ def _replayed(
 
 
 def _print_json(reports: Iterable[ReplayReport]) -> ReplayReport | None:
-    """Print each report as it is done; return the last."""
+    """Print each report when its replay ends, and return the last one."""
     last = None
     for last in reports:
         write_json(last.as_json())
@@ -184,9 +186,9 @@ def _print_json(reports: Iterable[ReplayReport]) -> ReplayReport | None:
 
 
 def _print_tables(reports: Iterable[ReplayReport], *, show_all: bool) -> ReplayReport | None:
-    """Print one conversation step by step, or an overview of several.
+    """Print one conversation step by step, or an overview of several; return the last report.
 
-    What is done is shown even if the next one is at fault.
+    Finished replays are printed even if the next one raises an error.
     """
     overview, last = Overview(), None
     try:

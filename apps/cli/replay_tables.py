@@ -1,4 +1,4 @@
-"""The tables of a replay, for people who never saw the project: what happened step by step, what it comes to, how to read it."""
+"""The tables of a replay: its steps, a summary, and a legend for readers new to the project."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, assert_never
@@ -25,21 +25,20 @@ from .recordings.report import (
 )
 
 MOST_STEPS = 60
-"""Steps shown of a long conversation, unless all are asked for: the ends, and what is worth a look.
-"""
+"""Steps shown of a long conversation without `--all`: the first, the last, and the notable ones
+between."""
 
 MOST_LINES = 24
-"""Lines shown of a summary, unless everything is asked for."""
+"""Lines shown of a summary without `--all`."""
 
 MOST_ALONE = 12
-"""Messages shown that stand word for word, unless everything is asked for: the first and the last
-of them."""
+"""Verbatim messages shown without `--all`: the first and the last of them."""
 
 _EXCERPT = 160
 _INDENT = 6
 
 WIDE = 100
-"""Columns from which on there is room to spare."""
+"""Width, in columns, from which a table uses wider gaps."""
 
 READING = """\
 class     PRESERVED stays word for word, REQUIRED may be summarised, DROPPABLE may go
@@ -47,7 +46,7 @@ pressure  how full the window is
 state     ACCUMULATING: there is room; PRESSURED: room is made before the next message;
           COMPRESSED: room was just made; none of them is an error
 compress  older messages are summarised or dropped; all of them stay in the log"""
-"""What the words of the table mean."""
+"""The legend of the table."""
 
 _ENDS = 10
 _SHORT_GAP = 3
@@ -66,7 +65,7 @@ _CLASSES = {
 
 
 def replay_table(report: ReplayReport, *, show_all: bool, width: int) -> RenderableType:
-    """Return the steps of a replay and its summary, for paper of `width` columns."""
+    """Return the steps of a replay and its summary, laid out for `width` columns."""
     names = tool_names(report.steps)
     columns = ("turn", "role", "class", "tokens", "pressure", "state")
     table = log_table(columns, 2 if width >= WIDE else 1)
@@ -89,7 +88,10 @@ def replay_table(report: ReplayReport, *, show_all: bool, width: int) -> Rendera
 
 @define
 class Overview:
-    """Collect one row a conversation, and the sums; the reports themselves are let go."""
+    """A table with one row for each conversation and a row of sums.
+
+    The reports themselves are not kept.
+    """
 
     rows: list[Sequence[str]] = field(factory=list)
     _sums: list[int] = field(factory=lambda: [0] * 6)
@@ -106,7 +108,7 @@ class Overview:
         self.rows.append((title, *_counted(counts), *ends))
 
     def all_rows(self) -> Iterator[Sequence[str]]:
-        """Yield the rows, and the sums below."""
+        """Yield the rows, then the sums."""
         yield from self.rows
         yield (f"{len(self.rows)} in all", *_counted(self._sums), "", "", "")
 
@@ -120,21 +122,21 @@ compr.: how often messages were summarised or dropped; saved: tokens; requests: 
 kept: share of each request that began the next one; pressure: how full the window is.
 --only N shows one step by step.
 """
-"""What the columns of the overview are."""
+"""The legend of the overview's columns."""
 _TITLE = 24
 
 
 def _counted(counts: Sequence[int]) -> Sequence[str]:
-    """Return the counts of a row.
+    """Return a row's counts as text.
 
-    Of the requests that were asked for, all should have been handed out.
+    Requests show how many were delivered; if any were refused, also how many were due.
     """
     *others, delivered, asked = map(str, counts)
     return (*others, delivered if delivered == asked else f"{delivered}/{asked}")
 
 
 def _shown(steps: Sequence[ReplayStep], *, show_all: bool) -> Iterator[ReplayStep | int]:
-    """Yield the steps to show, and how many are left out between them."""
+    """Yield the steps to show, and the number of steps left out of each gap between them."""
     if show_all or len(steps) <= MOST_STEPS:
         yield from steps
         return
@@ -143,7 +145,7 @@ def _shown(steps: Sequence[ReplayStep], *, show_all: bool) -> Iterator[ReplaySte
     chosen, last = sorted(ends | set(notable[: MOST_STEPS - len(ends)])), -1
     for index in chosen:
         between = steps[last + 1 : index]
-        # A short gap is shown: it takes no more room than the line that would tell of it.
+        # A short gap is shown in full: it takes no more room than the line that replaces it.
         yield from between if len(between) <= _SHORT_GAP else [len(between)]
         yield steps[index]
         last = index
@@ -206,7 +208,10 @@ def _summary(report: ReplayReport) -> Iterator[tuple[str, Text | str]]:
     yield "now", Text(_standing(report), style="yellow" if report.is_stuck else "green")
     yield "states", Text(" -> ").join(Text(state, style=_STATES[state]) for state in report.states)
     yield "compressions", _compressions(summary)
-    kept = f"{percent(report.prefix_kept)} of each request stood unchanged at the start of the next one: a provider's prompt cache can keep that"
+    kept = (
+        f"{percent(report.prefix_kept)} of each request stood unchanged at the start of the "
+        "next one: a provider's prompt cache can keep that"
+    )
     yield "prefix kept", "fewer than two requests" if report.prefix_kept is None else kept
     delivered, undelivered = report.lists
     yield "requests", f"{delivered} handed out, {undelivered} refused"
@@ -215,14 +220,20 @@ def _summary(report: ReplayReport) -> Iterator[tuple[str, Text | str]]:
     yield "refused", Text(refused + ("; stopped there" if report.stopped else ""), style=style)
     if report.repaired:
         yield "repaired", f"results added as turns {ranges(report.repaired)}"
-    budget = f"{percent(report.session.pressure)} of {summary['max_tokens']} tokens (at most {percent(report.peak)} on the way)"
+    budget = (
+        f"{percent(report.session.pressure)} of {summary['max_tokens']} tokens "
+        f"(at most {percent(report.peak)} on the way)"
+    )
     yield "pressure", budget
 
 
 def _standing(report: ReplayReport) -> str:
-    """Return what the last state means for who goes on from there."""
+    """Return what the last state means for a conversation that continues from there."""
     if report.is_stuck:
-        return "PRESSURED and tight: nothing may be shortened any more, so further messages may be refused"
+        return (
+            "PRESSURED and tight: nothing may be shortened any more, "
+            "so further messages may be refused"
+        )
     meanings: dict[str, str] = {
         ContextState.EMPTY: "nothing was said yet",
         ContextState.ACCUMULATING: "fine, there is room for more",
@@ -235,18 +246,19 @@ def _standing(report: ReplayReport) -> str:
 def _compressions(summary: dict[str, Any]) -> str:
     if not summary["compressions"]:
         return f"none needed for {summary['tokens_logged']} tokens"
-    return "{compressions}, which saved {tokens_saved} tokens: {tokens_logged} came in, the model sees {tokens_in_view}".format_map(
-        summary
-    )
+    return (
+        "{compressions}, which saved {tokens_saved} tokens: {tokens_logged} came in, "
+        "the model sees {tokens_in_view}"
+    ).format_map(summary)
 
 
-# --- what the model sees at the end ----------------------------------------
+# --- the view after the last step ------------------------------------------
 
 
 def tool_names(steps: Iterable[ReplayStep]) -> Mapping[int, str]:
-    """Return which tool each result is of, by the result's number.
+    """Return the tool name of each result, by the result's number.
 
-    Ids of calls are used again, so the last call before it counts.
+    Call ids may be reused, so the most recent call with an id counts.
     """
     called: dict[str, str] = {}
     names: dict[int, str] = {}
@@ -261,7 +273,7 @@ def tool_names(steps: Iterable[ReplayStep]) -> Mapping[int, str]:
 
 
 def log_table(columns: Sequence[str], gap: int) -> Table:
-    """Return a table with a row a turn: numbers at the right, and what is said in the room that is left."""
+    """Return a table with one row for each turn; the text takes the width that is left."""
     table = plain_table(gap)
     for name in columns:
         table.add_column(
@@ -272,20 +284,17 @@ def log_table(columns: Sequence[str], gap: int) -> Table:
 
 
 def gap_row(what: str) -> tuple[Text, ...]:
-    """Return the row of a log that says what is left out."""
+    """Return the row that says what was left out of a log."""
     return Text("⋯", style="dim"), *[Text("")] * 5, Text(what, style="dim")
 
 
 def legend_grid() -> Table:
-    """Return a grid of names and what stands behind each."""
+    """Return a grid of names and their descriptions."""
     return Table.grid(Column(style="bold", no_wrap=True), Column(), padding=(0, 2, 0, 0))
 
 
 def excerpt(turn: Turn, tool: str | None = None) -> Text:
-    """Return in one line how a turn begins, and what it calls.
-
-    Of a result, which `tool` it is of.
-    """
+    """Return the start of a turn and its calls on one line; a result names its tool first."""
     calls = ", ".join(f"{call.name}({call.arguments[:_EXCERPT]})" for call in turn.tool_calls)
     text = (turn.content or "")[: 2 * _EXCERPT]
     if tool is not None:
@@ -295,10 +304,10 @@ def excerpt(turn: Turn, tool: str | None = None) -> Text:
 
 
 def seen_table(report: ReplayReport, names: Mapping[int, str], *, show_all: bool) -> RenderableType:
-    """Return the view after the last step, and what it lacks."""
+    """Return the view after the last step, and the turns dropped from it."""
     parts: list[RenderableType] = [Text("what the model sees now", style="bold")]
     alone = [shown for shown in report.seen if not shown.is_summary]
-    # A single line that is left out would be no shorter than the line that tells of it.
+    # Hiding a single line would save nothing: the line that replaces it is as long.
     cut = not show_all and len(alone) > MOST_ALONE + 1
     hidden = alone[MOST_ALONE // 2 : -MOST_ALONE // 2] if cut else []
     for shown in report.seen:

@@ -1,4 +1,4 @@
-"""`polycontext serve`: the server of chats, until it is stopped."""
+"""`polycontext serve`: a server for chats that runs until it is stopped."""
 
 import asyncio
 import os
@@ -12,7 +12,7 @@ from fastapi import FastAPI
 
 from polycontext.linearity import require_extra
 
-# Asked for before anything that needs it is loaded.
+# Check for the extra before any module that needs it is imported.
 require_extra("uvicorn", extra="server", purpose="polycontext serve")
 
 import uvicorn
@@ -108,7 +108,7 @@ def serve(
     a built-in script answers. Stop it with Ctrl+C; chats in a store are saved.
     """
     _check_proxies(proxies)
-    # A variable with nothing in it is a token that is too short, and not the wish for none.
+    # An empty variable counts as a token that is too short, not as no token.
     tokens = tuple(tokens) or ("",) * (TOKENS in os.environ)
     hosts = LOOPBACK if is_loopback(host) else ("*",)
     access = Access(tokens, hosts, origins, a_minute)
@@ -127,25 +127,27 @@ def serve(
             named = f"[{host}]" if ":" in host else host
             where = "in memory until it stops" if store is None else f"in {store}"
             tell(
-                f"serving http://{named}:{place.getsockname()[1]}/, chats are kept {where}. Stop with Ctrl+C."
+                f"serving http://{named}:{place.getsockname()[1]}/, chats are kept {where}. "
+                "Stop with Ctrl+C."
             )
             server.run(sockets=[place])
 
 
 class Server(uvicorn.Server):
-    """Serve an application, and let its listeners go first when it stops."""
+    """A uvicorn server that closes event streams before it shuts down."""
 
     def __init__(self, config: uvicorn.Config, app: FastAPI, store: SessionStore) -> None:
         super().__init__(config)
         self._chats, self._store = app.state.chats, store
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Let listeners go first: those who wait for the next event would be waited for."""
+        """Close the event streams first: uvicorn would otherwise wait for clients that listen."""
         with suppress(TimeoutError):
             async with asyncio.timeout(STOPS_IN):
                 await self._chats.close()
         await super().shutdown(sockets)
-        # Here: behind `run`, the signal that stopped the server ends the process.
+        # Close the store here: after `run` returns, the signal that stopped the server ends the
+        # process.
         self._store.close()
 
 
@@ -160,7 +162,7 @@ def _check_proxies(proxies: Sequence[str]) -> None:
 
 
 def _bind(host: str, port: int) -> socket.socket:
-    """Return a socket that is bound, before anything is said of it; port 0 takes a free one."""
+    """Return a bound socket, so that the port is known before it is printed; 0 picks a free one."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         return socket.create_server((host, port), family=family)

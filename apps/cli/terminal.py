@@ -1,4 +1,4 @@
-"""A conversation's terminal: lines that are typed or piped in, and an end that keeps what was said."""
+"""The terminal of a chat: reads typed or piped lines, and turns signals into an orderly exit."""
 
 import signal
 import sys
@@ -8,23 +8,23 @@ from importlib import import_module
 from typing import NoReturn
 
 _SIGNALLED = 128
-"""What shells add to the number of the signal that has ended a program."""
+"""Shells report a program that a signal ended as this plus the signal's number."""
 
 
 QUIT = "/quit"
-"""The line that ends a conversation, as the end of the input does."""
+"""The line that ends a conversation; also returned at the end of the input."""
 
 
 def read_line(*, is_terminal: bool) -> str:
-    """Return the next line without blanks around it, `QUIT` behind the last.
+    """Return the next line, stripped, or `QUIT` at the end of the input.
 
-    Bytes that are no UTF-8 are replaced.
+    In a pipe, bytes that are not valid UTF-8 are replaced.
     """
     if not is_terminal:
         line = sys.stdin.buffer.readline()
         return line.decode(errors="replace").strip() if line else QUIT
     with suppress(ImportError):
-        import_module("readline")  # gives `input` a history and its editing
+        import_module("readline")  # gives `input` line editing and a history
     try:
         return input("> ").strip()
     except EOFError:
@@ -36,7 +36,7 @@ def read_line(*, is_terminal: bool) -> str:
 
 @contextmanager
 def orderly_end() -> Generator[None]:
-    """Let a process that is told to end, or whose terminal is closed, keep what was said first."""
+    """Raise SystemExit on SIGTERM and SIGHUP, so that the chat is saved before the process ends."""
 
     def end(number: int, _: object) -> NoReturn:
         raise SystemExit(_SIGNALLED + number)

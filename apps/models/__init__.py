@@ -1,6 +1,6 @@
-"""What talks to a model: the summarisers that ask one, native compaction, and counting in its own tokens."""
+"""Model access: summarisers that call a model, native compaction, and provider token counts."""
 
 import lazy_loader
 
-# The names stand in `__init__.pyi`; each is loaded when it is first asked for.
+# The names are listed in `__init__.pyi`; each is loaded on first access.
 __getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

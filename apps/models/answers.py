@@ -1,4 +1,4 @@
-"""Who answers in a chat: a model behind a URL, streamed, or a script where there is none."""
+"""Sources of chat answers: a model behind a URL, streamed, or a built-in script."""
 
 import os
 from collections.abc import AsyncGenerator, AsyncIterator
@@ -8,52 +8,56 @@ from polycontext.linearity import InvalidOptionError, require_extra
 from polycontext.polynomial import ContextSession
 
 _MOST_REPLY = 4096
-"""Tokens of an answer at most."""
+"""The maximum length of an answer, in tokens."""
 
 
 class Answering(Protocol):
-    """Stand for whoever answers: `answer` yields the pieces of what is said to a session's view."""
+    """A source of answers: `answer` yields the text of a reply to a session's view in pieces."""
 
     def answer(self, session: ContextSession) -> AsyncIterator[str]:
         """Yield the answer, piece by piece."""
         ...
 
     async def aclose(self) -> None:
-        """Let go of connections."""
+        """Close connections."""
         ...
 
 
 class ScriptedAnswering:
-    """Say how much was said, so that something is there to be seen without a model or a key."""
+    """A script that reports how much was said, for use without a model or a key."""
 
     async def answer(self, session: ContextSession) -> AsyncIterator[str]:
-        """Yield a few words about what was said last."""
+        """Yield a short reply about the last message."""
         messages = session.messages("openai")
         said = str(messages[-1]["content"]).split()
-        words = f"You said {len(said)} words, the last of them “{said[-1] if said else ''}”. I was sent {len(messages)} messages. (No model is behind this: start it with --model NAME.)"
+        words = (
+            f"You said {len(said)} words, the last of them “{said[-1] if said else ''}”. I was "
+            f"sent {len(messages)} messages. (No model is behind this: start it with --model "
+            "NAME.)"
+        )
         for word in words.split(" "):
             yield f"{word} "
 
     async def aclose(self) -> None:
-        """Let go of nothing."""
+        """Do nothing: there is no connection to close."""
 
 
 class OpenAIAnswering:
-    """Ask an endpoint that speaks OpenAI's chat completions.
+    """A model behind an endpoint that speaks OpenAI's Chat Completions.
 
-    The key is that of the environment, as the SDK has it.
+    The SDK takes the key from the environment.
     """
 
     def __init__(self, url: str | None, name: str) -> None:
         require_extra("openai", extra="openai", purpose="a model with OpenAI's API")
         from openai import AsyncOpenAI  # noqa: PLC0415 - an extra
 
-        # Servers of one's own want no key, and the SDK wants one.
+        # A self-hosted server needs no key, but the SDK requires one.
         key = os.environ.get("OPENAI_API_KEY") or (None if url is None else "none")
         self._client, self._name = AsyncOpenAI(base_url=url, api_key=key), name
 
     async def answer(self, session: ContextSession) -> AsyncIterator[str]:
-        """Yield the words of a stream."""
+        """Yield the text of a streamed answer."""
         messages: Any = session.messages("openai")
         async with await self._client.chat.completions.create(
             model=self._name,
@@ -74,9 +78,9 @@ class OpenAIAnswering:
 
 
 class AnthropicAnswering:
-    """Ask an endpoint that speaks Anthropic's messages.
+    """A model behind an endpoint that speaks Anthropic's Messages.
 
-    The key is that of the environment, as the SDK has it.
+    The SDK takes the key from the environment.
     """
 
     def __init__(self, url: str | None, name: str) -> None:
@@ -90,7 +94,7 @@ class AnthropicAnswering:
         self._client, self._name = AsyncAnthropic(base_url=url), name
 
     async def answer(self, session: ContextSession) -> AsyncIterator[str]:
-        """Yield the words of a stream."""
+        """Yield the text of a streamed answer."""
         request: Any = session.request("anthropic")
         async with self._client.messages.stream(
             model=self._name,
@@ -108,12 +112,15 @@ class AnthropicAnswering:
 
 
 async def in_whole_characters(pieces: AsyncIterator[str]) -> AsyncGenerator[str]:
-    """Yield pieces none of which ends within a character: halves that were parted between two are joined, and a half alone is replaced."""
+    """Yield the pieces without splitting a character between two of them.
+
+    Surrogate halves that two pieces separate are joined; a single half is replaced.
+    """
     held = ""
     async for piece in pieces:
         held += piece
         end = len(held) - ("\ud800" <= held[-1:] <= "\udbff")
-        # Also where nothing is left: whoever listens may let others live between two pieces.
+        # Yield an empty piece too, so that the consumer can run other tasks between pieces.
         yield _repair(held[:end])
         held = held[end:]
     yield _repair(held)
@@ -124,11 +131,14 @@ def _repair(text: str) -> str:
 
 
 def make_answering(url: str | None, name: str | None) -> Answering:
-    """Return who answers: of a URL that holds ``anthropic``, or a model called ``claude…``, what speaks Anthropic's messages, of others OpenAI's chat.
+    """Return the source of answers for a URL and a model name; the built-in script without both.
+
+    A URL that contains ``anthropic`` or a model called ``claude…`` is asked through Anthropic's
+    Messages, any other through OpenAI's Chat Completions.
 
     Raises:
-        InvalidOptionError: a URL that is none, or one without the name of a model.
-            MissingExtraError: the vendor's SDK is not installed.
+        InvalidOptionError: the URL is invalid, or is given without the name of a model.
+        MissingExtraError: the vendor's SDK is not installed.
     """
     if url is None and name is None:
         return ScriptedAnswering()

@@ -1,4 +1,7 @@
-"""Compaction by Anthropic, on demand: the API summarises the prefix of a plan and takes its own thinking back behind it."""
+"""Compaction by Anthropic on demand.
+
+The API summarises the prefix of a plan and accepts its own thinking after that summary.
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -16,17 +19,16 @@ from .compaction import Compacted, Compacting, Tools, reported_tokens
 
 @frozen
 class AnthropicCompaction:
-    """Ask Anthropic for the summary of a plan's prefix (docs/native-compaction.md).
+    """Anthropic's compaction, which summarises a plan's prefix (docs/native-compaction.md).
 
     Args:
-        client: an `anthropic.Anthropic`, or for the methods that begin with an a an
-            `anthropic.AsyncAnthropic`.
-        model: who summarises: the model of the conversation, whose thinking is bound to what it was
-            sent.
-        max_tokens: tokens that the summary may take.
-        instructions: what the API is told instead of its own instructions.
-        further: fields of the conversation's requests besides (`thinking`, `cache_control`): what
-            is bound to them, and what is cached, stays so.
+        client: An `anthropic.Anthropic`, or an `anthropic.AsyncAnthropic` for `afulfil`.
+        model: The model that summarises. Use the conversation's model, because its thinking is
+            bound to what that model was sent.
+        max_tokens: The maximum length of the summary, in tokens.
+        instructions: Instructions that replace the API's own.
+        further: Further fields of the conversation's requests (`thinking`, `cache_control`), so
+            that bound parts stay valid and the cache still hits.
 
     Source: platform.claude.com, "Compaction on demand", "Background compaction", "Compaction and
     thinking blocks".
@@ -47,15 +49,16 @@ class AnthropicCompaction:
         system: Sequence[Mapping[str, Any]] | str = (),
         reading: Reading | None = None,
     ) -> Steps[Fulfilment]:
-        """Send the prefix of `plan` as the session sends it, and return what came of it.
+        """Send the prefix of `plan` exactly as the session sends it, and return the fulfilment.
 
-        Nothing is raised.
+        Never raises. If the answer has no summary, is a refusal or an error, the fulfilment says
+        why, and committing it changes nothing.
 
-        `tools` are those of the conversation's requests, `system` what they say there besides,
-        before what the session says. `reading` is what was read of the conversation before, for the
-        gist's twin.
-        An answer without a summary, a refusal, an error: the fulfilment says why, and committing it
-        changes nothing.
+        Args:
+            plan: The plan whose prefix is summarised.
+            tools: The tools of the conversation's requests.
+            system: System text that the conversation's requests send before the session's own.
+            reading: The facts already read from the conversation, for the gist's twin.
         """
         return self._compactor(tools, system).fulfil(plan, reading)
 
@@ -91,12 +94,15 @@ class AnthropicCompaction:
 
 
 def _parse_answer(answer: Any) -> Compacted:
-    """Return the block of an answer, or why there is none."""
+    """Return the compaction block of an answer, or the reason why there is none."""
     stop, blocks = answer.get("stop_reason"), answer.get("content") or []
     found = [block for block in blocks if block.get("type") == "compaction"]
     if stop != "compaction" or len(found) != 1:
         return Compacted(
-            failure=f"the answer holds no summary: it stopped for {stop!r} with {[block.get('type') for block in blocks]}"
+            failure=(
+                f"the answer holds no summary: it stopped for {stop!r} with "
+                f"{[block.get('type') for block in blocks]}"
+            )
         )
     if not found[0].get("content"):
         return Compacted(failure="the provider could not summarise: its block holds no content")

@@ -1,4 +1,4 @@
-"""Summaries by a model behind Anthropic's Messages."""
+"""Summaries by a model behind Anthropic's Messages API."""
 
 from collections.abc import Mapping
 from typing import Any, ClassVar
@@ -10,8 +10,8 @@ from polycontext.window.providers import Message, Provider, fresh
 from .model_summariser import Asked, ModelSummariser
 
 _LOOK_BACK, _MARKS = 20, 4
-"""Blocks that the provider looks back from a mark for what it has in its cache, and marks that a
-request may have."""
+"""How many blocks before a cache breakpoint the provider searches for a cached prefix, and the
+maximum number of breakpoints in a request."""
 
 _BETA = "anthropic-beta"
 
@@ -34,17 +34,17 @@ _NOT_WHOLE = {
 
 @frozen
 class AnthropicSummariser(ModelSummariser):
-    """Have a model of Anthropic's write the summaries (docs/summarisers.md).
+    """A summariser that calls an Anthropic model (docs/summarisers.md).
 
     Args:
         client: ``anthropic.Anthropic(...)``, or ``anthropic.AsyncAnthropic(...)`` for the methods
-            that begin with an a; without one, each summary opens one that takes
+            that begin with an a. Without one, each summary opens a client that takes
             `ANTHROPIC_BASE_URL` and `ANTHROPIC_API_KEY` from the environment.
 
-    The others are those of `OpenAISummariser`. Where the conversation is read as it was sent, marks
-    are set so that the provider finds what it has in its cache.
+    The other arguments are those of `OpenAISummariser`. With `on_prefix`, cache breakpoints are set
+    so that the provider finds the cached prefix.
 
-    Raises as `OpenAISummariser`.
+    Raises the same errors as `OpenAISummariser`.
     """
 
     package: ClassVar[str] = "anthropic"
@@ -80,9 +80,10 @@ class AnthropicSummariser(ModelSummariser):
 
 
 def mark_blocks(messages: list[Message], most: int) -> list[Message]:
-    """Return `messages` with marks for the cache before the last block, which is the question, and as far back as the provider looks from each.
+    """Return `messages` with cache breakpoints before the last block, which is the question.
 
-    At most `most` marks, less those that are there.
+    Further breakpoints follow at the distance that the provider searches back from each. There are
+    at most `most` of them, including those already set.
     """
     messages = [{**message, "content": _blocks(message["content"])} for message in messages]
     blocks = [block for message in messages for block in message["content"]]
@@ -109,7 +110,7 @@ def _marks(blocks: list[Any]) -> int:
 
 
 def _thinking_body(needed: Mapping[str, Any], options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what the epoch needs of `thinking`, beside what the caller says of it."""
+    """Return the `thinking` that the epoch needs, overridden by the caller's options."""
     return (
         {"thinking": {**needed["thinking"], **options.get("thinking", {})}}
         if "thinking" in needed
@@ -118,6 +119,6 @@ def _thinking_body(needed: Mapping[str, Any], options: Mapping[str, Any]) -> dic
 
 
 def _headers(needed: Mapping[str, Any], headers: Mapping[str, str]) -> dict[str, str]:
-    """Return the caller's headers, with the betas that the epoch needs."""
+    """Return the caller's headers with the betas that the epoch needs."""
     betas = [*needed.get("betas", ()), *filter(None, [headers.get(_BETA)])]
     return {**headers, **({_BETA: ",".join(betas)} if betas else {})}

@@ -1,4 +1,7 @@
-"""What the vendors' own compactions have in common: a plan's prefix as a request, and an answer or a failure as a fulfilment."""
+"""What the vendors' compaction clients share.
+
+A plan's prefix becomes a request, and the answer or failure becomes a fulfilment.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -18,10 +21,7 @@ Tools = Sequence[Mapping[str, Any]]
 
 @frozen
 class Compacted:
-    """Hold what a provider answered: blocks as JSON data, and the tokens that it says they have.
-
-    None of them, and why.
-    """
+    """A provider's answer: blocks as JSON data and their reported tokens, or a failure's reason."""
 
     blocks: tuple[Mapping[str, Any], ...] = ()
     tokens: int | None = None
@@ -30,12 +30,10 @@ class Compacted:
 
 @frozen
 class Compacting:
-    """Ask `provider` for the summary of a prefix, and read its answer.
+    """A request to `provider` for the summary of a prefix; failures are reported in the fulfilment.
 
-    Whatever fails is told in the fulfilment.
-
-    `ask` returns the answer of an SDK, or what is awaited for it. With `keeps_bound` the provider
-    takes back what it bound to the prefix.
+    `ask` returns an SDK's answer or an awaitable of it. `keeps_bound` says that the provider still
+    accepts the parts it bound to the prefix.
     """
 
     provider: Provider
@@ -44,16 +42,16 @@ class Compacting:
     keeps_bound: bool
 
     def fulfil(self, plan: Plan, reading: Reading | None) -> Steps[Fulfilment]:
-        """Return what came of it."""
+        """Send the request and return the fulfilment."""
         try:
             turns = native.prefix_of(plan)
             answer = (yield self._request(plan, turns)) if turns else None
-        except Exception as error:  # noqa: BLE001 - whatever the SDK raises: nothing changes, and why is reported
+        except Exception as error:  # noqa: BLE001 - reported
             answer = error
         return self._fulfilment(plan, answer, reading)
 
     def _request(self, plan: Plan, turns: Sequence[Turn]) -> Effect:
-        """Return the effect of asking with the messages of the prefix exactly as a session sends them, and the options that they need."""
+        """Return the effect of sending the prefix exactly as a session sends it."""
         wire = get_format(self.provider)
         rendered = wire.render(turns)
         options = merge_options(wire.options(plan.window.epoch), rendered.options)
@@ -86,8 +84,8 @@ class Compacting:
 
 
 def data_of(answer: Any) -> Any:
-    """Return an answer as the JSON data that it came as."""
-    # An SDK says what is of another type than it knows; here everything goes back as it came.
+    """Return an SDK's answer as the original JSON data."""
+    # An SDK warns about values of unknown types; here they are passed through unchanged.
     return (
         answer.to_dict(mode="json", warnings=False)
         if hasattr(answer, "to_dict")
@@ -96,7 +94,7 @@ def data_of(answer: Any) -> Any:
 
 
 def reported_tokens(usage: Mapping[str, Any] | None) -> int | None:
-    """Return the tokens of an answer, where its usage reports any."""
+    """Return the output tokens that an answer's usage reports, or None."""
     tokens = (usage or {}).get("output_tokens")
     return tokens if isinstance(tokens, int) and tokens > 0 else None
 

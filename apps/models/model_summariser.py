@@ -1,10 +1,9 @@
-"""A model writes the summary: what is the same for every provider.
+"""Summaries by a model: the part that is the same for every provider.
 
-Which requests are made is told by generators that take answers and know no client; how a request is
-sent, and what an answer says, is the provider's class's (`OpenAISummariser`,
-`AnthropicSummariser`). Retrying and waiting are left to the vendors' own SDKs. What those raise (a
-limit, a timeout, a lost connection) passes as it is: their names and fields say more than a
-wrapping would.
+Generators decide which requests are made; they receive answers and know no client. The provider's
+class (`OpenAISummariser`, `AnthropicSummariser`) sends a request and reads its answer. Retries and
+waiting are left to the vendors' SDKs. Their exceptions (rate limit, timeout, lost connection) are
+not wrapped, because their names and fields say more than a wrapper would.
 """
 
 from abc import ABC, abstractmethod
@@ -52,40 +51,39 @@ from polycontext.window.providers import Provider, Rendered, get_format
 from .brief import ROLE, Brief, Excerpt, excerpts_of
 
 THINKING_ROOM = 4_096
-"""Tokens that an answer may take beside the summary, since a model that thinks pays for its
-thoughts out of the same room."""
+"""Tokens that an answer may use besides the summary, because a model's thinking counts as output.
+"""
 
 LEAST_PIECE = 64
-"""Tokens of a conversation that are worth a request."""
+"""The smallest piece of a conversation, in tokens, that is worth a request."""
 
 MOST_FACTS = 1_000
-"""Tokens of the facts that a model is told must stand; they are new to the cache, whatever else is
-in it."""
+"""The maximum tokens of facts that a summary must contain; they are never in the prompt cache."""
 
 MOST_QUESTION = 200
-"""Tokens of the reader's next question that a model is told."""
+"""The maximum tokens of the reader's next question in the prompt."""
 
 _LONG_QUESTION = 4_000
-"""Characters of it that are looked at."""
+"""The number of characters of the question that are read."""
 
 _SPARE = 0.8
-"""The share of the allowance that a model is asked to keep to: it counts badly, and what it forgets
-is put behind."""
+"""The share of the allowance that the model is asked to use: models count badly, and forgotten
+facts are appended."""
 
 _LINE = 24
-"""Tokens of the line that says who speaks, its mark included."""
+"""Tokens of the line that names a speaker, its mark included."""
 
 
 @define(slots=False, eq=False)
 class NoSummaryError(CollaboratorError, RuntimeError):
-    """Report that a model was asked for a summary and something else came.
+    """A model that was asked for a summary returned something else.
 
-    `came` names what it was, `legal` what to do about it.
+    `came` names what it returned, `legal` what to do about it.
 
     >>> raise NoSummaryError("gpt-5", "a refusal")
     Traceback (most recent call last):
-    polycontext.models.model_summariser.NoSummaryError: gpt-5 was asked for a summary and returned a
-    refusal. Use a model that answers with a complete text.
+    polycontext.models.model_summariser.NoSummaryError: gpt-5 was asked for a summary and returned a \
+refusal. Use a model that answers with a complete text.
     """
 
     model: str
@@ -98,7 +96,10 @@ class NoSummaryError(CollaboratorError, RuntimeError):
 
 @frozen
 class Asked:
-    """Hold one request: the turns, how many of them are the conversation's own, what the provider needs besides, and the tokens of the answer."""
+    """One request: its turns, provider options, and the maximum tokens of the answer.
+
+    `own` is how many of the turns are the conversation's own.
+    """
 
     turns: Sequence[Turn]
     answer: int
@@ -107,7 +108,7 @@ class Asked:
 
 
 Asking = Generator[Asked, str | None, str]
-"""Yields requests, is sent what the model said, and returns the summary."""
+"""A generator that yields requests, receives the model's texts, and returns the summary."""
 
 
 def _as_tuple(given: Iterable[Mapping[str, Any]]) -> tuple[Mapping[str, Any], ...]:
@@ -125,10 +126,7 @@ def _client(given: object) -> Any:
 
 
 def _find_profile(made: "ModelSummariser") -> ModelProfile | None:
-    """Return what is known of the model.
-
-    The window of one that is not known is not guessed, the caller says how much it may be sent.
-    """
+    """Return the profile of the model, or None if it is unknown but `max_input_tokens` is given."""
     if not isinstance(made.model, str) or not made.model:
         raise InvalidOptionError("model", made.model, "the provider's name for the model")
     try:
@@ -141,7 +139,7 @@ def _find_profile(made: "ModelSummariser") -> ModelProfile | None:
 
 @frozen
 class ModelSummariser(ABC):
-    """Have a model write the summary of what yields.
+    """A summariser that has a model write the summary of what a plan compresses.
 
     See `OpenAISummariser` and `AnthropicSummariser`.
     """
@@ -167,7 +165,7 @@ class ModelSummariser(ABC):
 
     package: ClassVar[str]
     clients: ClassVar[tuple[str, str]]
-    """The SDK's classes of clients: the one that blocks, and the one that is awaited."""
+    """The SDK's client classes: the synchronous one and the asynchronous one."""
     provider: ClassVar[Provider]
 
     def __attrs_post_init__(self) -> None:
@@ -185,13 +183,13 @@ class ModelSummariser(ABC):
     ) -> Steps[str]:
         """Return a summary of `turns`, which are sent as data; see `Summariser`.
 
-        `asummarise` runs a client that blocks in a thread.
+        `asummarise` runs a synchronous client in a thread.
 
         Raises:
-            NoSummaryError: the model answered with something else.
-            InvalidOptionError: the client's answers have to be awaited, or `max_input_tokens`
-                leaves no room to read.
-            Exception: whatever the vendor's SDK raises once its retries are used up.
+            NoSummaryError: the model answered with something other than a summary.
+            InvalidOptionError: the client is asynchronous, or `max_input_tokens` leaves no room to
+                read.
+            Exception: any error of the vendor's SDK after its retries.
         """
         facts = yield in_thread(facts_of, turns, counter)
         return (
@@ -206,9 +204,12 @@ class ModelSummariser(ABC):
     def summarise_plan(
         self, plan: Plan, job: GistJob, max_tokens: int, *, counter: TokenCounter
     ) -> Steps[str]:
-        """Return the words of a gist: the model reads the conversation as it was sent to it, where that fits, and `job` as data otherwise.
+        """Return the text of a gist.
 
-        Raises as `summarise`.
+        The model reads the conversation as it was sent before, if that fits; otherwise it reads
+        `job` as data.
+
+        Raises the same errors as `summarise`.
         """
         return (
             yield from self._run((yield in_thread(self._about, plan, job, max_tokens, counter)))
@@ -224,7 +225,7 @@ class ModelSummariser(ABC):
     def _on_prefix(
         self, plan: Plan, job: GistJob, brief: Brief, counter: TokenCounter
     ) -> Asked | None:
-        """Return the request that goes on from what the session sent, or None where it would not be the same or would not fit."""
+        """Return a request that extends the session's last one, or None if that cannot be done."""
         window, turns = plan.window, plan.window.all_turns()
         end = window.atom_columns().bounds[-2] if window.open_calls else len(turns)
         own = turns[:end]
@@ -250,7 +251,10 @@ class ModelSummariser(ABC):
         return Asked(sent, answer, end, wire.options(window.epoch))
 
     def _read(self, turns: Sequence[Turn], brief: Brief, counter: TokenCounter) -> Asking:
-        """Ask about `turns` piece by piece, each with the notes so far, so that no request is longer than the model takes."""
+        """Summarise `turns` piece by piece, so that no request exceeds the model's input limit.
+
+        Each request includes the notes on the pieces before it.
+        """
         count, answer, notes, number = self._counter(counter), self._answer_tokens(brief), "", 0
         left = deque(excerpts_of(turns))
         while left:
@@ -280,7 +284,7 @@ class ModelSummariser(ABC):
     ) -> Brief:
         wanted = max(1, min(int(_SPARE * max_tokens), self.max_summary_tokens))
         told, room = list[Fact](), min(wanted // 2, MOST_FACTS)
-        # Files are many: what was demanded, and what comes next, goes before them.
+        # Files come last, because there are many of them.
         for fact in sorted(facts, key=lambda fact: fact.head is Head.FILES):
             cost = counter.count(fact.text)
             if cost <= room:
@@ -291,7 +295,7 @@ class ModelSummariser(ABC):
         )
 
     def _answer_tokens(self, brief: Brief) -> int:
-        """Return the tokens that an answer may take: what it should, twice, and room to think where the model has it."""
+        """Return the maximum tokens of an answer: twice its target, plus room for thinking."""
         if self._profile is None:
             return 2 * brief.max_tokens
         return min(
@@ -299,20 +303,17 @@ class ModelSummariser(ABC):
         )
 
     def _input_limit(self, answer: int) -> int:
-        """Return the tokens that a request may have."""
+        """Return the maximum tokens of a request."""
         if self.max_input_tokens is not None:
             return self.max_input_tokens
         return self._profile.window - answer if self._profile else 0
 
     def _counter(self, counter: TokenCounter) -> TokenCounter:
-        """Return what counts as the model does.
-
-        For one that is not known, as the conversation is counted.
-        """
+        """Return the model's token counter; for an unknown model, the conversation's."""
         return counter if self._profile is None else self._profile.counter()
 
     def _run(self, asking: Asking) -> Steps[str]:
-        """Ask by the caller's client, or by one opened for it."""
+        """Run the requests with the caller's client, or with one opened for the purpose."""
         if self.client is None:
             opened, aopened = (
                 partial(self._open_client, is_async=is_async) for is_async in (False, True)
@@ -344,7 +345,7 @@ class ModelSummariser(ABC):
         return getattr(import_module(self.package), self.clients[is_async])(**self._patience)
 
     def _set(self, client: Any) -> Any:
-        """Return the caller's client, with the timeout and retries that were said here."""
+        """Return the caller's client with this summariser's timeout and retries."""
         own = self._patience
         return client.with_options(**own) if own else client
 
@@ -375,19 +376,19 @@ class ModelSummariser(ABC):
 
     @abstractmethod
     def _create(self, client: Any, asked: Asked) -> Any:
-        """Send a request; return the answer, or what is to be awaited for it."""
+        """Send a request; return the answer or an awaitable of it."""
 
     @abstractmethod
     def _text(self, answer: Any) -> str:
-        """Return what the model said.
+        """Return the text of an answer.
 
         Raises:
-            NoSummaryError: it is no text, or not a whole one.
+            NoSummaryError: it is not text, or not complete.
         """
 
 
 def _step(asking: Asking, said: str | None) -> Asked | str:
-    """Return the next request, or the summary; `said` is None at the beginning."""
+    """Return the next request, or the summary; `said` is None at the start."""
     try:
         return asking.send(said)
     except StopIteration as done:
@@ -399,9 +400,9 @@ def _once(asked: Asked) -> Asking:
 
 
 def _take(left: "deque[Excerpt]", room: int, counter: TokenCounter) -> list[Excerpt]:
-    """Take what fits into `room` tokens from the beginning of `left`, at least a part of the first.
+    """Remove and return the excerpts at the start of `left` that fit into `room` tokens.
 
-    A long turn is cut between words.
+    At least a part of the first one is taken. A long turn is cut between words.
     """
     piece = list[Excerpt]()
     while left:

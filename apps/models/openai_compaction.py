@@ -1,4 +1,7 @@
-"""Compaction by OpenAI, on demand: ``/responses/compact`` returns the prefix of a plan as the user's messages and one opaque item."""
+"""Compaction by OpenAI on demand.
+
+``/responses/compact`` returns the prefix of a plan as the user's messages and one opaque item.
+"""
 
 from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
@@ -16,17 +19,18 @@ from .compaction import Compacted, Compacting, Tools, reported_tokens
 
 @frozen
 class OpenAICompaction:
-    """Ask OpenAI for the compaction of a plan's prefix (docs/native-compaction.md).
+    """OpenAI's compaction, which compacts a plan's prefix (docs/native-compaction.md).
+
+    Reasoning after the compaction was bound to the prefix and is dropped, because this vendor does
+    not promise to accept it.
 
     Args:
-        client: an `openai.OpenAI`, or for the methods that begin with an a an `openai.AsyncOpenAI`.
-        model: who compacts: the model of the conversation.
-        further: fields of the conversation's requests besides (`instructions`, `prompt_cache_key`).
-        retained: keep what the user said before the compaction, as the vendor asks. Without, the
-            compaction alone is kept, which is shorter the more the user said.
+        client: An `openai.OpenAI`, or an `openai.AsyncOpenAI` for `afulfil`.
+        model: The model that compacts. Use the conversation's model.
+        further: Further fields of the conversation's requests (`instructions`, `prompt_cache_key`).
+        retained: Whether to keep the user's messages before the compaction, as the vendor asks.
+            Without them only the compaction is kept, which saves more the more the user said.
 
-    Reasoning behind the compaction was bound to the prefix and falls: this vendor promises nothing
-    else.
     Source: developers.openai.com, "Compaction".
     """
 
@@ -39,13 +43,15 @@ class OpenAICompaction:
     def fulfil(
         self, plan: Plan, *, tools: Tools = (), reading: Reading | None = None
     ) -> Steps[Fulfilment]:
-        """Send the prefix of `plan` as the session sends it, and return what came of it.
+        """Send the prefix of `plan` exactly as the session sends it, and return the fulfilment.
 
-        Nothing is raised.
-
-        The endpoint asks for no `tools`. `reading` is what was read of the conversation before, for
-        the gist's twin. An answer without a compaction, an error: the fulfilment says why, and
+        Never raises. If the answer has no compaction or is an error, the fulfilment says why, and
         committing it changes nothing.
+
+        Args:
+            plan: The plan whose prefix is compacted.
+            tools: Ignored: the endpoint takes no tools.
+            reading: The facts already read from the conversation, for the gist's twin.
         """
         return self._compactor(plan).fulfil(plan, reading)
 
@@ -67,9 +73,9 @@ class OpenAICompaction:
 
 
 def _parse_answer(answer: Any, *, retained: bool, again: AbstractSet[str]) -> Compacted:
-    """Return the items of an answer, the compaction last, but for what is said `again` behind it.
+    """Return the items of an answer, the compaction last, or the reason why there is none.
 
-    Or why there is none.
+    Messages in `again` are left out, because they are repeated after the compaction.
     """
     items = answer.get("output") or []
     if not items or items[-1].get("type") != "compaction" or not items[-1].get("encrypted_content"):
@@ -81,7 +87,7 @@ def _parse_answer(answer: Any, *, retained: bool, again: AbstractSet[str]) -> Co
 
 
 def _text(item: Mapping[str, Any]) -> str:
-    """Return what the user said in a message of nothing but text."""
+    """Return the text of a message that has only text; otherwise an empty string."""
     content = item.get("content")
     blocks = content if isinstance(content, list) else [{"type": "input_text", "text": content}]
     return (

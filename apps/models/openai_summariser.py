@@ -1,4 +1,4 @@
-"""Summaries by a model behind OpenAI's Chat Completions, the vendor's own or any server that speaks that format."""
+"""Summaries by a model behind OpenAI's Chat Completions, or any server compatible with it."""
 
 from typing import Any, ClassVar
 
@@ -11,33 +11,34 @@ from .model_summariser import Asked, ModelSummariser
 
 @frozen
 class OpenAISummariser(ModelSummariser):
-    """Have a model of OpenAI's, or of a server that speaks Chat Completions, write the summaries (docs/summarisers.md).
+    """A summariser that calls a model through OpenAI's Chat Completions (docs/summarisers.md).
+
+    The server may be OpenAI's or any other that speaks the format.
 
     Args:
         client: ``openai.OpenAI(...)``, or ``openai.AsyncOpenAI(...)`` for the methods that begin
-            with an a; without one, each summary opens one that takes `OPENAI_BASE_URL` and
+            with an a. Without one, each summary opens a client that takes `OPENAI_BASE_URL` and
             `OPENAI_API_KEY` from the environment.
-        model: what the provider calls the model.
-        tools: the definitions that the conversation's own requests have, in their order: without
-            them the cache holds nothing.
-        options: further fields of the request, such as ``reasoning_effort`` or
-            ``prompt_cache_key``; they go before what is said here.
-        headers: further headers of the request.
-        on_prefix: whether the model reads the conversation as it was sent before, which is cheap
-            where the same model answers it.
-            False sends what yields alone, fenced: for another model than the conversation's, or one
-                that is easily led astray.
-        max_input_tokens: tokens that a request has at most; what is longer is read in pieces. By
-            default what the model's window leaves beside the answer; to be said for a model that
-            `find_model` does not know.
-        max_summary_tokens: tokens of a summary at most, whatever room there is.
-        timeout: seconds that the SDK waits for an answer. max_retries: how often it tries again.
-            Those of the client unless said.
-        heard: called with the usage of each answer.
+        model: The provider's name for the model.
+        tools: The tool definitions of the conversation's own requests, in the same order. Without
+            them, the cached prefix is not hit.
+        options: Further fields of the request, such as ``reasoning_effort`` or
+            ``prompt_cache_key``. They override those set here.
+        headers: Further headers of the request.
+        on_prefix: Whether the model reads the conversation as it was sent before, which is cheap if
+            the same model answers the conversation. False sends only the turns to summarise,
+            fenced. Use it for a different model, or one that is susceptible to prompt injection.
+        max_input_tokens: The maximum tokens of a request; longer text is read in pieces. By default
+            the model's window less the answer. Required for a model that `find_model` does not
+            know.
+        max_summary_tokens: The maximum tokens of a summary, even if there is more room.
+        timeout: Seconds that the SDK waits for an answer; by default the client's setting.
+        max_retries: The number of retries; by default the client's setting.
+        heard: A callback that receives the usage of each answer.
 
     Raises:
-        InvalidOptionError, UnknownNameError: an option that cannot be, a model whose window nobody
-            knows.
+        InvalidOptionError: an option is invalid.
+        UnknownNameError: the model's window is not known.
         MissingExtraError: no client is given and the SDK is not installed.
     """
 

@@ -1,8 +1,9 @@
-"""Let a provider edit what it is sent by itself, and take what it did into the session, so that its count and its view stay true.
+"""Server-side context editing, and its effects applied to the session.
 
-The provider decides when, by the thresholds of the request; the session does afterwards what the
-answer says was done. Old results become digests, dropped thinking falls, a summary that came with
-the answer stands for all that was said before it.
+The provider decides when to edit, by the thresholds in the request. The session then applies the
+edits that the answer reports, so that its token count and its view stay correct. Cleared results
+become digests, dropped thinking is removed, and a summary in the answer replaces everything before
+it.
 """
 
 from collections.abc import Mapping, Sequence
@@ -21,20 +22,21 @@ from polycontext.window.providers.anthropic import EDITS
 from .compaction import data_of, reported_tokens
 
 _OTHER_MODEL = frozenset({"model_mismatch", "model_binding_mismatch"})
-"""Why thinking is kept from one model that another may read again."""
+"""Reasons for withholding thinking from one model that another model may still read."""
 
 
 def editing_options(
     provider: Provider | str, *edits: Mapping[str, Any], options: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
-    """Return the fields of a request that lets `provider` apply `edits` by itself, beside the `options` of a session's request.
+    """Return the request fields that let `provider` apply `edits` on its server.
 
-    Of Anthropic these are ``clear_tool_uses_20250919``, ``clear_thinking_20251015`` and
-    ``compact_20260112``, of OpenAI ``compaction`` with its ``compact_threshold``; see the vendors'
-    pages for their fields.
+    They are merged with `options`, those of a session's request. The edits of Anthropic are
+    ``clear_tool_uses_20250919``, ``clear_thinking_20251015`` and ``compact_20260112``; that of
+    OpenAI is ``compaction`` with its ``compact_threshold``. See the vendors' pages for their
+    fields.
 
     Raises:
-        InvalidOptionError: a provider that edits nothing, an edit that it does not know.
+        InvalidOptionError: the provider edits nothing, or does not know an edit.
 
     >>> editing_options("anthropic", {"type": "clear_tool_uses_20250919"})["betas"]
     ['context-management-2025-06-27']
@@ -62,18 +64,28 @@ def take_in(
     *,
     exclude_tools: Sequence[str] = (),
 ) -> ContextOutput:
-    """Take an answer in, and do in the view what it says the provider did by itself.
+    """Add an answer to the session, and apply the edits that the provider reports in it.
 
-    Return what went out last.
+    Call it before anything else changes the session after the request that was answered. Returns
+    the last output.
 
-    It is asked for before anything else happens to the session behind the request that was
-    answered. `exclude_tools` are those of the request. Three things are done, each an ordinary
-    compression in the journal: thinking that was dropped falls; results that were cleared become
-    digests, but for those that are PRESERVED; what a compaction of the answer's stands for yields
-    to it. Cleared thinking is left as it is: what was sent stays valid only as a whole.
+    Up to three edits are applied, each an ordinary compression in the journal:
+
+    - Dropped thinking is removed.
+    - Cleared results become digests, except those that are PRESERVED.
+    - Everything that a compaction in the answer stands for is replaced by it.
+
+    Cleared thinking is left in place, because what was sent stays valid only as a whole.
+
+    Args:
+        session: The session whose request was answered.
+        answer: The provider's answer.
+        provider: The provider that answered.
+        exclude_tools: The `exclude_tools` of the request.
 
     Raises:
-        Whatever `ContextSession.extend` and `commit` raise.
+        InvalidOptionError: the answer is not Anthropic's or OpenAI Responses'.
+        Exception: whatever `ContextSession.extend` and `commit` raise.
     """
     known, data = as_provider(provider), data_of(answer)
     _drop_thoughts(session, data, known)
@@ -89,11 +101,11 @@ def take_in(
     return _apply_summary(session, said, place, _tokens(data), known)
 
 
-# --- thinking that was dropped ----------------------------------------------------------
+# --- dropped thinking -------------------------------------------------------------------
 
 
 def _drop_thoughts(session: ContextSession, data: Mapping[str, Any], provider: Provider) -> None:
-    """Let fall what the provider says it dropped, and all that is bound behind it."""
+    """Remove the thinking that the provider dropped, and everything bound after it."""
     dropped = [
         each
         for each in data.get("input_transformations") or ()
@@ -114,7 +126,7 @@ def _drop_thoughts(session: ContextSession, data: Mapping[str, Any], provider: P
     ]
     if places:
         session.background.commit(Fulfilment(unbinding_plan(session.window, places[0]), ()))
-        # What stands there now is what the model was shown: its answer is bound to that.
+        # The view now matches what the model was shown; its answer is bound to that.
         session.request(provider)
 
 
@@ -138,7 +150,7 @@ def _is_same(block: Mapping[str, Any], told: Mapping[str, Any]) -> bool:
     return all(block.get(name) == value for name, value in told.items())
 
 
-# --- results that were cleared ------------------------------------------------------------
+# --- cleared results ----------------------------------------------------------------------
 
 
 def _cut_results(
@@ -166,7 +178,7 @@ def _results(turns: Sequence[Turn], excluded: frozenset[str]) -> Sequence[int]:
     return found
 
 
-# --- a summary that came with the answer ----------------------------------------------------
+# --- a summary in the answer ----------------------------------------------------------------
 
 
 def _apply_summary(
@@ -176,7 +188,7 @@ def _apply_summary(
     tokens: int | None,
     provider: Provider,
 ) -> ContextOutput:
-    """Take the answer in, and let all that its summary stands for yield to it."""
+    """Add the answer, and replace everything that its summary stands for."""
     before, after = ([block for block in said[:place] if not _is_summary(block)], said[place + 1 :])
     stop = len(session.window)
     if before:
@@ -185,9 +197,9 @@ def _apply_summary(
     epoch = session.window.epoch.number
     output = session.extend(_messages(after, provider), provider) if after else session.output
     if session.window.epoch.number != epoch:
-        # Room was made meanwhile: what the summary stands for is not what stands there.
+        # The session compressed meanwhile, so the summary no longer matches the view.
         return output
-    # Calls that wait for their results stand whole, whatever the summary says of them.
+    # Open calls stay verbatim, whatever the summary says of them.
     waiting = native.first_open(session.window)
     stop = stop if waiting is None else min(stop, waiting)
     gist = native.NativeGist(
@@ -202,7 +214,7 @@ def _apply_summary(
             Fulfilment(plan, ((native.with_twin(plan, gist, session.conversation.reading), None),))
         )
     if (plan.is_empty or output.refused) and stop < len(session.window):
-        # What was thought behind a summary that does not stand is bound to nothing that does.
+        # The summary was not applied, so thinking bound to it is no longer valid.
         return session.background.commit(Fulfilment(unbinding_plan(session.window, stop), ()))
     return output
 
@@ -214,7 +226,7 @@ def _is_summary(block: Mapping[str, Any]) -> bool:
 
 
 def _tokens(data: Mapping[str, Any]) -> int | None:
-    """Return the tokens of the summary where the usage tells them: of the last pass that summarised."""
+    """Return the tokens that the usage reports for the last compaction, or None."""
     passes = (data.get("usage") or {}).get("iterations") or ()
     told = [each for each in passes if each.get("type") == "compaction"]
     return reported_tokens(told[-1]) if told else None

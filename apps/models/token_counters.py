@@ -1,4 +1,7 @@
-"""Count as the providers do: their own endpoints that count tokens, asked through their SDKs (docs/models.md, "How exact the counts are")."""
+"""Token counters that call the providers' own counting endpoints.
+
+See docs/models.md, "How exact the counts are".
+"""
 
 from abc import ABC, abstractmethod
 from collections import OrderedDict
@@ -14,14 +17,17 @@ from polycontext.window import PluginError, TokenCounter, default_counter
 from polycontext.window.providers import Rendered
 
 _ALONE = "."
-"""A text of one token, by which the frame of a request is measured; blank texts stand behind it."""
+"""A text of one token, used to measure a request's overhead and to precede blank texts."""
 
 _LEGAL = "an endpoint that answers; catch this, count with another counter, or go on later"
 
 
 @define
 class _EndpointTokens(ABC):
-    """Ask an endpoint for the tokens of a text once, and remember the newest `most_known` answers, by digests of the texts."""
+    """A counter that asks an endpoint once for each text.
+
+    It keeps the newest `most_known` answers, by digests of the texts.
+    """
 
     exact = True
     client: Any
@@ -39,20 +45,17 @@ class _EndpointTokens(ABC):
     _lock: Lock = field(init=False, repr=False, eq=False, factory=Lock)
 
     def count(self, text: str) -> int:
-        """Return the tokens of `text`.
-
-        Of one shorter than `from_characters` those that `local` counts.
+        """Return the tokens of `text`; `local` counts texts shorter than `from_characters`.
 
         Raises:
-            PluginError: the endpoint cannot be asked, or answers no number; what the SDK raised is
-                the cause.
+            PluginError: the endpoint cannot be called, or does not return a number; the SDK's error
+                is the cause.
         """
         if not text:
             return 0
         if len(text) < self.from_characters:
             return self.local.count(text)
-        # A request of nothing or of white space is refused: what stands before the text is taken
-        # off again.
+        # The endpoint rejects empty and blank texts: put a token before them and subtract it again.
         before = "" if text.strip() else _ALONE
         frame = self._ask(_ALONE) - (0 if before else 1)
         return max(1, self._ask(before + text) - frame)
@@ -60,10 +63,12 @@ class _EndpointTokens(ABC):
     def count_request(
         self, request: Rendered, *, tools: Sequence[Mapping[str, Any]] = (), **options: Any
     ) -> int:
-        """Return the tokens of a whole request, as `session.request()` gives it: ``session.usage.reported({"input_tokens": n})`` learns from it.
+        """Return the tokens of a whole request, as `session.request()` returns it.
+
+        Pass the number to ``session.usage.reported({"input_tokens": n})`` to calibrate the session.
 
         Raises:
-            PluginError: as `count`.
+            PluginError: as for `count`.
         """
         return self._send(self._request(request, tools, options))
 
@@ -73,7 +78,7 @@ class _EndpointTokens(ABC):
             if key in self._known:
                 self._known.move_to_end(key)
                 return self._known[key]
-        # Nobody waits for another one's answer: the same text may be asked for twice.
+        # The lock is not held during the request, so the same text may be counted twice.
         tokens = self._send(self._text(text))
         with self._lock:
             self._known[key] = tokens
@@ -99,33 +104,33 @@ class _EndpointTokens(ABC):
 
     @abstractmethod
     def _endpoint(self) -> Any:
-        """Return the method of the client that counts."""
+        """Return the client's counting method."""
 
     @abstractmethod
     def _text(self, text: str) -> Mapping[str, Any]:
-        """Return the fields of a request that says `text`."""
+        """Return the request fields for a single message `text`."""
 
     @abstractmethod
     def _request(
         self, request: Rendered, tools: Sequence[Mapping[str, Any]], options: Mapping[str, Any]
     ) -> Mapping[str, Any]:
-        """Return the fields of a whole request."""
+        """Return the request fields for a whole request."""
 
 
 @define
 class AnthropicTokens(_EndpointTokens):
-    """Count by Anthropic's ``/v1/messages/count_tokens``, a `TokenCounter` for a session's `counter`.
+    """A `TokenCounter` for a session that calls Anthropic's ``/v1/messages/count_tokens``.
 
     Args:
         client: ``anthropic.Anthropic(...)``, with its own timeout and retries.
-        model: what the provider calls the model.
-        local: who counts texts shorter than `from_characters`: a session counts many small ones
-            where it sums up.
-        from_characters: from which length on the endpoint is asked.
-        most_known: how many answers are remembered.
+        model: The provider's name for the model.
+        local: The counter for texts shorter than `from_characters`, many of which are counted when
+            a session summarises.
+        from_characters: The length from which the endpoint is called.
+        most_known: The number of answers to remember.
 
     Raises:
-        InvalidOptionError: a number that cannot be.
+        InvalidOptionError: a number is out of range.
     """
 
     def _endpoint(self) -> Any:
@@ -148,11 +153,9 @@ class AnthropicTokens(_EndpointTokens):
 
 @define
 class OpenAITokens(_EndpointTokens):
-    """Count by OpenAI's ``/v1/responses/input_tokens``, a `TokenCounter` for a session's `counter`.
+    """A `TokenCounter` for a session that calls OpenAI's ``/v1/responses/input_tokens``.
 
-    Arguments as those of `AnthropicTokens`.
-
-    Requests are those in the format of Responses.
+    The arguments are those of `AnthropicTokens`. Requests are in the format of Responses.
     """
 
     def _endpoint(self) -> Any:

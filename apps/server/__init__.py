@@ -1,4 +1,7 @@
-"""Conversations over HTTP: a browser is given props, and events when they change (docs/server.md)."""
+"""Conversations over HTTP: a browser receives props, and events when they change.
+
+See docs/server.md.
+"""
 
 import lazy_loader
 
@@ -6,5 +9,5 @@ from polycontext.linearity import require_extra
 
 require_extra("fastapi", extra="server", purpose=__name__)
 
-# The names stand in `__init__.pyi`; each is loaded when it is first asked for.
+# The names are listed in `__init__.pyi`; each is loaded on first access.
 __getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,4 +1,4 @@
-"""Who may come in: bearer tokens, hosts and origins, and how much at once."""
+"""Access control: bearer tokens, hosts, origins and rate limits."""
 
 from collections.abc import Collection
 from ipaddress import ip_address
@@ -13,14 +13,14 @@ from limits.strategies import MovingWindowRateLimiter
 from polycontext.linearity import InvalidOptionError
 
 LOCAL = "local"
-"""Whose the chats are where no token is asked for and none is said."""
+"""The user if no token is required and none is sent."""
 
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
-"""What this machine alone is called."""
+"""The names of the local machine."""
 
 
 def is_loopback(host: str) -> bool:
-    """Tell whether a host is this machine alone.
+    """Return whether a host is the local machine only.
 
     >>> is_loopback("127.0.0.1"), is_loopback("localhost"), is_loopback("0.0.0.0")
     (True, True, False)
@@ -32,27 +32,27 @@ def is_loopback(host: str) -> bool:
 
 
 SHORTEST_TOKEN = 16
-"""Characters of a token."""
+"""The minimum length of a token, in characters."""
 
 FAILURES_A_MINUTE = 30
-"""Wrong tokens of one address, before every request from there is refused for the rest of the
-minute."""
+"""Wrong tokens from one address before its requests are refused for the rest of the minute."""
 
 
 @frozen
 class Access:
-    """Let clients in and tell who they are: a user is a bearer token.
+    """The access rules of a server, which identify a user by bearer token.
 
     Args:
-        tokens: the tokens that are let in. Without any, every client that reaches the host is let
-            in, and each token is a user of its own.
-        hosts: the names under which the server is asked for; another one is a page elsewhere that
-            has its own name point here.
-        origins: the origins of other pages that may ask; the server's own page always may.
-        a_minute: requests a minute: of one token, or of one address where no tokens are set.
+        tokens: The accepted tokens. Without any, every client that reaches the host is accepted,
+            and each token that is sent identifies a separate user.
+        hosts: The host names that requests may use. Any other name means that a page elsewhere has
+            its own domain resolve to this server (DNS rebinding).
+        origins: The origins of other pages that may call the API; the server's own page always may.
+        a_minute: The maximum number of requests a minute for each token, or for each address if no
+            tokens are set.
 
     Raises:
-        InvalidOptionError: a token is shorter than 16 characters, or there is none though other
+        InvalidOptionError: a token is shorter than 16 characters, or there is none although other
             machines can reach the hosts.
     """
 
@@ -79,11 +79,11 @@ class Access:
             )
 
     def user(self, request: Request) -> str:
-        """Return the token of whoever asks.
+        """Return the token of the client.
 
         Raises:
-            HTTPException: 400 another host, 403 another origin, 401 no token that is let in, 429
-                too much.
+            HTTPException: 400 for another host, 403 for another origin, 401 for a missing or wrong
+                token, 429 for too many requests.
         """
         self._check_page(request)
         address = request.client.host if request.client else LOCAL
@@ -100,7 +100,8 @@ class Access:
         if "*" not in self.hosts and name.strip("[]").lower() not in self.hosts:
             raise HTTPException(
                 status.HTTP_400_BAD_REQUEST,
-                f"this server is not called {name[:100]!r}. Use {', '.join(sorted(self.hosts))}, or start it with --host.",
+                f"this server is not called {name[:100]!r}. Use {', '.join(sorted(self.hosts))}, "
+                "or start it with --host.",
             )
         origin = request.headers.get("origin")
         if origin is not None and origin.partition("://")[2] != host and origin not in self.origins:

@@ -1,4 +1,4 @@
-"""One turn of a chat as AG-UI tells it, for frontends that speak that protocol (docs/server.md, "AG-UI")."""
+"""AG-UI: one turn of a chat for frontends that speak that protocol (docs/server.md, "AG-UI")."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -30,9 +30,12 @@ from .routes import EventStream, One
 from .sources import document_of
 
 LONGEST_ID = 200
-"""Characters of the id of a message or a run."""
+"""The maximum length of the id of a message or a run, in characters."""
 
-_BEHIND = "You have fallen too far behind; the answer goes on: ask for the run again, with the same message."
+_BEHIND = (
+    "You have fallen too far behind; the answer goes on: ask for the run again, with the same "
+    "message."
+)
 _CLOSED = "The chat has been closed."
 
 router = APIRouter(prefix="/api/sessions")
@@ -56,8 +59,8 @@ def _newest_message(session_id: str, asked: RunAgentInput) -> tuple[UserMessage,
     """Return the newest of the user's messages, and its text.
 
     Raises:
-        InvalidDataError: another thread, no message of the user, one without words or with
-            something else in it, an id that is too long.
+        InvalidDataError: another thread, no user message, a message that is empty or holds more
+            than text, or an id that is empty or too long.
     """
     if asked.thread_id != session_id:
         raise InvalidDataError(
@@ -94,10 +97,10 @@ def _newest_message(session_id: str, asked: RunAgentInput) -> tuple[UserMessage,
 
 
 class _Run:
-    """Tell what comes of a chat until the answer ends.
+    """The AG-UI events of a chat until its answer ends.
 
-    Whoever leaves does not end the answer: a line that breaks would lose it. Ending it is ``POST
-    …/cancel``.
+    A client that disconnects does not end the answer, so that a broken connection does not lose it.
+    To end it, send ``POST …/cancel``.
     """
 
     def __init__(self, asked: RunAgentInput, chat: Chat, *, waits: bool) -> None:
@@ -107,7 +110,7 @@ class _Run:
         self._problem: str | None = None
 
     async def events(self) -> AsyncIterator[bytes]:
-        """Yield the events of the run as they go over the line."""
+        """Yield the events of the run, encoded for the wire."""
         encoder = EventEncoder()
         async for event in self._run_events():
             yield event.wire if isinstance(event, FeedEvent) else encoder.encode(event).encode()
@@ -130,7 +133,7 @@ class _Run:
             yield RunFinishedEvent(thread_id=self._thread, run_id=self._run, outcome=outcome)
 
     async def _answer(self) -> AsyncIterator[BaseEvent | FeedEvent]:
-        """Yield the words of the answer, up to the props that end it."""
+        """Yield the text events of the answer, up to the props that end it."""
         failed = None
         async for event in self._chat.feed.listen(self._since):
             if event.kind == DELTA:
@@ -144,8 +147,8 @@ class _Run:
                 self._problem = failed
                 return
             elif self._message is not None:
-                # How all stands, in the place of what is held no longer: the words would be told
-                # twice.
+                # This is a snapshot in place of events that are no longer kept: its text would
+                # repeat what was sent.
                 self._problem = _BEHIND
                 return
         self._problem = _CLOSED

@@ -1,4 +1,7 @@
-"""The application: chats over HTTP, changes as server-sent events, and the page that is built from `web/` (docs/server.md)."""
+"""The application: chats over HTTP, server-sent events, and the page built from `web/`.
+
+See docs/server.md.
+"""
 
 import os
 from collections.abc import AsyncGenerator, Callable, Iterable
@@ -36,24 +39,25 @@ from .routes import router
 from .sources import Sources, refusal
 
 MOST_BYTES = 1_000_000
-"""Of the body of a request."""
+"""The maximum size of a request body, in bytes."""
 
 FOLDER = Path(__file__).parent / "page"
-"""Where the built page lies."""
+"""The folder of the built page."""
 
 POLICY = (
-    # The editor of messages writes its own style sheet; scripts are those of the server alone.
-    "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; "
+    # The message editor injects its own style sheet; scripts come only from this server.
+    "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' "
+    "data:; connect-src 'self'; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
-"""What a browser may load for the page, and who may frame it: its own server alone, and nobody."""
+"""The Content-Security-Policy of the page: only its own server supplies it, and no site frames it.
+"""
 
 _HEADERS = {
     "Content-Security-Policy": POLICY,
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
-    # Names stay the same from one version to the next, so a browser asks each time whether they are
-    # what it has.
+    # File names stay the same across versions, so a browser must revalidate each time.
     "Cache-Control": "no-cache",
 }
 
@@ -77,12 +81,10 @@ def create_app(
     resolvers: Iterable[Resolver] = (),
     **options: Any,
 ) -> FastAPI:
-    """Return the application over `store`, which whoever made it closes.
+    """Return the application over `store`; the caller closes the store.
 
-    `options` are those of each session.
-
-    What `resolvers` find may be named in messages by every user that is let in; those with
-    `entries` are completed as well.
+    Every accepted user may name in messages whatever `resolvers` find. Resolvers with `entries`
+    also offer completions. `options` are passed to each session.
 
     Raises:
         MissingExtraError: the extra ``server`` is not installed.
@@ -94,8 +96,7 @@ def create_app(
         yield
         await chats.close()
 
-    # The pages of FastAPI load scripts from elsewhere; the document that they show is at
-    # /openapi.json.
+    # FastAPI's documentation pages load scripts from other hosts, so only /openapi.json is served.
     app = FastAPI(
         title="polycontext",
         version=__version__,
@@ -105,7 +106,7 @@ def create_app(
         redoc_url=None,
     )
     app.state.chats, app.state.access = chats, access or Access()
-    # Browsers ask first whether a page elsewhere may ask; nobody's cookies or keys go along.
+    # CORS lets pages of other origins call the API, without cookies or other credentials.
     origins = list(app.state.access.origins)
     app.add_middleware(
         CORSMiddleware, allow_origins=origins, allow_methods=("*",), allow_headers=("*",)
@@ -116,7 +117,7 @@ def create_app(
     app.add_exception_handler(PolycontextError, _handle_error)
     app.add_exception_handler(RequestValidationError, _handle_invalid_request)
     app.add_exception_handler(ExceptionGroup, _handle_pill_errors)
-    # Last: a path that is none of the routes is a file of the page.
+    # Mounted last: a path that matches no route is a file of the page.
     app.mount("/", Page(), name="page")
     document = app.openapi()
     document.setdefault("components", {}).setdefault("schemas", {}).update(schemas())
@@ -124,7 +125,7 @@ def create_app(
 
 
 async def _handle_error(_: Request, error: Exception) -> JSONResponse:
-    """Say in words what was wrong: with the request, or, without its words, with the store."""
+    """Answer with the error and its status code."""
     if isinstance(error, PillError):
         return JSONResponse(refusal([error]), 422)
     code = next(code for kind, code in _CODES if isinstance(error, kind))
@@ -132,7 +133,10 @@ async def _handle_error(_: Request, error: Exception) -> JSONResponse:
 
 
 def _describe(error: Exception) -> str:
-    """Return what a browser may read of an error: calls are none of its business, and stores may name what is nobody's."""
+    """Return the text that a browser may see of an error.
+
+    It hides tool calls, and the details of store errors, which may be confidential.
+    """
     if isinstance(error, OrderError):
         return "tool calls are waiting for their results. Ask again when they are there."
     caller = isinstance(error, CallerError)
@@ -140,7 +144,10 @@ def _describe(error: Exception) -> str:
 
 
 async def _handle_invalid_request(_: Request, error: Exception) -> JSONResponse:
-    """Say what is wrong with the shape of a request, without saying the request again: it may be long, and no text that can be sent."""
+    """Describe what is wrong with a request without repeating it.
+
+    A request may be long, or hold text that cannot be encoded.
+    """
     assert isinstance(error, RequestValidationError)
     return JSONResponse(
         {
@@ -153,7 +160,7 @@ async def _handle_invalid_request(_: Request, error: Exception) -> JSONResponse:
 
 
 async def _handle_pill_errors(_: Request, errors: Exception) -> JSONResponse:
-    """Say which pills cannot be attached, and why."""
+    """Answer with the pills that cannot be attached, and the reasons."""
     told = (
         [each for each in errors.exceptions if isinstance(each, PillError)]
         if isinstance(errors, ExceptionGroup)
@@ -165,13 +172,13 @@ async def _handle_pill_errors(_: Request, errors: Exception) -> JSONResponse:
 
 
 class Page(StaticFiles):
-    """Hand out the page, and tell browsers what it may do.
+    """The static files of the page, sent with the security headers.
 
-    Law: no file outside of its folder is handed out, and each that is carries the policy.
+    Law: only files inside its folder are served, and each carries the policy.
     """
 
     def __init__(self) -> None:
-        # In a development install each file of the package is a link to the one in the tree.
+        # In a development install, each file of the package is a symlink into the source tree.
         super().__init__(directory=FOLDER, html=True, follow_symlink=True)
 
     def file_response(
@@ -181,7 +188,7 @@ class Page(StaticFiles):
         scope: Scope,
         status_code: int = 200,
     ) -> Response:
-        """Return a file with the policy, or that it has not changed."""
+        """Return a file with the headers, or 304 if it has not changed."""
         answer = super().file_response(full_path, stat_result, scope, status_code)
         answer.headers.update(_HEADERS)
         return answer

@@ -1,4 +1,4 @@
-"""One conversation that browsers look at: what they may do with it, and what they are told of it."""
+"""One conversation as browsers use it: its actions and its events."""
 
 import asyncio
 import logging
@@ -16,8 +16,7 @@ from .feed import PROPS, Feed, Told
 from .sources import Sources
 
 DELTA, PROBLEM = "delta", "problem"
-"""The kinds of events that add to the answer which is being written, and that say why there is
-none."""
+"""Kinds of events: text added to the answer in progress, and the reason why there is no answer."""
 
 _log = logging.getLogger("polycontext.server")
 _NO_ANSWER = "The model did not answer."
@@ -27,12 +26,19 @@ Act = Callable[[], Coroutine[Any, Any, object]]
 
 
 class Chat:
-    """Let browsers drive a session, and publish its props whenever they change.
+    """A session that browsers drive, and whose props are published whenever they change.
 
-    Events: ``props`` says how all stands; ``delta`` adds ``text`` to the answer that is being
-    written; ``problem`` says in words why there is none.
-    Laws: one answer at a time; nothing but props and the words of answers is published; what was
-    begun is ended, though whoever asked for it has gone.
+    Events:
+
+    - ``props``: the current state.
+    - ``delta``: ``text`` that was added to the answer in progress.
+    - ``problem``: the reason why there is no answer.
+
+    Laws:
+
+    - There is one answer at a time.
+    - Only props and the text of answers are published.
+    - An action that was started is finished even if its client disconnects.
     """
 
     def __init__(self, session: ContextSession, answering: Answering, sources: Sources) -> None:
@@ -49,23 +55,25 @@ class Chat:
         self._turn = asyncio.Lock()
 
     def props(self) -> dict[str, Any]:
-        """Return what may be shown."""
+        """Return the props to show."""
         return self._renderer.render_chat(self.session, answering=self.is_busy)
 
     @property
     def is_busy(self) -> bool:
-        """Tell whether an answer is being written."""
+        """Return whether an answer is in progress."""
         return self.session.output.answering is not None
 
     async def send(self, document: PillDocument, *, key: str | None = None) -> dict[str, Any]:
-        """Take in what the user says and what its pills name, have it answered, and return the props; told again under one `key`, it is taken in once.
+        """Add a user message with what its pills name, start the answer, and return the props.
+
+        A message sent again under the same `key` is added once.
 
         Raises:
-            ExceptionGroup: pills that cannot be attached; nothing was taken in then.
+            ExceptionGroup: pills cannot be attached; nothing was added.
         """
 
         async def sent() -> None:
-            # What was taken in stays so, whatever became since of what it names.
+            # A message that was already added stays, even if a source it names has changed since.
             known = key is not None and await asyncio.to_thread(self.session.history.has_taken, key)
             items = [] if known else await self.sources.attached(document)
             await self.session.asend_message(document.to_text(), items, idempotency_key=key)
@@ -73,9 +81,9 @@ class Chat:
         return await self._run(sent, answered=True)
 
     async def edit(self, resource_id: str, document: PillDocument) -> dict[str, Any]:
-        """Let the user have said something else, and named something else, and have it answered.
+        """Replace a user message and its attachments, start the answer, and return the props.
 
-        Raises as `send`.
+        Raises the same errors as `send`.
         """
 
         async def edited() -> None:
@@ -86,27 +94,27 @@ class Chat:
         return await self._run(edited, answered=True, again=True)
 
     async def regenerate(self) -> dict[str, Any]:
-        """Have what the user said last answered anew."""
+        """Answer the last user message again, and return the props."""
         return await self._run(self.session.history.aregenerate, answered=True, again=True)
 
     async def change(
         self, act: Callable[[ContextSession], Coroutine[Any, Any, object]]
     ) -> dict[str, Any]:
-        """Do something else with the session, and return the props."""
+        """Run another action on the session, and return the props."""
         return await self._run(lambda: act(self.session))
 
     async def cancel(self) -> dict[str, Any]:
-        """End the answer that is being written; what was said of it stands."""
+        """Cancel the answer in progress, keeping its text so far, and return the props."""
         task = self._writing
         if task is not None and not task.done():
-            # Once, and not while it is being kept: what was said would be lost.
+            # Cancel once, and never while the answer is being stored: its text would be lost.
             if not self._keeping and not task.cancelling():
                 task.cancel()
             await asyncio.wait({task})
         return self.props()
 
     async def close(self) -> None:
-        """End what is being written, let listeners go, and let go of the session."""
+        """Cancel the answer in progress, end all listeners, and close the session."""
         self._closed = True
         async with self._turn:
             await self.cancel()
@@ -114,7 +122,7 @@ class Chat:
         await self.session.aclose()
 
     def _snapshot(self) -> Iterator[Told]:
-        """Yield how all stands: the props, what has been said of the answer that is being written, or why there is none."""
+        """Yield the current state: the props, a partial answer, and the last problem, if any."""
         yield PROPS, self.props()
         if said := self.session.output.answering:
             yield DELTA, {"text": said}
@@ -137,18 +145,18 @@ class Chat:
             before = self.session.history.revision
             await act()
             new = self.session.history.revision != before
-            # What was taken in before, under the same key, has its answer.
+            # A message that was already added under the same key has its answer.
             answer = self.session.answer() if answered and (new or again) else None
             props = self.props()
             if new or answer:
                 self._problem = None
                 self.feed.publish(PROPS, props)
             if answer:
-                # Behind this event the answer is told.
+                # The events of the answer follow this one.
                 self.since, self.cancelled = self.feed.last, False
-                # Held here: the loop itself does not keep a task alive.
+                # Keep a reference: the event loop holds tasks only weakly.
                 self._writing = asyncio.create_task(self._answer(answer), name="polycontext-answer")
-                # Cancelled before it began, it closes nothing.
+                # A task that is cancelled before it starts never closes its answer.
                 self._writing.add_done_callback(
                     lambda task: answer.close() if task.cancelled() else None
                 )
@@ -164,18 +172,18 @@ class Chat:
         self._keeping = True
         try:
             await answer.aclose()
-        except Exception:  # noqa: BLE001 - so may a store, and a model may say what no turn can hold
+        except Exception:  # noqa: BLE001 - so may a store
             self._report_failure(_NOT_STORED)
-        # Whoever hears of it may ask for the next thing at once.
+        # A client may send its next request as soon as it receives this event.
         self._writing, self._keeping = None, False
         self.feed.publish(PROPS, self.props())
 
     async def _stream(self, answer: Answer) -> None:
-        """Publish what the model says, piece by piece."""
+        """Publish the model's answer piece by piece."""
         async with AsyncExitStack() as stack:
             pieces = self._answering.answer(self.session)
             if isinstance(pieces, AsyncGenerator):
-                # At once: whoever is cut short should hear of it, and not write on.
+                # Close the generator at once, so that a cancelled model stops generating.
                 stack.push_async_callback(pieces.aclose)
             whole = in_whole_characters(pieces)
             stack.push_async_callback(whole.aclose)
@@ -183,20 +191,20 @@ class Chat:
                 if piece:
                     answer.add(piece)
                     self.feed.publish(DELTA, {"text": piece})
-                # A model that never waits would let nobody else do anything.
+                # Yield to the event loop, in case the model never waits.
                 await asyncio.sleep(0)
 
     def _report_failure(self, what: str) -> None:
-        # What went wrong may name addresses and keys: that is for whoever runs the server.
+        # The error may contain addresses and keys, so only the log has its details.
         _log.exception("no answer")
         self._problem = what
         self.feed.publish(PROBLEM, {"what": what})
 
 
 def _cause(error: Exception) -> str:
-    """Return a sentence for the person who waits; it names no address and no key.
+    """Return the cause in one sentence, without addresses or keys.
 
-    The SDKs of OpenAI and Anthropic name their errors alike.
+    The SDKs of OpenAI and Anthropic use the same names for their errors.
     """
     match getattr(error, "status_code", None):
         case 401 | 403:

@@ -1,4 +1,4 @@
-"""The chats of all users: each is opened once, belongs to whoever made it, and is let go of when nobody has looked at it for the longest."""
+"""The chats of all users: opened once, private to their owner, closed when least recently used."""
 
 import asyncio
 from collections import OrderedDict
@@ -18,18 +18,20 @@ from .chat import Chat
 from .sources import Sources
 
 OPEN = 256
-"""Chats that are held open at once; those in which an answer is being written, or that somebody
-asks something of or listens to, stay."""
+"""Chats that are kept open. Chats that are answering, handling a request or followed by a listener
+stay open beyond that."""
 
 _ONES_OWN = "one of those that GET /api/sessions lists"
 
 
 class Chats:
-    """Hold the chats of a store.
+    """The chats of a store.
 
-    Laws: nobody finds, lists or makes a chat of another owner: its id in the store begins with a
-    digest of the owner's token; a chat that somebody is at work with is not let go of, and one that
-    is deleted is not opened meanwhile.
+    Laws:
+
+    - Nobody can find, list or create a chat of another owner: its id in the store begins with a
+      digest of the owner's token.
+    - A chat in use is not closed, and a chat that is being deleted is not opened meanwhile.
     """
 
     def __init__(
@@ -55,22 +57,22 @@ class Chats:
         self._closed = False
 
     async def create(self, token: str) -> tuple[str, Chat]:
-        """Return a new chat, and its id."""
+        """Return the id of a new chat, and the chat."""
         name = uuid4().hex
         return name, await self._open_chat(key_of(token, name), self._create_session)
 
     async def get(self, token: str, name: str) -> Chat:
-        """Return the chat of an id.
+        """Return the chat with that id.
 
         Raises:
-            UnknownNameError: this owner has no such chat. SessionWriteError: all are being let go
-                of.
+            UnknownNameError: the owner has no such chat.
+            SessionWriteError: the server is shutting down.
         """
         return await self._open_chat(key_of(token, name), self._load_session)
 
     @asynccontextmanager
     async def held(self, token: str, name: str) -> AsyncGenerator[Chat]:
-        """Return the chat of an id, which is not let go of meanwhile; see `get`."""
+        """Yield the chat with that id, and keep it open meanwhile; see `get`."""
         chat = await self.get(token, name)
         chat.users += 1
         try:
@@ -80,7 +82,7 @@ class Chats:
             chat.users -= 1
 
     async def names(self, token: str) -> tuple[str, ...]:
-        """Return the ids of an owner's chats, those with a word in them and those that are open."""
+        """Return the ids of an owner's chats that are stored or open."""
         kept = await asyncio.to_thread(self._store.list_sessions)
         mine = key_of(token, "")
         return tuple(
@@ -88,7 +90,7 @@ class Chats:
         )
 
     async def fork(self, token: str, name: str, moment: Any = None) -> tuple[str, Chat]:
-        """Return a new chat that goes on from another one, as it stands or stood, and its id."""
+        """Return the id of a new chat that forks another one, now or at `moment`, and the chat."""
         new = uuid4().hex
         async with self.held(token, name) as source:
             other = await source.session.history.afork(key_of(token, new), moment)
@@ -96,7 +98,7 @@ class Chats:
         return new, await self.get(token, new)
 
     async def delete(self, token: str, name: str) -> None:
-        """Forget a chat for ever."""
+        """Delete a chat permanently."""
         key = key_of(token, name)
         await self.get(token, name)
         async with self._lock(key):
@@ -106,7 +108,7 @@ class Chats:
             await asyncio.to_thread(self._store.delete, key)
 
     async def close(self) -> None:
-        """Let go of all chats; twice is once."""
+        """Close all chats; calling it again has no effect."""
         if not self._closed:
             self._closed = True
             await asyncio.gather(*(chat.close() for chat in self._open.values()))
@@ -132,32 +134,31 @@ class Chats:
 
     async def _load_session(self, key: str) -> ContextSession:
         session = await ContextSession.aopen(self._store, key, **self._options)
-        # To open is to look it up: asking the store for all that it has would take longer the more
-        # there is.
+        # Opening the session is the lookup: listing the whole store would take longer as it grows.
         if not session.history.revision:
             raise UnknownNameError("session", key.partition(".")[2], (_ONES_OWN,))
         return session
 
     async def _evict(self) -> None:
-        """Close those that nobody has looked at for the longest, where too many are open."""
+        """Close the least recently used idle chats if too many are open."""
         if len(self._open) > self._most:
             idle = [key for key, chat in self._open.items() if not chat.is_busy and not chat.users]
-            # All at once: while one is closed, somebody may ask for another.
+            # Remove all of them first: while one is being closed, a request may open another.
             for chat in [self._open.pop(key) for key in idle[: len(self._open) - self._most]]:
                 await chat.close()
 
     def _lock(self, key: str) -> asyncio.Lock:
-        """Return the lock under which a chat is opened or deleted.
-
-        It lives as long as somebody needs it.
-        """
+        """Return the lock for opening or deleting a chat; it exists only while it is in use."""
         return self._alone.setdefault(key, asyncio.Lock())
 
 
 def key_of(token: str, name: str) -> str:
-    """Return the id in the store of an owner's chat: the token itself stands nowhere.
+    """Return the store's id of an owner's chat, which does not contain the token.
 
-    >>> key_of("secret", "a") == key_of("secret", "a"), key_of("secret", "a") == key_of("other", "a")
+    >>> (
+    ...     key_of("secret", "a") == key_of("secret", "a"),
+    ...     key_of("secret", "a") == key_of("other", "a"),
+    ... )
     (True, False)
     """
     return f"{sha256(token.encode()).hexdigest()[:24]}.{name}"

@@ -1,4 +1,4 @@
-"""The connections of clients: how many there are, and for how long one may keep a request unfinished."""
+"""Limits on client connections: their number, and how long a request may stay incomplete."""
 
 from asyncio import TimerHandle, Transport
 from collections.abc import Sequence
@@ -9,22 +9,23 @@ from uvicorn import Config
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 MOST_SECONDS = 60.0
-"""From the first byte of a request to its last, and from the connection to the first request."""
+"""The maximum time from the first byte of a request to its last, and from connecting to the first
+request."""
 
 MOST_OPEN = 700
-"""Connections at once: a process may commonly have 1,024 files open."""
+"""The maximum number of connections: a process may commonly have 1,024 files open."""
 
 STOPS_IN = 3
-"""Seconds that answers have to end when the server is stopped."""
+"""Seconds that answers have to finish when the server stops."""
 
 
 def configuration(app: Any, proxies: Sequence[str]) -> Config:
-    """Return how an application is served.
+    """Return the uvicorn configuration for an application.
 
-    Only `proxies` may name the client that they speak for, in ``X-Forwarded-For``.
+    Only `proxies` may set the client's address, in ``X-Forwarded-For``.
     """
     trusted: dict[str, Any] = {"proxy_headers": bool(proxies), "forwarded_allow_ips": [*proxies]}
-    # Few are taken in at a time: each is an open file before it can be counted.
+    # The backlog is small, because each accepted connection is an open file before it is counted.
     return Config(
         app,
         http=TimedProtocol,
@@ -37,36 +38,36 @@ def configuration(app: Any, proxies: Sequence[str]) -> Config:
 
 
 class TimedProtocol(H11Protocol):
-    """Speak HTTP/1.1 as uvicorn does, and close a connection whose request does not arrive.
+    """uvicorn's HTTP/1.1 protocol with a deadline for each request.
 
-    A client that sends half a request and then nothing, or a byte now and then, would hold its
-    connection for ever otherwise.
+    Without it, a client that sends half a request, or a byte from time to time, would hold its
+    connection forever.
     """
 
     _deadline: TimerHandle | None = None
 
-    def connection_made(self, transport: Transport) -> None:  # type: ignore[override]  # as uvicorn has it
-        """Expect a request, or close at once where too many are open."""
+    def connection_made(self, transport: Transport) -> None:  # type: ignore[override]
+        """Start the deadline, or close at once if too many connections are open."""
         super().connection_made(transport)
         self._expect()
         if len(self.connections) > MOST_OPEN:
             transport.abort()
 
     def data_received(self, data: bytes) -> None:
-        """Read on; a request that is whole is waited for no longer."""
+        """Start the deadline if none runs, and stop it when the request is complete."""
         self._expect()
         super().data_received(data)
         if self.conn.their_state not in {h11.IDLE, h11.SEND_BODY}:
             self._expect_no_more()
 
     def on_response_complete(self) -> None:
-        """Expect the rest of a request that began to arrive before this answer was written."""
+        """Start the deadline for a request that arrived in part before this response ended."""
         super().on_response_complete()
         if self.conn.their_state in {h11.IDLE, h11.SEND_BODY}:
             self._expect()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Expect nothing of a client that is gone."""
+        """Stop the deadline."""
         self._expect_no_more()
         super().connection_lost(exc)
 

@@ -1,4 +1,4 @@
-"""The events of one chat, for as many listeners as there are: none of them slows another, and none misses any."""
+"""The events of one chat, for any number of listeners that read at their own pace."""
 
 import asyncio
 from collections import deque
@@ -10,19 +10,21 @@ import orjson
 from attrs import frozen
 
 KEPT = 512
-"""Events that a feed holds; who is further behind is given how things stand now."""
+"""The number of events that a feed keeps; a listener further behind receives a snapshot."""
 
 MOST_BYTES = 500_000
-"""Bytes of the events that a feed holds, but for the newest one; props repeat all that is shown."""
+"""The maximum size of the events that a feed keeps, not counting the newest; each props event
+repeats everything that is shown."""
 
 PROPS = "props"
-"""The kind of event that says how all stands: whoever sees it needs none before it."""
+"""The kind of event that holds the current state; it needs no event before it."""
 
 _MOST_DIGITS = 18
-"""Python reads no number of more than 4,300, and no feed has so many events as this."""
+"""The maximum digits of an event's number: Python parses at most 4,300, and no feed has this many.
+"""
 
 _SILENCE = 15
-"""Seconds without an event, after which a listener is told that the line stands."""
+"""Seconds without an event before a listener receives a ping."""
 
 Told = tuple[str, Mapping[str, Any]]
 """The kind of an event, and its data."""
@@ -30,10 +32,10 @@ Told = tuple[str, Mapping[str, Any]]
 
 @frozen
 class FeedEvent:
-    """Hold one event: its id within the feed, what kind it is of, and its data as JSON text in UTF-8.
+    """An event: its id within the feed, its kind, and its data as UTF-8 JSON text.
 
-    An event without an id is only a part of how things stand: whoever was told no more than that
-    begins anew.
+    An event without an id is only part of a snapshot: a listener that received no more starts
+    again.
     """
 
     id: str | None
@@ -42,30 +44,32 @@ class FeedEvent:
 
     @property
     def wire(self) -> bytes:
-        r"""Return it as a server-sent event.
+        r"""Return it encoded as a server-sent event.
 
         >>> FeedEvent("a-1", "delta", b'{"text":"plums"}').wire
         b'event: delta\nid: a-1\ndata: {"text":"plums"}\n\n'
         """
         named = f"event: {self.kind}\n" + (f"id: {self.id}\n" if self.id else "")
-        # JSON text has no line ends of its own.
+        # JSON text contains no line ends.
         return b"%bdata: %b\n\n" % (named.encode(), self.data) if self.data else b": \n\n"
 
 
 PING = FeedEvent(None, "ping", b"")
-"""What is said where there is nothing to say, so that nobody in between takes the line for dead."""
+"""A comment sent during silence, so that no proxy closes the connection as idle."""
 
 
 class Feed:
-    """Hand events out in order, from any of them on.
+    """A log of events that any number of listeners can read in order.
 
-    A listener keeps nothing here: it reads what is held at its own pace. Where it has fallen behind
-    what is held, or was listening before this feed began, it is given `snapshot`, a `PROPS` event
-    and whatever has come behind it, and goes on from there.
+    The feed stores nothing for a listener. A listener that is too far behind, or whose last event
+    is from an earlier feed, receives `snapshot` (a `PROPS` event and the events that follow from
+    it) and continues from there.
 
-    Laws: a listener sees every event behind the first that it sees, once and in order, or a
-    snapshot in the place of those that it missed; what a feed holds does not grow with its
-    listeners.
+    Laws:
+
+    - After its first event, a listener receives every event once and in order, or a snapshot in
+      place of those it missed.
+    - Memory does not grow with the number of listeners.
     """
 
     def __init__(
@@ -85,7 +89,7 @@ class Feed:
         return f"{self._name}-{self._last}"
 
     def publish(self, kind: str, data: Mapping[str, Any]) -> None:
-        """Add an event; whoever waits for one is woken."""
+        """Add an event and wake the listeners."""
         self._last += 1
         self._held.append(FeedEvent(self.last, kind, orjson.dumps(data)))
         self._bytes += len(self._held[-1].data)
@@ -94,18 +98,18 @@ class Feed:
         self._wake()
 
     def close(self) -> None:
-        """Let every listener end."""
+        """End every listener."""
         self._closed = True
         self._wake()
 
     async def listen(self, after: str | None = None) -> AsyncGenerator[FeedEvent]:
-        """Yield the events behind that of the id `after`, and then each that comes.
+        """Yield the events after the one with the id `after`, then each new one.
 
-        Without one, or where it is not held, first how all stands.
+        Without `after`, or if that event is no longer kept, a snapshot comes first.
         """
         seen = self._number(after)
         while not self._closed:
-            # Taken before looking: what comes while a listener is at work wakes it as well.
+            # Read before checking: an event published while a listener is busy wakes it as well.
             more = self._more
             if seen is None or seen < self._last - len(self._held):
                 seen = self._last
@@ -122,9 +126,9 @@ class Feed:
                     yield PING
 
     def _snapshot_events(self) -> list[FeedEvent]:
-        """Return how all stands, as of the newest event.
+        """Return the current state as of the newest event.
 
-        Only with the last of it has a listener seen that one.
+        Only the last event of a snapshot has an id, because only then is the snapshot complete.
         """
         told = [(kind, orjson.dumps(data)) for kind, data in self._snapshot()]
         return [
@@ -133,7 +137,7 @@ class Feed:
         ]
 
     def _number(self, after: str | None) -> int | None:
-        """Return the number of an event of this feed, None where it is of another one."""
+        """Return the number of an event of this feed, or None for any other id."""
         name, _, number = (after or "").rpartition("-")
         known = (
             name == self._name

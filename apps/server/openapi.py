@@ -1,4 +1,7 @@
-"""The OpenAPI document of the server: what goes out is described by the contract of the props (docs/server.md), of which there is only one."""
+"""The schemas of the server's OpenAPI document, built on the contract of the props.
+
+See docs/server.md.
+"""
 
 from typing import Any
 
@@ -12,7 +15,7 @@ _PLACE = "#/components/schemas/"
 
 
 def gives(schema: str, code: int = 200) -> dict[int | str, dict[str, Any]]:
-    """Return what a route answers, by the name of its schema, for its `responses`."""
+    """Return the `responses` of a route that answers with the named schema."""
     return {
         code: {
             "description": "What was asked for.",
@@ -22,11 +25,11 @@ def gives(schema: str, code: int = 200) -> dict[int | str, dict[str, Any]]:
 
 
 def schemas() -> dict[str, Any]:
-    """Return the schemas of everything that goes out, by their names.
+    """Return the schemas of all responses by name.
 
     >>> sorted(schemas())
-    ['ActionProps', 'Changed', 'ChatProps', 'Completions', 'History', 'Listed', 'MessageProps',
-    'Opened', 'Source', 'Uploads']
+    ['ActionProps', 'Changed', 'ChatProps', 'Completions', 'History', 'Listed', 'MessageProps', \
+'Opened', 'Source', 'Uploads']
     """
     contract = orjson.loads(read_contract(SCHEMA).replace("#/$defs/", _PLACE))
     inner, props = contract.pop("$defs"), {"$ref": f"{_PLACE}ChatProps"}
@@ -38,7 +41,8 @@ def schemas() -> dict[str, Any]:
         "Opened": _object("A chat, and its props.", sessionId=_TEXT, contextProps=props),
         "Listed": _object("The ids of a user's chats.", sessions=_list(_TEXT)),
         "History": _object(
-            "A page of what was said, oldest first; `before` is where the page before it ends, null at the beginning.",
+            "A page of what was said, oldest first; `before` is where the page before it ends, "
+            "null at the beginning.",
             messages=_list({"$ref": f"{_PLACE}MessageProps"}),
             before=_TEXT_OR_NULL,
         ),

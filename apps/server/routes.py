@@ -1,4 +1,4 @@
-"""The routes of chats: props come out of them, and nothing more."""
+"""The HTTP routes of chats; responses contain only props."""
 
 from collections.abc import AsyncIterable, AsyncIterator
 from typing import Annotated, Any
@@ -17,19 +17,19 @@ from .openapi import gives
 from .sources import MOST_OFFERED, MOST_PILLS, document_of
 
 PAGE = 100
-"""Messages of a page of the history."""
+"""The maximum number of messages on a page of the history."""
 
 
 class EventStream(StreamingResponse):
-    """Answer with server-sent events that are written already.
+    """A response of server-sent events that are already encoded.
 
-    What FastAPI would do to each of them for each listener takes ten times as long.
+    FastAPI's own encoding of each event for each listener takes ten times as long.
     """
 
     media_type = "text/event-stream"
 
     def __init__(self, content: AsyncIterable[bytes], status_code: int = 200) -> None:
-        # Nobody in between may hold events back.
+        # Proxies must not buffer events.
         super().__init__(
             content, status_code, {"Cache-Control": "no-cache", "X-Accel-Buffering": "no"}
         )
@@ -177,7 +177,7 @@ async def fork(
 async def history(
     chat: One, before: str | None = None, limit: Annotated[int, Query(ge=1, le=PAGE)] = PAGE
 ) -> dict[str, Any]:
-    """Show a page of all that was said, also of what is summed up by now: the newest, or those before a message."""
+    """Return a page of messages, summarised ones included: the newest, or those before one."""
     messages, further = ComponentRenderer().render_history(chat.session, before, limit)
     return {"messages": messages, "before": further}
 
@@ -204,5 +204,5 @@ async def source(
 async def events(
     chat: One, last: Annotated[str | None, Header(alias="Last-Event-ID")] = None
 ) -> EventStream:
-    """Tell what changes: first how all stands, or, behind the event that was seen last, what came since."""
+    """Stream changes: first the current state, or the events since the last one seen."""
     return EventStream(event.wire async for event in chat.feed.listen(last))

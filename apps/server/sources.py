@@ -1,4 +1,4 @@
-"""What a message may name: completed while it is typed, looked at, and fetched when it is sent (docs/attachments.md)."""
+"""The sources that a message may name: completion, preview and attachment (docs/attachments.md)."""
 
 import asyncio
 import logging
@@ -23,36 +23,36 @@ from polycontext.window.pills import (
 )
 
 MOST_PILLS = 64
-"""Of one message."""
+"""The maximum number of pills in one message."""
 
 MOST_OFFERED = 50
-"""Candidates at once."""
+"""The maximum number of completions at once."""
 
 MOST_SHOWN = 200_000
-"""Characters of a source that a page is given to look at, whatever its resolver gives."""
+"""The maximum number of characters in a preview of a source."""
 
 _SHARE = 20
-"""Names are looked for anew after this many times as long as it took: it may cost a twentieth of
-one processor."""
+"""Names are listed again after this many times the duration of the last listing, which limits it to
+a twentieth of one processor."""
 
 _SOONEST = 2.0
-"""Seconds for which names are believed at least."""
+"""The minimum number of seconds before names are listed again."""
 
 _log = logging.getLogger("polycontext.server")
 
 
 class _Known(Resolver, Source, Protocol):
-    """Stand for a resolver that also knows which names there are."""
+    """A resolver that also lists its names."""
 
 
 class Sources:
-    """Resolve and complete pills for every chat; what takes time runs in a thread.
+    """Resolves and completes pills for every chat; slow work runs in a thread.
 
-    A resolver with `entries` is completed as well. Names are looked for when they are first asked
-    for, and anew behind the back of whoever asks later.
+    A resolver with `entries` also offers completions. Names are listed on the first request and
+    refreshed in the background on later ones.
 
-    Law: nothing is shown or attached but what a resolver gives, and what a resolver of the caller's
-    own says when it fails is kept back.
+    Law: only what a resolver returns is shown or attached, and the error of a caller's own resolver
+    is not disclosed.
     """
 
     def __init__(self, resolvers: Iterable[Resolver] = ()) -> None:
@@ -62,12 +62,12 @@ class Sources:
         self._looking: asyncio.Task[None] | None = None
 
     async def completions(self, prefix: str, limit: int) -> list[dict[str, Any]]:
-        """Return what `prefix` may stand for, the best first."""
+        """Return the completions of `prefix`, best first."""
         if self._looking is None or (self._looking.done() and monotonic() > self._until):
             self._looking = asyncio.create_task(self._look(), name="polycontext-names")
         if self._completer is None:
-            # Shielded: whoever types on lets go of this question, and others wait for the same
-            # answer.
+            # Shielded: the client may cancel this request by typing on, and others wait for the
+            # same listing.
             await asyncio.shield(self._looking)
         if self._completer is None:
             return []
@@ -79,10 +79,10 @@ class Sources:
         ]
 
     async def shown(self, pill: Pill) -> dict[str, Any]:
-        """Return what `pill` names, to be looked at.
+        """Return a preview of what `pill` names.
 
         Raises:
-            PillError: as its resolver says.
+            PillError: the pill cannot be resolved.
         """
         try:
             found = await asyncio.to_thread(self._resolvers.resolve, pill)
@@ -101,7 +101,7 @@ class Sources:
         """Return what the pills of `document` name, as items to attach.
 
         Raises:
-            ExceptionGroup: of a `PillError` for each pill that cannot be attached.
+            ExceptionGroup: holds a `PillError` for each pill that cannot be attached.
         """
         message = await asyncio.to_thread(resolve_document, document, self._resolvers)
         if message.problems:
@@ -112,7 +112,7 @@ class Sources:
         return items_of(message)
 
     async def close(self) -> None:
-        """Look for no more names."""
+        """Stop listing names."""
         if self._looking is not None:
             self._looking.cancel()
             await asyncio.wait({self._looking})
@@ -134,11 +134,10 @@ class Sources:
 def document_of(content: str, pills: Sequence[Any]) -> PillDocument:
     """Return the document of a message.
 
-    Where each pill stands may be left out or out of date, but it must be written there.
+    The position of a pill may be missing or out of date, but its name must occur in the text.
 
     Raises:
-        InvalidDataError: no document, nothing but blanks, or a pill that stands nowhere in the
-            text.
+        InvalidDataError: the content is invalid or blank, or does not contain a pill.
     """
     if not content.strip():
         raise InvalidDataError("$.content", "is empty", "the user's text")
@@ -154,7 +153,7 @@ def document_of(content: str, pills: Sequence[Any]) -> PillDocument:
 
 
 def refusal(errors: Iterable[PillError]) -> dict[str, Any]:
-    """Return which pills cannot be attached, and why; what is `missing` may be elsewhere by now."""
+    """Return the pills that cannot be attached, with reasons; a `missing` source may have moved."""
     told = [
         (error.name, str(error), isinstance(error, CannotAttachError) and error.is_missing)
         for error in errors
@@ -169,7 +168,7 @@ def refusal(errors: Iterable[PillError]) -> dict[str, Any]:
 
 
 def _public_error(pill: Pill, error: PolycontextError) -> PillError:
-    """Return what may be told: a resolver of the caller's own that failed may have named what is nobody's business."""
+    """Return the error to show; the error of a caller's own resolver is only logged."""
     if isinstance(error, PillError):
         return error
     _log.error("the resolver of %r failed: %s", pill.name, error)

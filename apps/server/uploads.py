@@ -1,4 +1,7 @@
-"""Files that a user puts into a chat: text as it is, pictures and PDFs as what a model can see (docs/server.md, "Files")."""
+"""Files that a user adds to a chat: text, or images and PDFs that a model can read.
+
+See docs/server.md, "Files".
+"""
 
 import asyncio
 import unicodedata
@@ -28,10 +31,10 @@ from .openapi import gives
 from .routes import One
 
 MOST_UPLOADED = 5_000_000
-"""Bytes of a request that brings a file, with what is around it."""
+"""The maximum size of an upload request, in bytes."""
 
 MOST_TEXT = 1_000_000
-"""Bytes of a text."""
+"""The maximum size of a text file, in bytes."""
 
 _PDF = b"%PDF-"
 
@@ -71,10 +74,11 @@ async def remove(chat: One, message_id: str) -> dict[str, Any]:
 
 
 def parse_name(name: str | None) -> str:
-    r"""Return the name of a file as a pill can have it, its letters composed.
+    r"""Return a file's name as a pill may have it, with composed Unicode characters (NFC).
 
     Raises:
-        InvalidPillNameError: none, no path from a root, or what cannot stand in a pill.
+        InvalidPillNameError: the name is missing, is not a relative path, or has characters that a
+            pill cannot hold.
 
     >>> parse_name("notes/pear\u0301.md")
     'notes/peaŕ.md'
@@ -83,7 +87,7 @@ def parse_name(name: str | None) -> str:
 
 
 def attachments(session: ContextSession) -> Iterator[tuple[Turn, str]]:
-    """Yield the turns of the view that hold an attachment, and its whole name."""
+    """Yield the turns of the view that hold an attachment, with its full name."""
     for turn in session.window.all_turns():
         attachment = attachment_of(turn)
         if attachment is not None:
@@ -94,15 +98,15 @@ async def attached(session: ContextSession, name: str, data: bytes) -> None:
     """Attach a file.
 
     Raises:
-        DuplicatePillError: of that name something is attached. CannotAttachError: neither text nor
-            a picture or PDF.
-        ContextOverflowError: the window could not hold it.
+        DuplicatePillError: the name is already attached.
+        CannotAttachError: the file is not text, an image or a PDF.
+        ContextOverflowError: the file does not fit the window.
     """
     if any(known == name for _, known in attachments(session)):
         raise DuplicatePillError(
             name, "is attached already", "another name, or removing what is attached"
         )
-    # In a thread, as what follows: a large file takes its time, and others go on meanwhile.
+    # Run in a thread, like the calls below: a large file takes time, and other requests go on.
     block = await asyncio.to_thread(_block, name, data)
     if block is None:
         if len(data) > MOST_TEXT:
@@ -119,7 +123,7 @@ async def attached(session: ContextSession, name: str, data: bytes) -> None:
 
 
 def _turn(name: str, what: str, part: dict[str, Any]) -> Turn:
-    """Return the turn that carries a picture or PDF."""
+    """Return the turn that carries an image or PDF."""
     turn = item_turn(ContextItem(what, ItemType.FILE, {"filename": name}))
     message = {"role": "user", "content": [{"type": "text", "text": turn.text}, part]}
     [parsed] = format_of([message], "openai").parse([message]).turns
@@ -127,9 +131,9 @@ def _turn(name: str, what: str, part: dict[str, Any]) -> Turn:
 
 
 def _block(name: str, data: bytes) -> tuple[str, dict[str, Any]] | None:
-    """Return what a picture or PDF is, and the block that carries it; None for what may be text.
+    """Return a description and the block of an image or PDF, or None for possible text.
 
-    What a browser says of a file is not believed.
+    The browser's content type is ignored.
     """
     image = image_size(data)
     if image is not None:

@@ -1,9 +1,13 @@
-"""Tools for tests: Hypothesis strategies, a law runner and the store contract (extra `laws`), scripted models, strict providers (`.strict`).
+"""Tools for tests.
 
-Each strategy is biased towards the edges where context code breaks: empty conversations, one
-turn, open atoms, ids of calls that are used again, equal timestamps, hostile and
-multilingual text, budgets far too small, windows that were compressed many times.
-`for_parameter` finds the strategy for a parameter of a law by its name.
+- Hypothesis strategies, a law runner and the store contract (extra `laws`).
+- Scripted models.
+- Strict providers (`.strict`).
+
+Each strategy is biased towards the edges where context code breaks: empty conversations, one turn,
+open atoms, reused call ids, equal timestamps, hostile and multilingual text, budgets far too small,
+windows that were compressed many times. `for_parameter` finds the strategy for a law's parameter by
+its name.
 
     from hypothesis import given
     from polycontext.testing import windows
@@ -18,7 +22,7 @@ import lazy_loader
 
 from polycontext.linearity import require_extra
 
-# The names stand in `__init__.pyi`; each is loaded when it is first asked for.
+# The names are listed in `__init__.pyi`; each is loaded on first access.
 _load, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
 
 

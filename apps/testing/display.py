@@ -1,4 +1,4 @@
-"""Values as a counterexample shows them: what is in a window, which function it was, and no more than can be read."""
+"""Readable text for the values of a counterexample, shortened to what can be read."""
 
 from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
@@ -15,7 +15,7 @@ from polycontext.window import ContextWindow, Store, Turn
 from polycontext.window.providers import WireFormat
 
 LONGEST = 2_000
-"""Characters shown of one value."""
+"""The maximum number of characters shown of one value."""
 
 _TEXT = 120
 _ITEMS = 12
@@ -23,7 +23,7 @@ _ITEMS = 12
 
 @frozen(repr=False)
 class Named:
-    """Be a function that a counterexample can show by name."""
+    """A function with a name that a counterexample can show."""
 
     name: str
     function: Callable[[Any], Any]
@@ -37,7 +37,7 @@ class Named:
 
 
 def shown(value: object) -> str:
-    """Return `value` as text that tells what it holds.
+    """Return `value` as text that shows its content.
 
     >>> shown([Turn("user", "hi", resource_id="t1"), 1])
     "[t1 user 'hi', 1]"
@@ -54,7 +54,7 @@ def _shown(value: Any) -> str:
         return f"{value.__module__}.{name}"
     try:
         text = repr(value)
-    except Exception as error:  # noqa: BLE001 - a user's own object is shown even if it cannot show itself
+    except Exception as error:  # noqa: BLE001 - a user's repr may raise anything
         return f"a {kind.__module__}.{kind.__qualname__}, whose repr raises {type(error).__name__}"
     address = f" at {id(value):#x}>"
     return f"a {kind.__module__}.{kind.__qualname__}" if text.endswith(address) else text
@@ -93,7 +93,7 @@ def _(value: Sequence[Any]) -> str:
     return _render_list([_shown(each) for each in value])
 
 
-# --- the words of the rooms -----------------------------------------------
+# --- domain values --------------------------------------------------------
 
 
 @_shown.register
@@ -165,7 +165,7 @@ def _(value: PolyAgent[Any, Any, Any]) -> str:
 def _step_result(agent: PolyAgent[Any, Any, Any], position: Any, input: Any) -> str:
     try:
         return _shown(agent.transition(position, input))
-    except Exception as error:  # noqa: BLE001 - a broken agent is what a counterexample shows
+    except Exception as error:  # noqa: BLE001 - the agent may be broken
         return type(error).__name__
 
 
@@ -174,7 +174,7 @@ def _(value: ContextSession) -> str:
     return f"a session in {value.state} whose view is {_shown(value.window)}"
 
 
-# --- as much as can be read -----------------------------------------------
+# --- shortening -----------------------------------------------------------
 
 
 def _render_list(items: Sequence[str]) -> str:

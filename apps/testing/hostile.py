@@ -1,8 +1,10 @@
-"""Texts that make careless readers slow: 92 kinds, each as long as is asked for.
+"""Texts that make careless parsers slow: 92 kinds, each of any length.
 
-from polycontext.testing.hostile import KINDS, hostile_text
+Pass them to a parser of yours:
 
-my_reader(hostile_text("open brackets", 1_000_000))
+    from polycontext.testing.hostile import KINDS, hostile_text
+
+    my_reader(hostile_text("open brackets", 1_000_000))
 """
 
 from collections.abc import Mapping
@@ -110,11 +112,11 @@ _WORDS = {
     "questions": "what did we say? ",
 }
 KINDS: Final[Mapping[str, str]] = MappingProxyType(_RUNS | _PAIRS | _STRUCTURES | _WORDS)
-"""What each kind of hostile text repeats, by its name."""
+"""The text that each kind of hostile text repeats, by the kind's name."""
 
 
 def hostile_text(kind: str, characters: int) -> str:
-    """Return so many characters of `kind`.
+    """Return a text of that kind and of that many characters.
 
     >>> hostile_text("star and letter", 5), len(KINDS)
     ('*a*a*', 92)

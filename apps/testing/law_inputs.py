@@ -1,8 +1,8 @@
-"""What a law quantifies over: for every name that a law's parameter may have, how to draw a value.
+"""The inputs of laws: how to draw a value for each name that a law's parameter may have.
 
-Some values make sense beside others only (a position of that store, views over one log),
-so a strategy is made knowing what was drawn before it, and a law's inputs are
-drawn together, in the order of `PARAMETERS`.
+Some values only make sense together with others (a position of that store, views over one log). A
+strategy is therefore made from the values drawn before it, and a law's inputs are drawn together,
+in the order of `PARAMETERS`.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -80,7 +80,7 @@ NOTHING: Final[Known] = MappingProxyType({})
 
 
 def _as_drawing(given: Drawing | st.SearchStrategy[Any]) -> Drawing:
-    """Return a drawing; a strategy is drawn from whatever was drawn before."""
+    """Return a drawing; a plain strategy ignores the values drawn before it."""
     return (lambda known: given) if isinstance(given, st.SearchStrategy) else given
 
 
@@ -120,7 +120,7 @@ _WORDS = (
     *("必须", "。", "必ず", "しも"),
 )
 _PIECES = st.lists(st.sampled_from(_WORDS), max_size=25)
-"""What the sentences of a constraint, and what looks like them, are made of."""
+"""Parts of sentences that state a constraint, or look as if they did."""
 _SAID = st.sampled_from(CONSTRAINTS) | st.sampled_from(ACKNOWLEDGEMENTS)
 _CONTENTS = _SAID | TEXTS | _PIECES.map(" ".join) | _PIECES.map("".join)
 
@@ -134,14 +134,14 @@ def _known_ids(known: Known) -> st.SearchStrategy[str]:
 
 
 def focused_anywhere(window: ContextWindow) -> st.SearchStrategy[ContextWindow]:
-    """Draw the window as it is, or focused elsewhere."""
+    """Draw the window as it is, or with the focus elsewhere."""
     return st.just(window) | st.integers(0, len(window)).map(window.seek)
 
 
 _LIVED = lived_windows().flatmap(focused_anywhere)
-_ANY = windows() | windows(max_atoms=6) | _LIVED  # lived ones are dear to make
+_ANY = windows() | windows(max_atoms=6) | _LIVED  # lived windows are slow to draw
 _SMALL = small_windows().flatmap(focused_anywhere)
-# Sizes that a few turns fill, or a machine would hardly ever be PRESSURED.
+# Sizes that a few turns fill; otherwise a machine would hardly ever be PRESSURED.
 _EMPTY = st.sampled_from([60, 120, 200, 400, 1_000, 4_000]).map(
     lambda size: ContextWindow(size, counter=FAST)
 )
@@ -150,8 +150,7 @@ _EMPTY = st.sampled_from([60, 120, 200, 400, 1_000, 4_000]).map(
 def _windows(known: Known) -> st.SearchStrategy[ContextWindow]:
     """Draw any window.
 
-    One that has lived where it is compressed, a small one where it is multiplied, an empty one
-    where an engine begins.
+    Compression gets a window with a history, an operation a small one, and a machine an empty one.
     """
     if known.keys() & {"policy", "polynomial"}:
         return _EMPTY
@@ -161,14 +160,14 @@ def _windows(known: Known) -> st.SearchStrategy[ContextWindow]:
 
 
 def _positions(known: Known) -> st.SearchStrategy[int]:
-    """Draw a position of the store or window, often the first or the last."""
+    """Draw a position of the store or window, often the first or the last one."""
     store = known.get("store", known.get("window"))
     last = 5 if store is None else store.last
     return st.integers(0, last) | st.sampled_from([0, last])
 
 
 def _any_positions(known: Known) -> st.SearchStrategy[int]:
-    """Draw a position that may lie outside, often just so."""
+    """Draw a position that may lie out of bounds, often just outside."""
     last = known["store"].last if "store" in known else 5
     return _positions(known) | st.sampled_from([-1, last + 1]) | st.integers(-9, 99)
 
@@ -182,7 +181,10 @@ _HOSTILE = st.lists(st.sampled_from(HOSTILE_TEXTS), min_size=1, max_size=3)
 
 
 def _next_turns(known: Known) -> st.SearchStrategy[Turn]:
-    """Draw a turn that the window accepts next: a result while calls are open, anything else while none is; some bring id and count."""
+    """Draw a turn that the window accepts next: a result while calls are open, else any other.
+
+    Some have an id and a token count.
+    """
     waiting = known["window"].open_calls if "window" in known else ()
     turns = (
         st.builds(Turn, st.just(Role.TOOL), TEXTS, tool_call_id=st.sampled_from(waiting))
@@ -197,15 +199,15 @@ def _next_turns(known: Known) -> st.SearchStrategy[Turn]:
 
 
 def _any_turns(known: Known) -> st.SearchStrategy[Turn]:
-    """Draw a turn that the window may have to refuse."""
+    """Draw a turn that the window may refuse."""
     results = st.builds(Turn, st.just(Role.TOOL), TEXTS, tool_call_id=st.sampled_from(CALL_IDS))
     return _TURNS | results | _next_turns(known)
 
 
 def _conversations(known: Known) -> st.SearchStrategy[Sequence[Turn]]:
-    """Draw the turns of a conversation as a window has them, with ids and counts.
+    """Draw the turns of a conversation as a window holds them, with ids and token counts.
 
-    For a message format the user begins; for a summariser there is something to read.
+    For a message format, a user turn comes first; for a summariser, there is always text to read.
     """
     if "wire" in known:
         begun = st.builds(
@@ -226,7 +228,7 @@ def _conversations(known: Known) -> st.SearchStrategy[Sequence[Turn]]:
 
 
 def _views(known: Known) -> st.SearchStrategy[View]:
-    """Draw a view over the log of the views before it, half of the time one of them or a meet of two."""
+    """Draw a view over the log of the views before it, often one of them or a meet of two."""
     others = [value for value in known.values() if isinstance(value, View)]
     if not others:
         logs = st.integers(0, 4).map(lambda size: [f"t{number + 1}" for number in range(size)])
@@ -247,18 +249,18 @@ def _of_a_window(
 
 
 def _agents(known: Known) -> st.SearchStrategy[AnyAgent]:
-    """Draw an agent; where it stands alone, it may be a composite."""
+    """Draw an agent; it may be a composite if the law takes no other agent or lens."""
     return agents() if known.keys() & {"other_agent", "lens"} else composites()
 
 
 def _summarise(text: str) -> object:
-    """Read `text` as a summariser does."""
+    """Read `text` with the extractive summariser."""
     return ExtractiveSummariser().summarise([Turn(Role.ASSISTANT, text)], 200, counter=FAST)
 
 
 _ENGINES = (ContextMachine, TableMachine)
 _DRAWINGS: Final[Mapping[str, Drawing | st.SearchStrategy[Any]]] = {
-    # what is told to do something, before what it is done to
+    # machines and operations, before the values they are applied to
     "machine": _one_of(*_ENGINES),
     "other_machine": lambda known: st.sampled_from(
         [each for each in _ENGINES if each is not known.get("machine")]
@@ -301,8 +303,7 @@ _DRAWINGS: Final[Mapping[str, Drawing | st.SearchStrategy[Any]]] = {
     "target other_target": TARGETS,
     "targets": st.lists(TARGETS, min_size=1, max_size=6),
     "summariser offline_summariser": _one_of(ExtractiveSummariser()),
-    # 1 comes first, so that a counterexample shrinks to it: to be allowed no token at all is a
-    # corner of its own.
+    # 1 comes first, so that a counterexample shrinks to it: an allowance of 0 is a special case.
     "allowance": st.sampled_from([1, 0, 7, 40, 41, 200, 400]) | st.integers(0, 2_000),
     "turns": _conversations,
     # polynomial and nodes
@@ -327,7 +328,7 @@ _DRAWINGS: Final[Mapping[str, Drawing | st.SearchStrategy[Any]]] = {
 PARAMETERS: Final[Drawings] = MappingProxyType(
     {name: _as_drawing(each) for names, each in _DRAWINGS.items() for name in names.split()}
 )
-"""How to draw each parameter that a law may have, in the order in which they are drawn."""
+"""The drawing of each parameter that a law may have, in the order in which they are drawn."""
 
 WIDER: Final[Mapping[str, Drawings]] = MappingProxyType(
     {
@@ -336,15 +337,13 @@ WIDER: Final[Mapping[str, Drawings]] = MappingProxyType(
         "a_turn_costs_its_text_and_framing": {"turn": _any_turns},
     }
 )
-"""Laws that say "any" of what others take within bounds: by the names of law and parameter."""
+"""Wider drawings for laws about any value at all, by the names of law and parameter."""
 
 _PLACES = {name: place for place, name in enumerate(PARAMETERS)}
 
 
 def for_parameter(name: str, known: Known = NOTHING) -> st.SearchStrategy[Any]:
-    """Return the strategy for a law's parameter `name`.
-
-    `known` are inputs that were drawn before it.
+    """Return the strategy for a law's parameter `name`, given the inputs drawn before it.
 
     Raises:
         UnknownNameError: no law has such a parameter.
@@ -365,10 +364,10 @@ def for_parameter(name: str, known: Known = NOTHING) -> st.SearchStrategy[Any]:
 
 @st.composite
 def inputs_of(draw: st.DrawFn, law: Law, bound: Strategies = NOTHING) -> dict[str, Any]:
-    """Draw all that `law` takes, together; the parameters in `bound` from there.
+    """Draw all the inputs of `law` together; parameters in `bound` are drawn from there.
 
     Raises:
-        UnknownNameError: it takes what is neither bound nor known.
+        UnknownNameError: a parameter is neither bound nor known.
     """
     known: dict[str, Any] = {}
     for name in sorted(law.parameters, key=lambda name: _PLACES.get(name, len(_PLACES))):

@@ -1,10 +1,10 @@
-"""Run laws: draw inputs until one breaks the law or enough were tried, and shrink what broke it.
+"""Run laws: try inputs until one breaks the law or enough were tried, and shrink the failing one.
 
     from polycontext.testing import all_laws, run_law
 
     verdicts = [run_law(law) for law in all_laws(["window"])]
 
-The same law on the same subject gives the same verdict every time, unless a seed is given.
+The same law on the same subject always gives the same verdict, unless a seed is given.
 """
 
 import random
@@ -23,24 +23,21 @@ from .display import shown
 from .law_inputs import NOTHING, Strategies, inputs_of
 
 ROOMS = ("linearity", "window", "pressure", "polynomial", "nodes")
-"""From the lowest to the highest."""
+"""The rooms from the lowest to the highest."""
 
 EXAMPLES = 100
-"""How many inputs a law is tried on, unless said otherwise."""
+"""The default number of inputs on which a law is tried."""
 
 _ALL_CHECKS: Any = tuple(ht.HealthCheck)
-"""Slow inputs and filtered ones are no fault of a law."""
+"""Health checks to suppress: a law may need slow or heavily filtered inputs."""
 
 Progress = Callable[[Law, int], None]
-"""Is called before each example, with the law and the number of examples before it."""
+"""A callback before each example, with the law and the number of examples before it."""
 
 
 @frozen
 class Counterexample:
-    """Show the smallest inputs found that break a law, and both sides.
-
-    Or what was raised instead of an answer.
-    """
+    """The smallest inputs found that break a law, with both sides or the exception raised."""
 
     inputs: Mapping[str, str]
     problem: str
@@ -52,10 +49,10 @@ class Counterexample:
 
 @frozen
 class Verdict:
-    """Tell what became of one law: how many examples were tried, and what broke it, None where nothing did.
+    """The result of a law: the number of examples tried, and the counterexample or None.
 
-    `tried` ends with the first example that broke the law; those tried to make it smaller are not
-    in it.
+    `tried` ends with the first example that broke the law; examples tried while shrinking do not
+    count.
     """
 
     law: Law
@@ -64,12 +61,12 @@ class Verdict:
 
     @property
     def ok(self) -> bool:
-        """Tell whether the law held for everything that was tried."""
+        """Return whether the law held for every example."""
         return self.counterexample is None
 
 
 def all_laws(rooms: Sequence[str] = ROOMS) -> tuple[Law, ...]:
-    """Return the laws of all rooms, or of some, from the lowest room to the highest.
+    """Return the laws of the given rooms, by default all, from the lowest room to the highest.
 
     >>> [law.name for law in all_laws(["linearity"])][0]
     'promote_raises_or_refuses'
@@ -90,12 +87,17 @@ def run_law(
     seed: int | None = None,
     progress: Progress = lambda law, tried: None,
 ) -> Verdict:
-    """Try `law` on so many inputs and return the verdict.
+    """Try `law` on that many inputs and return the verdict.
 
-    What the law or its subject raises is part of it.
+    Exceptions of the law or its subject are part of the verdict. Without `seed`, the examples are
+    the same in every run.
 
-    `bound` says for some parameters what to draw instead of the usual. Without `seed` the examples
-    are the same in every run.
+    Args:
+        law: The law to try.
+        examples: The number of inputs.
+        bound: Strategies that replace the usual ones for some parameters.
+        seed: A seed for other examples.
+        progress: A callback before each example.
     """
     trial = _Trial(law, progress)
     try:
@@ -128,9 +130,9 @@ def _test(
     @settings
     @ht.given(inputs_of(trial.law, bound), st.integers(0, 2**16))
     def test(drawn: dict[str, Any], luck: int) -> None:
-        random.seed(
-            luck
-        )  # Hypothesis seeds every example alike, and a subject that throws dice would throw the same
+        # Hypothesis resets the seed for each example, so a subject that uses random numbers would
+        # always get the same ones.
+        random.seed(luck)
         trial(drawn)
 
     return test if seed is None else ht.seed(seed)(test)
@@ -138,7 +140,10 @@ def _test(
 
 @define
 class _Trial:
-    """Check examples, and remember the last that broke the law: Hypothesis ends on the smallest."""
+    """A check of examples that remembers the last failing one.
+
+    Hypothesis shrinks failing examples, so the last one is the smallest.
+    """
 
     law: Law
     progress: Progress
@@ -155,7 +160,7 @@ class _Trial:
         except HypothesisException:
             raise
         except Exception as error:
-            # A law shows more than it was given, such as a position it walked to.
+            # A law may report further values, such as a position it computed.
             found = error.inputs if isinstance(error, LawViolation) else {}
             further = {name: shown(value) for name, value in found.items() if name not in drawn}
             self.found = Counterexample(before | further, _problem(error))

@@ -1,9 +1,8 @@
-"""What laws are about, as Hypothesis strategies: ledgers, stores, views and plans.
+"""Hypothesis strategies for the subjects of laws.
 
-Agents, lenses, operations, inputs and sessions.
-
-Finite agents share few positions, inputs and outputs, so that they can be compared
-everywhere, and so that what one puts out another often takes.
+They draw ledgers, stores, views, plans, agents, lenses, operations, inputs and sessions. Finite
+agents share a few positions, inputs and outputs. They can therefore be compared everywhere, and one
+agent's output is often another one's input.
 """
 
 import json
@@ -77,7 +76,7 @@ TAGS = st.builds(
 
 @st.composite
 def ledgers(draw: st.DrawFn, begun: LinearityMap | None = None) -> LinearityMap:
-    """Draw a ledger with a history: tags, promotions, drops, and a fork in the middle of them, behind what has `begun`."""
+    """Draw a ledger with a history after `begun`: tags, promotions, drops, and a fork."""
     ledger = LinearityMap() if begun is None else begun
     for resource_id, tag in draw(st.dictionaries(IDS, TAGS, max_size=8)).items():
         if resource_id in ledger:
@@ -116,18 +115,18 @@ READINGS = (
     ),
     Named("length of the text of the focus", lambda s: len(repr(s.extract()))),
 )
-"""Functions of a whole store, which depend on focus, values and size in different ways."""
+"""Functions of a whole store that depend on focus, values and size in different ways."""
 
 
 @st.composite
 def number_stores(draw: st.DrawFn) -> Store[int]:
-    """Draw a store of up to six numbers, focused anywhere."""
+    """Draw a store of up to six numbers, with any focus."""
     values = draw(st.lists(st.integers(-9, 9), min_size=1, max_size=6))
     return Store(values.__getitem__, len(values) - 1, draw(st.integers(0, len(values) - 1)))
 
 
 def stores() -> st.SearchStrategy[StoreComonad[Any]]:
-    """Draw a store of numbers, a window, or a store made of another; focused anywhere."""
+    """Draw a store of numbers, a window, or a store extended from either, with any focus."""
     plain: st.SearchStrategy[StoreComonad[Any]] = number_stores() | windows(max_atoms=4)
     return plain | st.builds(
         lambda store, view: store.extend(view), plain, st.sampled_from(READINGS)
@@ -143,13 +142,13 @@ def views_over(log: Iterable[str]) -> st.SearchStrategy[View]:
 
 
 def projectors() -> st.SearchStrategy[ContextProjector]:
-    """Draw a projector that reaches anywhere, over a quick summariser or the default one."""
+    """Draw a projector with any reach, over a fast summariser or the default one."""
     return st.builds(ContextProjector, st.sampled_from([Head(), ExtractiveSummariser()]), reaches())
 
 
 @st.composite
 def plans(draw: st.DrawFn) -> Plan:
-    """Draw any plan of a chain, the harshest one often, with any room for its gists."""
+    """Draw any plan of a ladder, often the harshest one, with any allowance for its gists."""
     ladder = draw(projectors()).ladder(draw(lived_windows()))
     last = len(ladder.tokens) - 1
     return plan_at(ladder, draw(st.just(last) | st.integers(0, last)), draw(st.integers(0, 5_000)))
@@ -166,7 +165,7 @@ AnyLens = Lens[Any, Any, Any, Any]
 
 
 def agent_of(rows: Mapping[int, Mapping[int, tuple[int, int]]]) -> AnyAgent:
-    """Return the finite agent of a table: for each position and input the next position and the output."""
+    """Return the finite agent of a table of the next position and output by position and input."""
     return PolyAgent(
         frozenset(rows),
         lambda position: frozenset(rows[position]),
@@ -194,12 +193,12 @@ def composites() -> st.SearchStrategy[AnyAgent]:
 
 
 def relabelling(labels: Mapping[Any, Any]) -> Named:
-    """Return the function that looks a label up; what is not in the table stays."""
+    """Return the function that looks up a label; a value without one is returned unchanged."""
     return Named(f"relabel {labels}", lambda value: labels.get(value, value))
 
 
 def lenses() -> st.SearchStrategy[AnyLens]:
-    """Draw a lens over numbers: outputs relabelled, some inputs renamed, others shut out."""
+    """Draw a lens over numbers that relabels outputs, renames some inputs and excludes others."""
     labels = st.dictionaries(NUMBERS, NUMBERS, max_size=3).map(relabelling)
     return st.builds(
         Lens, labels, labels, st.frozensets(NUMBERS, max_size=3) | st.just(frozenset(range(3)))
@@ -207,7 +206,7 @@ def lenses() -> st.SearchStrategy[AnyLens]:
 
 
 CHOICES = st.lists(st.integers(0, 8), max_size=8)
-"""Which of the directions a run takes, step by step."""
+"""The direction that a run takes at each step, as an index."""
 
 OPERATIONS: st.SearchStrategy[Operation] = st.one_of(
     st.just(CONTEXT_OPERAD.identity()),
@@ -223,7 +222,7 @@ OPERATIONS: st.SearchStrategy[Operation] = st.one_of(
 
 
 def small_windows() -> st.SearchStrategy[ContextWindow]:
-    """Draw a window of a few turns, compressed once or never; its last calls may be open."""
+    """Draw a window of a few turns, compressed at most once; its last calls may be open."""
     made = st.builds(filled, conversations(max_atoms=4), st.sampled_from([200, 1_000]))
     squeezed = made.map(lambda window: ContextProjector(Head()).compress(window, 0.1).window)
     return made | made | squeezed
@@ -267,7 +266,10 @@ def _turn_inputs() -> st.SearchStrategy[ContextInput]:
 
 
 def machine_inputs() -> st.SearchStrategy[list[ContextInput]]:
-    """Draw inputs for the machine, legal or not: turns of all kinds, compressions also to impossible targets, promotions, clearings."""
+    """Draw inputs for the machine, legal or not.
+
+    They are turns of all kinds, compressions (also to impossible targets), promotions and clears.
+    """
     targets = TARGETS | st.sampled_from([-0.1, 5.0])
     promotions = st.builds(
         ContextInput.promote,
@@ -284,7 +286,10 @@ def machine_inputs() -> st.SearchStrategy[list[ContextInput]]:
 
 @st.composite
 def sessions(draw: st.DrawFn, max_atoms: int = 10) -> ContextSession:
-    """Draw a session with a life: turns of all kinds, and between them compressions, recalls, promotions, clearings, signals."""
+    """Draw a session with a history of turns of all kinds.
+
+    Between the turns come compressions, recalls, promotions, clears and signals.
+    """
     threshold = draw(st.sampled_from([AdaptiveThreshold(), FixedThreshold(0.6, 0.3)]))
     budget, auto, cooldown = (
         draw(st.sampled_from([200, 500, 2_000])),
@@ -335,7 +340,7 @@ def _note_patch(notes: Mapping[str, Any] | None, name: str) -> list[Mapping[str,
     return [*begun, {"op": "add", "path": f"/{name}", "value": True}]
 
 
-# --- what a message format has to write -----------------------------------
+# --- turns for message formats --------------------------------------------
 
 _WIRE_TEXTS = st.one_of(
     st.text(max_size=12),
@@ -364,7 +369,7 @@ _WIRE_ARGUMENTS = st.one_of(
 
 @st.composite
 def _wire_calls(draw: st.DrawFn) -> list[Turn]:
-    """Draw an assistant turn that calls and its results, in any order."""
+    """Draw an assistant turn with calls, and their results in any order."""
     ids = draw(st.lists(_WIRE_CALL_IDS, min_size=1, max_size=3, unique=True))
     names = st.sampled_from(["search", "book", "n" * 250])
     calls = [ToolCall(call_id, draw(names), draw(_WIRE_ARGUMENTS)) for call_id in ids]
@@ -377,7 +382,10 @@ def _wire_calls(draw: st.DrawFn) -> list[Turn]:
 
 @st.composite
 def wire_turns(draw: st.DrawFn, *, open_tail: bool = False) -> list[Turn]:
-    """Draw turns whose ids, names and arguments no provider likes, the user first after system turns; with `open_tail` calls may be open."""
+    """Draw turns with ids, names and arguments that no provider accepts as they are.
+
+    System turns come first, then a user turn. With `open_tail`, the last calls may be open.
+    """
     words = st.builds(
         lambda role, text: [Turn(role, text)],
         st.sampled_from(["user", "assistant", "system"]),

@@ -1,10 +1,10 @@
-"""A pytest plugin: the laws about objects of yours as tests, one a law.
+"""A pytest plugin that tests your objects against the laws, one test a law.
 
 In ``conftest.py``::
 
     pytest_plugins = ["polycontext.testing.pytest_laws"]
 
-and in the configuration of pytest, which objects::
+and in pytest's configuration, the objects::
 
     polycontext_subjects = ["my_agent.summaries:Summariser"]
     polycontext_examples = "100"
@@ -22,7 +22,7 @@ from .subject import Subject, load_subject
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Declare what the configuration may say."""
+    """Declare the configuration options."""
     parser.addini("polycontext_subjects", "objects as module:object", type="linelist", default=[])
     parser.addini("polycontext_examples", "inputs that each law is tried on", default=EXAMPLES)
 
@@ -31,19 +31,19 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_collection_modifyitems(
     session: pytest.Session, config: pytest.Config, items: list[pytest.Item]
 ) -> None:
-    """Add the laws about each object behind the tests that were collected."""
+    """Add the laws about each object after the collected tests."""
     for name in config.getini("polycontext_subjects"):
         items += _Laws.from_parent(session, name=name).collect()
 
 
 class _Laws(pytest.Collector):
-    """Collect the laws about one object."""
+    """A collector of the laws about one object."""
 
     def collect(self) -> "Iterator[_LawItem]":
         """Yield a test for each law about the object.
 
         Raises:
-            InvalidDataError: it cannot be imported or made, or is nothing that laws are about.
+            InvalidDataError: it cannot be imported or created, or no law is about it.
         """
         subject = load_subject(self.name)
         for law in all_laws():
@@ -54,14 +54,14 @@ class _Laws(pytest.Collector):
 
 
 class _LawItem(pytest.Item):
-    """Run one law."""
+    """A test of one law."""
 
     def __init__(self, *, law: Law, subject: Subject, **options: Any) -> None:
         super().__init__(**options)
         self._law, self._subject = law, subject
 
     def runtest(self) -> None:
-        """Try the law; fail with the smallest counterexample, without the way there."""
+        """Try the law; fail with the smallest counterexample, without a traceback."""
         examples = int(self.config.getini("polycontext_examples"))
         found = run_law(self._law, examples, bound=self._subject.bound).counterexample
         if found is not None:
@@ -70,5 +70,5 @@ class _LawItem(pytest.Item):
             pytest.fail(f"{stated}{inputs}\n  found: {found.problem}", pytrace=False)
 
     def reportinfo(self) -> tuple[Any, int | None, str]:
-        """Say which law it is."""
+        """Return the name of the object and the law."""
         return self.path, None, f"{self._subject.name}: {self.name}"

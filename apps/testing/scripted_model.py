@@ -1,4 +1,4 @@
-"""A model that says what it was told to say, so that a loop can be tested offline."""
+"""A model with scripted replies, for testing an agent loop offline."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -11,13 +11,13 @@ from attrs import define, field
 from polycontext.linearity import CallerError, InvalidOptionError
 
 Reply = str | Mapping[str, Any] | BaseException | type[BaseException] | Callable[[Any], Any]
-"""What is scripted: a text, an assistant message, an error to raise, or a function of the request.
+"""A scripted reply: a text, an assistant message, an error to raise, or a function of the request.
 """
 
 
 @define(slots=False, eq=False)
 class ScriptEndedError(CallerError, LookupError):
-    """Say that a call came for which the script has no reply; calls count from 1."""
+    """A call for which the script has no reply; calls count from 1."""
 
     call: int
     replies: int
@@ -29,7 +29,10 @@ class ScriptEndedError(CallerError, LookupError):
             if self.rules
             else ""
         )
-        return f"call {self.call} came after the last of {self.replies} replies{rules}. Script a reply for every call."
+        return (
+            f"call {self.call} came after the last of {self.replies} replies{rules}. Script a "
+            "reply for every call."
+        )
 
 
 def _scripted(replies: Iterable[Reply]) -> tuple[Reply, ...]:
@@ -62,21 +65,27 @@ def _check_reply(reply: object, where: str) -> None:
 
 @define
 class ScriptedModel:
-    r"""Play a script in place of a model, and keep what it was asked.
+    r"""A stand-in for a model that plays a script and records its requests.
+
+    Safe under threads. `requests` holds a copy of each request as it was received.
 
     Args:
-        replies: one for each call, in order. An exception is raised, a function is called with the
-            request.
-        rules: regular expressions and their replies. The first that is found in the request (of a
-            message list, in its last message) answers, and the script does not move on.
-
-    Safe under threads. `requests` holds a copy of each request, as it was when it came.
+        replies: One reply for each call, in order. An exception is raised; a function is called
+            with the request.
+        rules: Regular expressions with their replies. The first one that matches the request (of a
+            message list, its last message) gives the reply, and the script does not advance.
 
     Raises:
-        InvalidOptionError: a script that could not be played, when it is made.
+        InvalidOptionError: on creation, if the script cannot be played.
 
-    >>> model = ScriptedModel(["Hello.", TimeoutError("too slow")], rules={r"\bweather\b": "It rains."})
-    >>> model.complete("What is the weather?"), model.complete([{"role": "user", "content": "hi"}]), len(model.requests)
+    >>> model = ScriptedModel(
+    ...     ["Hello.", TimeoutError("too slow")], rules={r"\bweather\b": "It rains."}
+    ... )
+    >>> (
+    ...     model.complete("What is the weather?"),
+    ...     model.complete([{"role": "user", "content": "hi"}]),
+    ...     len(model.requests),
+    ... )
     ('It rains.', 'Hello.', 2)
     """
 
@@ -90,21 +99,21 @@ class ScriptedModel:
         self._script = iter(self.replies)
 
     def complete(self, request: Any) -> Any:
-        """Return the reply to a prompt or a message list: a text, or a message as a dict of the caller's own.
+        """Return the reply to a prompt or a message list: a text, or a message as a new dict.
 
         Raises:
-            ScriptEndedError: no rule matches and the script is at its end.
-            BaseException: whatever the script says.
+            ScriptEndedError: no rule matches and the script has ended.
+            BaseException: an exception that the script raises.
         """
         with self._lock:
-            # A copy, since the caller goes on with its list.
+            # Copy the request, because the caller may change its list.
             self.requests.append(deepcopy(request))
             reply: Any = self._next(request)
         if isinstance(reply, BaseException) or (
             isinstance(reply, type) and issubclass(reply, BaseException)
         ):
             raise reply
-        # Outside of the lock: a scripted function may ask the model again.
+        # Outside the lock: a scripted function may call the model again.
         said = reply(request) if callable(reply) else reply
         return deepcopy(dict(said) if isinstance(said, Mapping) else said)
 

@@ -1,6 +1,6 @@
-"""The contract of a session store, as checks to run on one of your own (docs/stores.md).
+"""The contract of a session store, as checks to run on your own store (docs/stores.md).
 
-Free of any test framework.
+The checks need no test framework.
 
     import pytest
     from polycontext.testing import STORE_CHECKS
@@ -9,9 +9,9 @@ Free of any test framework.
     def test_my_store(check, tmp_path):
         check(lambda: MyStore(tmp_path / "sessions"))
 
-A check is given a function that opens the store: empty at the first call, and at every further one
-with what was stored. (Of a store in memory, let it return one and the same.) It raises
-`AssertionError` where the store breaks the contract.
+A check receives a function that opens the store. The store is empty after the first call; each
+further call opens it again with its content. For a store in memory, let the function always return
+the same one. A check raises `AssertionError` if the store breaks the contract.
 """
 
 from collections.abc import Callable, Sequence
@@ -33,11 +33,11 @@ from .store_extensions import (
 from .store_lives import lived_events, session_of, take_step
 
 SESSION_IDS = ("a", "A", "a/b", "../a", "'a'", "a%", "ä", "a\u0308", " a", "日本語", "x" * 200)
-"""Ids that a store must tell from one another."""
+"""Session ids that a store must distinguish."""
 
 
 def a_new_store_is_empty(open_store: OpenStore) -> None:
-    """Nothing is there of a session that was never stored: no event, no name, nothing to delete."""
+    """A session that was never stored has no events and no name, and cannot be deleted."""
     with open_and_close(open_store) as store:
         stored = store.load("s")
         assert (list(stored.events), dict(stored.companions)) == ([], {})
@@ -47,7 +47,7 @@ def a_new_store_is_empty(open_store: OpenStore) -> None:
 
 
 def events_come_back_as_they_were(open_store: OpenStore) -> None:
-    """Every kind of event, with all that turns can hold, is read as it was written: at once, and once opened again."""
+    """Every kind of event is read as it was written, immediately and after reopening the store."""
     events = lived_events()
     with open_and_close(open_store) as store:
         for place, event in enumerate(events):
@@ -59,16 +59,16 @@ def events_come_back_as_they_were(open_store: OpenStore) -> None:
 
 
 def several_events_are_one_commit(open_store: OpenStore) -> None:
-    """A whole journal goes in at once and comes back.
+    """A whole journal is stored in one commit.
 
-    Where one of its events cannot be stored none of them is.
+    If one of its events cannot be stored, none of them is.
     """
     events = lived_events()
     with open_and_close(open_store) as store:
         broken: Any = object()
         with suppress(Exception):
             store.append("s", 0, [events[0], broken], {"notes": "1"}, key="k")
-            # Whoever keeps objects keeps any.
+            # A store that keeps objects accepts any object.
             store.delete("s")
         assert list(store.load("s").events) == [], "a part of a commit is stored"
         assert dict(store.load("s").companions) == {}, (
@@ -80,7 +80,7 @@ def several_events_are_one_commit(open_store: OpenStore) -> None:
 
 
 def a_stale_writer_is_refused(open_store: OpenStore) -> None:
-    """Who is too early or too late gets a `ConflictError` with both revisions, and nothing has changed."""
+    """A stale write raises `ConflictError` with both revisions, and changes nothing."""
     first, second, third = lived_events()[:3]
     with open_and_close(open_store) as store:
         store.append("s", 0, [first], {"notes": "1"})
@@ -106,7 +106,7 @@ def a_stale_writer_is_refused(open_store: OpenStore) -> None:
 
 
 def companions_are_as_they_were_last(open_store: OpenStore) -> None:
-    """Companions change with a commit or alone, each under its own name, and events alone leave them as they are."""
+    """Companions change with a commit or alone, each by name; events alone do not change them."""
     event = lived_events()[0]
     texts = {f"n{number}": f'"{number}"' for number in range(3)}
     with open_and_close(open_store) as store:
@@ -120,9 +120,9 @@ def companions_are_as_they_were_last(open_store: OpenStore) -> None:
 
 
 def sessions_stay_apart(open_store: OpenStore) -> None:
-    """Each id is a session of its own, whatever it looks like.
+    """Each id is a separate session, whatever characters it has.
 
-    They are listed in order, and one that is deleted is gone, alone.
+    Sessions are listed in order, and deleting one affects no other.
     """
     events = lived_events()
     with open_and_close(open_store) as store:
@@ -143,7 +143,7 @@ def sessions_stay_apart(open_store: OpenStore) -> None:
 
 
 def a_key_tells_where_its_command_led(open_store: OpenStore) -> None:
-    """The key of a commit is found with the revision that it led to, and outlives the store."""
+    """A commit's key is found with the revision that it led to, also after reopening the store."""
     events = lived_events()[:4]
     with open_and_close(open_store) as store:
         store.append("s", 0, events[:1], {})
@@ -154,7 +154,7 @@ def a_key_tells_where_its_command_led(open_store: OpenStore) -> None:
 
 
 def a_command_that_is_asked_again_happens_once(open_store: OpenStore) -> None:
-    """A session that is asked again under the same key does nothing, also one that was opened since."""
+    """A command repeated under the same key has no effect, even in a session opened later."""
     for _ in range(2):
         with open_and_close(open_store) as store:
             session = session_of(store)
@@ -164,7 +164,7 @@ def a_command_that_is_asked_again_happens_once(open_store: OpenStore) -> None:
 
 
 def a_session_is_what_it_was(open_store: OpenStore) -> None:
-    """A session over the store, opened again after every few turns, is what the same session is in memory."""
+    """A session reopened from the store every few turns equals the same session in memory."""
     other = session_of(None)
     for start in range(0, 60, 12):
         with open_and_close(open_store) as store:
@@ -177,7 +177,7 @@ def a_session_is_what_it_was(open_store: OpenStore) -> None:
 
 
 def closing_twice_is_closing_once(open_store: OpenStore) -> None:
-    """A store can be closed twice, and opened again."""
+    """A store can be closed twice and opened again."""
     with open_and_close(open_store) as store:
         store.append("s", 0, lived_events()[:1], {})
         store.close()
@@ -198,7 +198,7 @@ STORE_CHECKS: tuple[Callable[[OpenStore], None], ...] = (
     closing_twice_is_closing_once,
     *EXTENSION_CHECKS,
 )
-"""All that a store must do, from the plainest on."""
+"""All the checks of the contract, the simplest first."""
 
 
 def _assert_same_tail(store: SessionStore, events: Sequence[Event]) -> None:

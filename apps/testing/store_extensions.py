@@ -1,6 +1,6 @@
-"""The contract of what a store may do besides: snapshots, forks, erasing, searching, tasks.
+"""The contract of a store's optional features, and the helpers that all checks share.
 
-And what its checks share (`store_contract`).
+The features are snapshots, forks, erasure, search, threads and tasks; see `store_contract`.
 """
 
 import asyncio
@@ -44,12 +44,12 @@ _SYNTAX = (
     "-",
     "\ud800",
 )
-"""Texts that are syntax to a search engine."""
+"""Texts with a search engine's syntax."""
 
 
 @contextmanager
 def open_and_close(open_store: OpenStore) -> Generator[SessionStore]:
-    """Open the store, and close it."""
+    """Open the store and close it at the end."""
     store = open_store()
     try:
         yield store
@@ -58,8 +58,8 @@ def open_and_close(open_store: OpenStore) -> Generator[SessionStore]:
 
 
 def assert_same(found: Sequence[Event], wanted: Sequence[Event]) -> None:
-    """Expect these events; what their gists stand for may be told by ranges still."""
-    # Ranges of a journal's end cannot be read without its beginning.
+    """Assert that the events are equal; sources of gists may still be stored as ranges."""
+    # The ranges at a journal's end can only be resolved with its beginning.
     is_whole = bool(wanted) and getattr(wanted[0], "turn", None) is not None
     found = list(with_sources(found)) if is_whole else list(found)
     for number, (one, other) in enumerate(zip(found, wanted, strict=False)):
@@ -68,7 +68,7 @@ def assert_same(found: Sequence[Event], wanted: Sequence[Event]) -> None:
 
 
 def assert_refused(act: Callable[[], object], kind: type[Exception], what: str) -> Any:
-    """Expect an error of that kind, and return it."""
+    """Assert that `act` raises an error of that kind, and return the error."""
     try:
         act()
     except kind as error:
@@ -77,9 +77,9 @@ def assert_refused(act: Callable[[], object], kind: type[Exception], what: str) 
 
 
 def snapshots_change_nothing(open_store: OpenStore) -> None:
-    """A long session of a store with snapshots opens as what replaying all of it gives.
+    """A long session opened from a snapshot equals the replay of all its events.
 
-    A store without has none.
+    A store without snapshots replays everything.
     """
     with open_and_close(open_store) as store:
         session = session_of(store)
@@ -103,9 +103,9 @@ def snapshots_change_nothing(open_store: OpenStore) -> None:
 
 
 def going_back_is_only_more(open_store: OpenStore) -> None:
-    """A session that went back, and then elsewhere, opens as it stood.
+    """A session that was rewound and then continued differently reopens in its last state.
 
-    What it left can be gone back to, under ids that came in twice too.
+    The abandoned states can be restored, even if an id was used twice.
     """
     with open_and_close(open_store) as store:
         session = session_of(store)
@@ -141,9 +141,9 @@ def going_back_is_only_more(open_store: OpenStore) -> None:
 
 
 def a_fork_goes_on_by_itself(open_store: OpenStore) -> None:
-    """A fork is what the session was, at once and once opened again.
+    """A fork equals the session it was made from, immediately and after reopening the store.
 
-    What becomes of one, to deletion, changes nothing of the other.
+    Changes to one of them, including deletion, do not affect the other.
     """
     with open_and_close(open_store) as store:
         session = session_of(store)
@@ -170,7 +170,10 @@ def a_fork_goes_on_by_itself(open_store: OpenStore) -> None:
 
 
 def what_is_forgotten_is_gone(open_store: OpenStore) -> None:
-    """A store that erases: the words of a turn are in no event of any session that has them, and all else is as it was; snapshots are made anew."""
+    """An erasing store removes a turn's text from every event of every session that has it.
+
+    Everything else stays the same, and snapshots are rebuilt.
+    """
     with open_and_close(open_store) as store:
         if not isinstance(store, ErasingStore):
             return
@@ -206,7 +209,7 @@ def what_is_forgotten_is_gone(open_store: OpenStore) -> None:
 
 
 def a_search_finds_what_was_said(open_store: OpenStore) -> None:
-    """What `append` has returned from is found, in the session that says it and while it is there, whatever is asked."""
+    """A search finds each turn once `append` returned, only in its session and until deletion."""
     with open_and_close(open_store) as store:
         if not isinstance(store, SearchableStore):
             return
@@ -247,7 +250,7 @@ def a_search_finds_what_was_said(open_store: OpenStore) -> None:
 
 
 def writers_lose_nothing(open_store: OpenStore) -> None:
-    """Threads, each with a session of its own over one store, write as one: every turn is there once, those of each thread in order."""
+    """Threads with their own sessions over one store lose no turn and keep each thread's order."""
 
     def write(writer: int) -> None:
         session = session_of(store)
@@ -264,7 +267,7 @@ def writers_lose_nothing(open_store: OpenStore) -> None:
 
 
 def tasks_lose_nothing(open_store: OpenStore) -> None:
-    """The same with tasks of one event loop, through the twins of a store that has them."""
+    """Tasks of one event loop lose no turn, using the store's async methods if it has them."""
 
     async def write(store: SessionStore, writer: int) -> None:
         session = session_of(store)

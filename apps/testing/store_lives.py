@@ -1,4 +1,4 @@
-"""Lives of sessions for the contract of stores: texts that a store must bring back, journals that hold every kind of event."""
+"""Sessions for the store contract: hostile texts, and journals that hold every kind of event."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -20,21 +20,21 @@ HOSTILE = (
     "%s {0} \\",
     "x" * 70_000,
 )
-"""Texts that a store must bring back as they are."""
+"""Texts that a store must return unchanged."""
 
 
 class Words:
-    """Count a token a word, so that no vocabulary is loaded."""
+    """A token counter that counts words, so that no vocabulary is loaded."""
 
     exact = False
 
     def count(self, text: str) -> int:
-        """Return the words of `text`."""
+        """Return the number of words in `text`."""
         return len(text.split())
 
 
 def lived_events() -> tuple[Event, ...]:
-    """Return the journal of a session that has lived through everything: every kind of event, texts of many kinds."""
+    """Return the journal of a session with every kind of event and many kinds of text."""
     session = session_of(None)
     for number, text in enumerate(HOSTILE):
         session.add_user_turn(f"{number}{text}", name="ann" if number else None)
@@ -85,7 +85,7 @@ def lived_events() -> tuple[Event, ...]:
 
 
 def session_of(store: SessionStore | None, session_id: str = "s") -> ContextSession:
-    """Return a session of a thousand words, in memory or in `store`, with a clock that stands still."""
+    """Return a session of 1,000 words with a fixed clock, in memory or over `store`."""
     return ContextSession(
         1_000,
         counter=Words(),
@@ -97,7 +97,7 @@ def session_of(store: SessionStore | None, session_id: str = "s") -> ContextSess
 
 
 def take_step(session: ContextSession, number: int) -> None:
-    """Take the next step of a conversation in which everything happens now and then."""
+    """Take step `number` of a conversation in which each kind of event occurs sometimes."""
     at = datetime(2026, 1, 1, tzinfo=UTC) + timedelta(seconds=number)
     session.add(
         Turn(
@@ -121,7 +121,7 @@ def take_step(session: ContextSession, number: int) -> None:
 
 
 def is_time(number: int, every: int) -> bool:
-    """Return whether a step is the last of its `every`.
+    """Return whether a step is the last of its group of `every` steps.
 
     >>> [number for number in range(9) if is_time(number, 3)]
     [2, 5, 8]
@@ -130,7 +130,7 @@ def is_time(number: int, every: int) -> bool:
 
 
 def note_patch(number: int, notes: object) -> list[dict[str, Any]]:
-    """Return the patch that notes a number."""
+    """Return a JSON patch that adds a number to the notes."""
     return [
         {
             "op": "add",

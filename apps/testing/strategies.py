@@ -1,7 +1,8 @@
-"""Conversations, windows and reaches as Hypothesis strategies, biased towards the edges where context code breaks.
+"""Hypothesis strategies for conversations, windows and reaches.
 
-A conversation is a list of moves, a turn with the class its caller gives it (None:
-the classifier decides). Every conversation drawn here is legal: whatever refuses one is at fault.
+They are biased towards the edges where context code breaks. A conversation is a list of moves: a
+turn with the class that its caller gives it (None: the classifier decides). Every conversation
+drawn here is legal, so code that refuses one has a bug.
 """
 
 import json
@@ -33,7 +34,7 @@ from polycontext.window.items import item_turn
 Move = tuple[Turn, ResourceClass | None]
 
 FAST = EstimatingCounter()
-"""A deterministic counter for property tests; the real vocabulary is used where a test says so."""
+"""A deterministic counter for property tests; tests that need the real vocabulary name it."""
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -80,7 +81,8 @@ ARGUMENTS = (
 
 def _prose(subject: int, sentences: int) -> str:
     return " ".join(
-        f"Step {subject}.{n} changed src/module_{subject}.py, and test {n} failed with code {n * 7}."
+        f"Step {subject}.{n} changed src/module_{subject}.py, and test {n} failed with code "
+        f"{n * 7}."
         for n in range(sentences)
     )
 
@@ -119,7 +121,7 @@ ITEMS = st.builds(
     timestamp=st.just(0),
     id=st.sampled_from(["ctx-1", "ctx-2", "ctx-3"]),
 )
-"""Few ids and file names, so that attachments supersede one another."""
+"""Attachments with few ids and file names, so that they supersede one another."""
 
 
 def _thought(provider: str, words: int) -> Part:
@@ -134,7 +136,7 @@ def _thought(provider: str, words: int) -> Part:
 
 
 def _picture(provider: str, width: int, payload: int) -> Part:
-    # The head of a PNG file: what it measures is read off it, and nothing else is.
+    # The header of a PNG file; only its dimensions are read.
     data = b64encode(
         b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR" + pack(">II", width, width) + bytes(payload)
     ).decode()
@@ -158,11 +160,11 @@ PICTURES = st.builds(
 
 @st.composite
 def with_parts(draw: st.DrawFn, turn: Turn) -> Turn:
-    """Draw whether pictures or thoughts come with `turn`; most have none."""
+    """Draw `turn` with or without images or thinking; most turns have neither."""
     has_none = draw(st.sampled_from([True, True, True, False]))
     if has_none or turn.role is Role.SYSTEM or turn.metadata:
         return turn
-    # Pictures in results are what one of the formats has.
+    # Only one of the formats allows images in results.
     pictures = (
         PICTURES.filter(lambda part: part.provider == "anthropic")
         if turn.role is Role.TOOL
@@ -174,7 +176,7 @@ def with_parts(draw: st.DrawFn, turn: Turn) -> Turn:
 
 @st.composite
 def plain_turns(draw: st.DrawFn, moment: datetime = START) -> Turn:
-    """Draw a turn that is an atom by itself."""
+    """Draw a turn that is an atom on its own."""
     kind = draw(
         st.sampled_from(
             [
@@ -207,7 +209,7 @@ def plain_turns(draw: st.DrawFn, moment: datetime = START) -> Turn:
 def calling_turns(draw: st.DrawFn, moment: datetime = START) -> Turn:
     """Draw an assistant turn with one to four calls.
 
-    Ids come from a small pool, so later turns reuse them.
+    Ids come from a small pool, so that later turns reuse them.
     """
     ids = draw(st.lists(st.sampled_from(CALL_IDS), min_size=1, max_size=4, unique=True))
     calls = tuple(
@@ -272,7 +274,7 @@ def filled(
     counter: TokenCounter = FAST,
     preserved_share: float = 0.2,
 ) -> ContextWindow:
-    """Return the window in which `moves` happened."""
+    """Return the window that results from `moves`."""
     window = ContextWindow(max_tokens, counter=counter, preserved_share=preserved_share)
     for turn, resource_class in moves:
         window = window.append(turn, resource_class)
@@ -280,7 +282,10 @@ def filled(
 
 
 class Head:
-    """Return the start of what it reads: deterministic, and always within its allowance under the estimating counter."""
+    """A summariser that returns the start of its input.
+
+    It is deterministic and always stays within its allowance under the estimating counter.
+    """
 
     def summarise(
         self,
@@ -299,14 +304,14 @@ BUDGETS = st.sampled_from([1, 50, 200, 1_000, 4_000, 100_000])
 
 @st.composite
 def windows(draw: st.DrawFn, *, max_atoms: int = 12, counter: TokenCounter = FAST) -> ContextWindow:
-    """Draw a window with a conversation in it, focused anywhere, of a budget that is often far too small."""
+    """Draw a window with a conversation and any focus; its budget is often far too small."""
     window = filled(draw(conversations(max_atoms=max_atoms)), draw(BUDGETS), counter=counter)
     return window.seek(draw(st.integers(0, len(window)))) if draw(st.booleans()) else window
 
 
 @st.composite
 def lives(draw: st.DrawFn) -> tuple[ContextWindow, tuple[Atom, ...]]:
-    """Draw a window that was compressed up to seven times and went on, and its log: every atom there ever was."""
+    """Draw a window that was compressed up to seven times and continued, and all its atoms."""
     window = draw(windows(max_atoms=6))
     log = filled([(turn, ResourceClass.REQUIRED) for turn in window.all_turns()])
     projector = ContextProjector(Head(), draw(reaches()))
@@ -324,7 +329,7 @@ def lives(draw: st.DrawFn) -> tuple[ContextWindow, tuple[Atom, ...]]:
 
 
 def lived_windows() -> st.SearchStrategy[ContextWindow]:
-    """Draw a window that has gists of several levels, or none yet."""
+    """Draw a window with gists of several levels, or none yet."""
     return lives().map(lambda life: life[0])
 
 
@@ -343,7 +348,7 @@ def _append_to_both(
 
 @st.composite
 def reaches(draw: st.DrawFn) -> Reach:
-    """Draw how far compression may reach: tails of nothing, of everything, in turns and in tokens."""
+    """Draw the reach of compression: tails from nothing to everything, in turns and in tokens."""
     return Reach(
         keep_recent=draw(st.sampled_from([0, 1, 2, 6, 100])),
         keep_recent_tokens=draw(st.sampled_from([None, None, 0, 1, 60, 10_000])),
@@ -357,5 +362,5 @@ TARGETS = st.sampled_from([0.0, 0.1, 0.4, 0.7, 1.0]) | st.floats(0.0, 1.0)
 
 
 def texts(turns: Sequence[Turn]) -> list[str]:
-    """Return what the turns say."""
+    """Return the texts of the turns."""
     return [turn.text for turn in turns]

@@ -1,4 +1,7 @@
-"""A user's own object as the subject of laws: found by name, made if it is a class, and told by its shape."""
+"""A user's object as the subject of laws.
+
+It is imported by name, created if it is a class, and classified by its methods.
+"""
 
 import inspect
 import sys
@@ -24,7 +27,7 @@ from .strategies import Move, conversations
 
 @frozen
 class Kind:
-    """Name what an object can be to the laws: how to tell, and what laws are then given in its place."""
+    """A kind of object that laws are about: a predicate, and strategies for laws' parameters."""
 
     name: str
     fits: Callable[[Any], bool]
@@ -33,7 +36,7 @@ class Kind:
 
 @frozen
 class Subject:
-    """Hold a user's object, what it is to the laws, and what they draw in its place."""
+    """A user's object, its kinds, and the strategies for the laws' parameters."""
 
     name: str
     value: Any = field(repr=False)
@@ -42,14 +45,12 @@ class Subject:
 
 
 def load_subject(name: str) -> Subject:
-    """Return the object that ``module:object`` names.
+    """Return the subject that ``module:object`` names.
 
-    A class or factory without parameters is called for it.
-
-    Modules are looked for in the working directory as well.
+    A class or factory without parameters is called. Modules in the working directory are found too.
 
     Raises:
-        InvalidDataError: it cannot be imported or made, or is nothing that laws are about.
+        InvalidDataError: it cannot be imported or created, or no law is about it.
     """
     module, _, path = name.partition(":")
     if not (module and path):
@@ -62,10 +63,10 @@ def load_subject(name: str) -> Subject:
 
 
 def subject_of(value: Any, name: str = "") -> Subject:
-    """Return `value`, or what it makes, as a subject of laws.
+    """Return `value`, or what it creates when called, as a subject of laws.
 
     Raises:
-        InvalidDataError: it cannot be made, or is nothing that laws are about.
+        InvalidDataError: it cannot be created, or no law is about it.
     """
     name = name or getattr(value, "__qualname__", type(value).__qualname__)
     made = _made(value, name)
@@ -91,7 +92,7 @@ def _found(name: str, module: str, path: str) -> Any:
         sys.path.insert(0, here)
     try:
         value: Any = import_module(module)
-    except Exception as error:  # whatever a user's module raises while it is imported
+    except Exception as error:  # importing a module can raise anything
         raise InvalidDataError(
             f"subject {name!r}",
             f"cannot be imported: {type(error).__name__}: {error}",
@@ -107,7 +108,7 @@ def _found(name: str, module: str, path: str) -> Any:
 
 
 def _near(attribute: str, value: Any) -> str:
-    """Return the names there that look like `attribute`, or else those that are defined there."""
+    """Return names similar to `attribute`, or else the names defined in `value`."""
     names = [each for each in dir(value) if not each.startswith("_")]
     near = get_close_matches(attribute, names)
     own = [
@@ -119,12 +120,12 @@ def _near(attribute: str, value: Any) -> str:
 
 
 def _made(value: Any, name: str) -> Any:
-    """Return `value`, or what it returns where it is a class or takes nothing."""
+    """Return `value`, or the result of calling it if it is a class or takes no arguments."""
     if not (inspect.isclass(value) or (inspect.isroutine(value) and _takes(value))):
         return value
     try:
         return value()
-    except Exception as error:  # whatever a user's class raises while it is made
+    except Exception as error:  # a constructor can raise anything
         raise InvalidDataError(
             f"subject {name!r}",
             f"cannot be made: {type(error).__name__}: {error}",
@@ -133,7 +134,7 @@ def _made(value: Any, name: str) -> Any:
 
 
 def _takes(function: Callable[..., Any], *arguments: object) -> bool:
-    """Tell whether `function` can be called with these positional arguments."""
+    """Return whether `function` can be called with these positional arguments."""
     try:
         inspect.signature(function).bind(*arguments)
     except (TypeError, ValueError):
@@ -146,7 +147,7 @@ def _has(value: Any, method: str, *arguments: object) -> bool:
     return callable(function) and _takes(function, *arguments)
 
 
-# --- what is drawn --------------------------------------------------------
+# --- strategies -----------------------------------------------------------
 
 
 def _fixed(parameter: str) -> Callable[[Any], Strategies]:
@@ -154,19 +155,19 @@ def _fixed(parameter: str) -> Callable[[Any], Strategies]:
 
 
 def _refocused(store: StoreComonad[Any]) -> Strategies:
-    """Draw the store as it is, and focused elsewhere as far as it can be."""
+    """Draw the store as it is, and with other focuses if it can seek."""
 
     def at(position: int) -> StoreComonad[Any]:
         try:
             return store.seek(position)
-        except Exception:  # noqa: BLE001 - a store that cannot be moved is still a subject; the laws of seek will say so
+        except Exception:  # noqa: BLE001 - the laws of seek report it
             return store
 
     return {"store": st.just(store) | st.integers(0, store.last).map(at)}
 
 
 def _continued(window: ContextWindow) -> Strategies:
-    """Draw the window with a generated conversation behind its turns."""
+    """Draw the window, also with a generated conversation after its turns."""
 
     def after(moves: Sequence[Move]) -> ContextWindow:
         return reduce(lambda grown, move: grown.append(*move), moves, window)
@@ -208,4 +209,4 @@ KINDS: Final = (
     ),
     Kind("an agent (PolyAgent)", lambda value: isinstance(value, PolyAgent), _fixed("agent")),
 )
-"""What laws are about, in the order of the rooms."""
+"""The kinds of objects that laws are about, in the order of the rooms."""

@@ -1,1 +1,1 @@
-"""What was promised of speed and size, each row with its limit and what is measured now: ``python -m benchmarks.budget --help``."""
+"""Limits of speed and size with their measurements: ``python -m benchmarks.budget --help``."""

@@ -1,4 +1,4 @@
-"""Print every promise of speed and size with its limit and what is measured now: ``python -m benchmarks.budget --help``."""
+"""Print every limit of speed and size with its measurement: ``python -m benchmarks.budget``."""
 
 import argparse
 import json
@@ -44,7 +44,7 @@ LEAST_TURNS = 2_000
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run the command; 1 where a limit is missed, so that a pipeline can stop there."""
+    """Run the command; return 1 if a limit is missed, so that a pipeline can stop."""
     asked = _parser().parse_args(arguments)
     console = Console(width=170)
     rows: list[Row] = []

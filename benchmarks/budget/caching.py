@@ -1,9 +1,9 @@
-"""What a provider's prompt cache keeps of successive requests, and the bill beside the best schedule known afterwards and beside other libraries.
+"""Measure how much of successive requests a provider's prompt cache keeps, and the bill.
 
-Every list goes through the simulator of OpenAI's cache: from 1,024 tokens on, in steps of 128, a
-cached token at a tenth of the price. A
-request is sent wherever the model is asked: behind a question and behind a result. Writing a
-summary costs nothing here, whoever writes it.
+The bill is compared with the best schedule known afterwards and with other libraries. Every list
+goes through the simulator of OpenAI's cache: from 1,024 tokens on, in steps of 128, with a cached
+token at a tenth of the price. A request is sent whenever the model is asked: after a question and
+after a result. Writing a summary costs nothing here, for any library.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -28,12 +28,16 @@ LIMITS = {8_000: 0.90, 32_000: 0.97}
 MOST_TURNS = 2_000
 
 CACHED = 0.1
-"""What a cached token costs, in units of the input price."""
+"""The price of a cached token, in units of the input price."""
 
 
 @frozen
 class Sent:
-    """Hold what one request cost: its tokens, those that stood at the head of the request before, and those of them that the cache served."""
+    """The cost of one request.
+
+    `tokens` is its length, `kept` the length of the prefix it shares with the previous request, and
+    `read` the tokens of it that the cache served.
+    """
 
     tokens: int
     kept: int
@@ -48,7 +52,7 @@ class Sent:
 
 @define
 class Teller:
-    """Send lists of messages, and tell what each cost."""
+    """A client that sends lists of messages and records the cost of each."""
 
     _layout: Layout = field(factory=lambda: Layout(Provider.OPENAI, RememberingCounter()))
     _cache: PrefixCache = field(factory=lambda: PrefixCache(lambda: 0.0))
@@ -56,7 +60,7 @@ class Teller:
     sent: list[Sent] = field(factory=list)
 
     def send(self, messages: list[dict[str, Any]]) -> None:
-        """Take one request in."""
+        """Send one request and record its cost."""
         begin = max(0, len(self._last) - 1)
         laid = self._layout.lay(
             Rendered(messages), (), b"", grown=messages[:begin] == self._last[:begin]
@@ -69,14 +73,14 @@ class Teller:
 
 @frozen
 class Told:
-    """Hold what a run sent, and the tokens that each request had more to say than the one before."""
+    """The requests of a run, and the tokens that were added before each."""
 
     sent: Sequence[Sent]
     new: Sequence[int]
 
     @property
     def kept(self) -> float:
-        """Return the mean share of a request that is a prefix of the one before."""
+        """Return the mean share of a request that is a prefix of the previous one."""
         return mean(each.kept / each.tokens for each in self.sent[1:])
 
     @property
@@ -86,7 +90,7 @@ class Told:
 
 
 def cache_rows(scale: Scale) -> Iterator[Row]:
-    """Yield the share of each request that is a prefix of the one before, and the bill, at thresholds .95/.5; then those of others."""
+    """Yield the prefix share and the bill at thresholds .95/.5, then those of other libraries."""
     found: list[Found] = []
     notes: list[str] = []
     ours: dict[int, Told] = {}
@@ -106,10 +110,14 @@ def cache_rows(scale: Scale) -> Iterator[Row]:
         late = _told(_Ours(max_tokens, paying=False), count)
         dearer = late.bill / best_bill(late.sent, late.new, max_tokens, STEP)
         notes.append(
-            f"{size}: compressing at the high mark alone keeps {late.kept:.3f} and costs {dearer:.3g} x the best schedule"
+            f"{size}: compressing at the high mark alone keeps {late.kept:.3f} and costs "
+            f"{dearer:.3g} x the best schedule"
         )
     yield Row(
-        "prefix kept between successive requests; bill beside the best schedule, thresholds .95/.5, compressing where `pays` says so",
+        (
+            "prefix kept between successive requests; bill beside the best schedule, thresholds "
+            ".95/.5, compressing where `pays` says so"
+        ),
         tuple(found),
         (*notes, "the best schedule compresses to what this session does, when that is cheapest"),
     )
@@ -118,7 +126,10 @@ def cache_rows(scale: Scale) -> Iterator[Row]:
 
 def _beside(scale: Scale, ours: Mapping[int, Told]) -> Iterator[str]:
     for max_tokens, own in ours.items():
-        yield f"{max_tokens // 1_000}k: polycontext keeps {own.kept:.3f}, {own.bill / len(own.sent):,.0f} tokens a request"
+        yield (
+            f"{max_tokens // 1_000}k: polycontext keeps {own.kept:.3f}, "
+            f"{own.bill / len(own.sent):,.0f} tokens a request"
+        )
         count = min(scale.turns, MOST_TURNS)
         for name, make in PEERS.items():
             if not is_installed(name):
@@ -127,12 +138,15 @@ def _beside(scale: Scale, ours: Mapping[int, Told]) -> Iterator[str]:
             scale.tell(f"prefixes of {name} at {max_tokens:,} tokens")
             told = _told(make(max_tokens, HIGH, LOW), count)
             price = told.bill / len(told.sent)
-            yield f"{max_tokens // 1_000}k: {name} keeps {told.kept:.3f}, {price:,.0f} tokens a request, {told.bill / own.bill:.2f} x ours"
+            yield (
+                f"{max_tokens // 1_000}k: {name} keeps {told.kept:.3f}, {price:,.0f} tokens a "
+                f"request, {told.bill / own.bill:.2f} x ours"
+            )
 
 
 @define
 class _Ours:
-    """Stand where another library's trimmer stands."""
+    """A session behind the interface of the other libraries' trimmers."""
 
     max_tokens: int
     paying: bool
@@ -148,16 +162,16 @@ class _Ours:
         )
 
     def add(self, message: dict[str, Any]) -> None:
-        """Take one message in."""
+        """Add one message."""
         self._session.add_message(message, Provider.OPENAI)
 
     def messages(self) -> list[dict[str, Any]]:
-        """Return what is sent."""
+        """Return the messages to send."""
         return self._session.messages(Provider.OPENAI)
 
 
 def _told(trimmer: Trimmer, count: int) -> Told:
-    """Let a conversation of so many turns run through `trimmer`."""
+    """Run a conversation of `count` turns through `trimmer` and return its requests."""
     teller, new, added = Teller(), list[int](), 0
     render = get_format(Provider.OPENAI).render
     for turn in turns(count):
@@ -172,10 +186,11 @@ def _told(trimmer: Trimmer, count: int) -> Told:
 
 
 def best_bill(sent: Sequence[Sent], new: Sequence[int], max_tokens: int, step: int = 1) -> float:
-    """Return the least bill of any choice of moments to compress, each down to what the session's own compressions left and kept.
+    """Return the least bill of any schedule of compressions, known afterwards.
 
-    Dynamic programming over the requests: the best bill up to a compression, and the requests from
-    there to the next. `step` is in how many tokens the cache goes on.
+    Each compression leaves and keeps as much as the session's own did on average. Dynamic
+    programming over the requests: the best bill up to a compression, and the requests from there to
+    the next. `step` is the granularity of the cache in tokens.
     """
     compressed = [each for before, each in pairwise(sent) if each.kept < before.tokens]
     if not compressed:

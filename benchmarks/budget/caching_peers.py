@@ -1,9 +1,8 @@
-"""How other libraries keep a list of messages within a window, one small adapter each.
+"""How other libraries keep a list of messages within a window, with one small adapter each.
 
-Those that are not installed are named, not measured.
-
-Each compacts when .95 of the window is full, down to half, counts as we do, and gets its summaries
-from a model that answers at once with as many tokens as a gist may have.
+Libraries that are not installed are named, not measured. Each compacts at .95 of the window down to
+half of it, counts tokens as we do, and gets its summaries from a model that answers at once with as
+many tokens as a gist may have.
 """
 
 from collections.abc import Callable, Mapping
@@ -26,25 +25,28 @@ _COUNTING = SeenTokens(RememberingCounter())
 
 
 class Trimmer(Protocol):
-    """Stand for whatever keeps a growing list within a window."""
+    """An object that keeps a growing list of messages within a window."""
 
     def add(self, message: Message) -> None:
-        """Take one message in."""
+        """Add one message."""
         ...
 
     def messages(self) -> list[Message]:
-        """Return what is sent."""
+        """Return the messages to send."""
         ...
 
 
 def tokens_of(message: Message) -> int:
-    """Return what a message costs."""
+    """Return the tokens of a message."""
     return _COUNTING.of(message) + TURN_OVERHEAD
 
 
 @define
 class Sliding:
-    """Drop the oldest messages when the window is full, down to the low mark, calls with their results."""
+    """A trimmer that drops the oldest messages down to the low mark when the window is full.
+
+    Calls are dropped with their results.
+    """
 
     max_tokens: int
     high: float
@@ -53,12 +55,12 @@ class Sliding:
     _tokens: int = REQUEST_OVERHEAD
 
     def add(self, message: Message) -> None:
-        """Take one message in."""
+        """Add one message."""
         self._held.append(message)
         self._tokens += tokens_of(message)
 
     def messages(self) -> list[Message]:
-        """Return what is sent."""
+        """Return the messages to send."""
         if self._tokens > self.high * self.max_tokens:
             while self._tokens > self.low * self.max_tokens or self._held[0]["role"] != "user":
                 self._tokens -= tokens_of(self._held.pop(0))
@@ -67,7 +69,7 @@ class Sliding:
 
 @define
 class Langchain:
-    """`SummarizationMiddleware`, asked before each request as an agent of langchain asks it."""
+    """`SummarizationMiddleware`, called before each request as a langchain agent calls it."""
 
     max_tokens: int
     high: float
@@ -89,11 +91,11 @@ class Langchain:
         )
 
     def add(self, message: Message) -> None:
-        """Take one message in."""
+        """Add one message."""
         self._held += self._lib.convert_to_messages([message])
 
     def messages(self) -> list[Message]:
-        """Return what is sent."""
+        """Return the messages to send."""
         update = self._middleware.before_model({"messages": self._held}, SimpleNamespace())
         if update is not None:
             self._held = list(update["messages"][1:])
@@ -107,7 +109,10 @@ class Langchain:
 
 @define
 class Haystack:
-    """`CompactionHook` with a `SlidingWindowCompactor`, asked before each request as an agent of haystack asks it."""
+    """`CompactionHook` with a `SlidingWindowCompactor`, called before each request.
+
+    A haystack agent calls it in the same way.
+    """
 
     max_tokens: int
     high: float
@@ -121,7 +126,7 @@ class Haystack:
     def __attrs_post_init__(self) -> None:
         lib = import_module("haystack.hooks.compaction")
         with catch_warnings():
-            simplefilter("ignore")  # that it is experimental
+            simplefilter("ignore")  # the warning that it is experimental
             self._hook = lib.CompactionHook(
                 lib.SlidingWindowCompactor(),
                 context_window=self.max_tokens,
@@ -131,11 +136,11 @@ class Haystack:
             )
 
     def add(self, message: Message) -> None:
-        """Take one message in."""
+        """Add one message."""
         self._held.append(self._message.from_openai_dict_format(message))
 
     def messages(self) -> list[Message]:
-        """Return what is sent."""
+        """Return the messages to send."""
         state = _State({"messages": self._held, "context_tokens": 0})
         self._hook.run(state)
         self._held = list(state.data["messages"])
@@ -150,12 +155,12 @@ class Haystack:
 
 @define
 class _State:
-    """Stand for the state of an agent of haystack, of which its hook reads and writes the messages."""
+    """The part of a haystack agent's state that the hook reads and writes."""
 
     data: dict[str, Any]
 
     def set(self, key: str, value: Any, **_: Any) -> None:
-        """Put a value in the place of another."""
+        """Replace a value."""
         self.data[key] = value
 
 
@@ -172,5 +177,5 @@ _NEEDS = {
 
 
 def is_installed(name: str) -> bool:
-    """Tell whether a peer can be measured here."""
+    """Return whether a library can be measured here."""
     return name not in _NEEDS or find_spec(_NEEDS[name]) is not None

@@ -1,4 +1,4 @@
-"""One promise: what is measured, its limit, what is found, and whether it is kept."""
+"""One row of the budget table: figures, their limits, and whether they are kept."""
 
 from collections.abc import Callable, Iterable
 
@@ -7,7 +7,7 @@ from attrs import field, frozen
 
 @frozen
 class Found:
-    """Hold a figure and its limit; `most` False says that it is the least that it may be."""
+    """A figure and its limit, which is a maximum, or a minimum if `most` is False."""
 
     name: str
     value: float
@@ -17,13 +17,16 @@ class Found:
 
     @property
     def ok(self) -> bool:
-        """Tell whether the limit is kept."""
+        """Return whether the limit is kept."""
         return self.value <= self.limit if self.most else self.value >= self.limit
 
     def __str__(self) -> str:
         kept = "" if self.ok else "  <-- missed"
         sign = "≤" if self.most else "≥"
-        return f"{self.name} {_figure(self.value)}{self.unit} ({sign} {_figure(self.limit)}{self.unit}){kept}"
+        return (
+            f"{self.name} {_figure(self.value)}{self.unit} ({sign} "
+            f"{_figure(self.limit)}{self.unit}){kept}"
+        )
 
 
 def _figure(value: float) -> str:
@@ -32,7 +35,7 @@ def _figure(value: float) -> str:
 
 @frozen
 class Row:
-    """Hold a row of the table: what was found, and notes, such as why something cannot be measured."""
+    """A row of the table: figures, and notes such as why something cannot be measured."""
 
     work: str
     found: tuple[Found, ...] = ()
@@ -40,7 +43,7 @@ class Row:
 
     @property
     def ok(self) -> bool | None:
-        """Tell whether every limit is kept, None where nothing was measured."""
+        """Return whether every limit is kept, or None if nothing was measured."""
         return all(each.ok for each in self.found) if self.found else None
 
 
@@ -49,7 +52,7 @@ Measure = Callable[["Scale"], Iterable[Row]]
 
 @frozen
 class Scale:
-    """Say how much work a run is: the turns of the longest session, and what tells how far it is."""
+    """The size of a run: the turns of the longest session, and a callback for progress."""
 
     turns: int = 100_000
     tell: Callable[[str], None] = lambda _: None

@@ -1,4 +1,7 @@
-"""What keeping a session on a PostgreSQL server costs, beside a bare durable insert and commit of the same bytes over the same driver."""
+"""Measure the cost of keeping a session on a PostgreSQL server.
+
+The reference is a bare durable insert and commit of the same bytes over the same driver.
+"""
 
 from collections.abc import Iterator
 from contextlib import closing
@@ -21,7 +24,10 @@ MEASURED = 400
 
 
 def server_rows(scale: Scale) -> Iterator[Row]:
-    """Yield what an append takes on a private server whose commits are on the disk, in a short session and in a longer one."""
+    """Yield the cost of an append in a short and a long session.
+
+    The server is private, and its commits are durable.
+    """
     work, why = "journal append, PostgreSQL", missing()
     if why is not None:
         yield Row(work, notes=(why,))
@@ -49,7 +55,7 @@ def server_rows(scale: Scale) -> Iterator[Row]:
         appends: tuple[list[float], list[float]] = ([], [])
         append.wall.clear()
         for number, turn in enumerate(turns(MEASURED)):
-            # In turns the one first and the other: a disk is quicker after a rest.
+            # Alternate the order, because a disk is faster after a pause.
             for place in (0, 1, 2) if number % 2 else (2, 1, 0):
                 timed[place](turn)
                 if place:
@@ -68,14 +74,22 @@ def server_rows(scale: Scale) -> Iterator[Row]:
             ),
         ),
         (
-            f"means of {MEASURED} turns; a bare insert and commit takes {fmean(timed[0].wall) * 1e3:.1f} ms, the median {median(timed[0].wall) * 1e3:.1f}",
-            f"an append {fmean(appends[1]) * 1e3:.1f} ms, the median {median(appends[1]) * 1e3:.1f}; CPU of a turn {median(timed[2].cpu) * 1e6:.0f} µs",
+            (
+                f"means of {MEASURED} turns; a bare insert and commit takes "
+                f"{fmean(timed[0].wall) * 1e3:.1f} ms, the median "
+                f"{median(timed[0].wall) * 1e3:.1f}"
+            ),
+            (
+                f"an append {fmean(appends[1]) * 1e3:.1f} ms, the median "
+                f"{median(appends[1]) * 1e3:.1f}; CPU of a turn {median(timed[2].cpu) * 1e6:.0f} "
+                "µs"
+            ),
         ),
     )
 
 
 def _session(store: PostgreSQLStore, length: int, append: Timed, scale: Scale) -> ContextSession:
-    """Return a session of that length, whose appends are timed from there on."""
+    """Return a session of that length whose appends are timed from then on."""
     session = ContextSession(
         max_tokens=BUDGET, counter=RememberingCounter(), store=store, session_id=f"{length}"
     )
@@ -83,12 +97,13 @@ def _session(store: PostgreSQLStore, length: int, append: Timed, scale: Scale) -
     for number in range(0, length, 100):
         scale.tell(f"a session of {length:,} turns on a server: {number:,}")
         session.extend(list(islice(said, 100)))
-    session._writer.store = _Through(store, append)  # type: ignore[assignment]  # noqa: SLF001 - the store's share alone is wanted
+    # Only the store's share is wanted.
+    session._writer.store = _Through(store, append)  # type: ignore[assignment]  # noqa: SLF001
     return session
 
 
 class _Through:
-    """Stand before a store whose appends are timed."""
+    """A wrapper of a store that times its appends."""
 
     def __init__(self, store: PostgreSQLStore, append: Timed) -> None:
         self.append = append

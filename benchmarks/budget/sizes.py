@@ -1,4 +1,4 @@
-"""What projections, plans, imports, sessions and contexts cost: milliseconds and bytes."""
+"""Measure the cost of projections, plans, imports, sessions and contexts, in time and bytes."""
 
 import random
 import resource
@@ -22,24 +22,29 @@ from polycontext.window.providers import get_format
 PROJECTED = 100_000
 MEGABYTE = 1_000_000
 IMPORTED = 3
-"""How often imports are run; the best counts."""
+"""The number of runs of each import, of which the best counts."""
 IMPORTS = {
     "import polycontext": 10,
     "from polycontext.polynomial import ContextSession, project": 60,
 }
-"""What is run, with the limit in milliseconds; names are loaded when they are first asked for, so
-some are asked for."""
+"""The statements to time, with their limits in milliseconds.
+
+Names are loaded on first access, so one statement accesses some.
+"""
 
 
 def projection_rows(scale: Scale) -> Iterator[Row]:
-    """Yield what a first projection costs, of recorded turns where they are, and of text that means ill."""
+    """Yield the cost of a first projection, of recorded turns if available, and of hostile text."""
     messages, of = _long_list(scale)
     counter = RememberingCounter()
     tokenizing = _counted(messages, counter)
     began = process_time()
     projection = project(messages, 8_000, counter=counter)
     seconds = process_time() - began
-    told = f"{projection.tokens_before:,} tokens of {of}, cut to 8,000; tokenizing the list: {tokenizing * 1e3:.0f} ms besides"
+    told = (
+        f"{projection.tokens_before:,} tokens of {of}, cut to 8,000; tokenizing the list: "
+        f"{tokenizing * 1e3:.0f} ms besides"
+    )
     worst, which = max(_hostile(scale))
     yield Row(
         "first projection of 100k tokens; hostile text",
@@ -61,7 +66,7 @@ def _long_list(scale: Scale) -> tuple[list[Message], str]:
             "made-up turns",
         )
     counter, tokens, end = RememberingCounter(), 0, 0
-    for end, turn in enumerate(get_format("openai").parse(messages).turns):  # noqa: B007 - read behind the loop
+    for end, turn in enumerate(get_format("openai").parse(messages).turns):  # noqa: B007
         tokens += count_turn(counter, turn)
         if tokens > PROJECTED and turn.role == "user":
             break
@@ -77,7 +82,7 @@ def _counted(messages: list[Message], counter: RememberingCounter) -> float:
 
 
 def _hostile(scale: Scale) -> Iterator[tuple[float, str]]:
-    """Yield the seconds of a projection that has to cut a megabyte of each kind."""
+    """Yield the seconds of a projection that cuts a megabyte of text, for each kind of text."""
     draw = random.Random(7)  # noqa: S311 - no secret
     letters = "".join(draw.choices("abcdefghijklmnopqrstuvwxyz0123456789", k=MEGABYTE))
     kinds = {
@@ -109,12 +114,12 @@ def _hostile(scale: Scale) -> Iterator[tuple[float, str]]:
         try:
             project(messages, 4_000, counter=TiktokenCounter())
         except ContextOverflowError:
-            name += ", refused"  # noqa: PLW2901 - what is told of it
+            name += ", refused"  # noqa: PLW2901 - part of the label
         yield process_time() - began, name
 
 
 def window_rows(scale: Scale) -> Iterator[Row]:
-    """Yield what plan, commit and duplicate cost in a long window."""
+    """Yield the cost of plan, commit and duplicate in a long window."""
     scale.tell(f"a window of {scale.turns:,} turns")
     window, projector = window_of(scale.turns), ContextProjector(InstantSummariser())
     fulfilment = projector.fulfil(projector.plan_for(window, 0.4))
@@ -135,7 +140,7 @@ def window_rows(scale: Scale) -> Iterator[Row]:
 
 
 def import_rows(scale: Scale) -> Iterator[Row]:
-    """Yield what importing costs beyond the libraries that come with it: the times of our own modules, the best of some runs."""
+    """Yield the import time of our own modules without other libraries, best of some runs."""
     scale.tell("imports")
     found = [
         Found(name, min(_own_import(name) for _ in range(IMPORTED)), most, " ms")
@@ -145,7 +150,7 @@ def import_rows(scale: Scale) -> Iterator[Row]:
 
 
 def command_rows(scale: Scale) -> Iterator[Row]:
-    """Yield how much of the processor the command line takes beside an empty program, the best of some runs."""
+    """Yield the CPU time of the command line relative to an empty program, best of some runs."""
     scale.tell("the command line")
     empty = _cpu("-c", "pass")
     found = [
@@ -156,7 +161,7 @@ def command_rows(scale: Scale) -> Iterator[Row]:
 
 
 def _cpu(*arguments: str) -> float:
-    """Return the seconds of the processor that a run of Python takes."""
+    """Return the CPU seconds of a run of Python, as the best of some runs."""
 
     def spent() -> float:
         used = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -164,14 +169,14 @@ def _cpu(*arguments: str) -> float:
 
     def once() -> float:
         before = spent()
-        subprocess.run([sys.executable, *arguments], capture_output=True, check=True)  # noqa: S603 - our own code
+        subprocess.run([sys.executable, *arguments], capture_output=True, check=True)  # noqa: S603
         return spent() - before
 
     return min(once() for _ in range(IMPORTED))
 
 
 def _own_import(code: str) -> float:
-    """Return the processor's milliseconds of `code` where all modules that are not ours were imported before."""
+    """Return the CPU milliseconds of `code` after all modules of other libraries are imported."""
     foreign = [
         name
         for name in _printed(f"{code}\n{_NAMES}").split()
@@ -180,7 +185,10 @@ def _own_import(code: str) -> float:
     return float(_printed(_TIMED.format(foreign=foreign, code=code)))
 
 
-_NAMES = "import sys; print(*(name for name, module in sys.modules.items() if getattr(module, '__spec__', None)))"
+_NAMES = (
+    "import sys; print(*(name for name, module in sys.modules.items() if getattr(module, "
+    "'__spec__', None)))"
+)
 _TIMED = """
 import contextlib, importlib, time
 for name in {foreign}:
@@ -199,7 +207,7 @@ def _printed(code: str) -> str:
 
 
 def session_rows(scale: Scale) -> Iterator[Row]:
-    """Yield what a session holds a turn, its journal included, beyond the texts of its turns."""
+    """Yield the bytes per turn that a session holds beyond the turns' texts, with its journal."""
     conversation = list(turns(scale.turns))
     counter = RememberingCounter()
     for turn in conversation:
@@ -223,7 +231,7 @@ def session_rows(scale: Scale) -> Iterator[Row]:
 
 
 def agent_rows(scale: Scale) -> Iterator[Row]:
-    """Yield what an AgentContext of 100 KB costs."""
+    """Yield the cost of operations on an AgentContext of 100 KB."""
     scale.tell("an AgentContext of 100 KB")
     found = agent_context.measure(1)
     limits = {

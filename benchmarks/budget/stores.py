@@ -1,4 +1,7 @@
-"""What keeping a session in a SQLite file costs, beside a bare durable commit of the same bytes in the same run."""
+"""Measure the cost of keeping a session in a SQLite file.
+
+The reference is a bare durable commit of the same bytes in the same run.
+"""
 
 import sqlite3
 from collections.abc import Callable, Iterator
@@ -17,19 +20,19 @@ from polycontext.window import Turn
 BUDGET = 8_000
 SHORT = 100
 MEASURED = 400
-"""Turns that are measured at each length, one after the other in each of three places."""
+"""The number of turns that are measured at each length, each in three places in turn."""
 
 _AT_ONCE = 100
 _OPENINGS = 3
 
 
 def store_rows(scale: Scale) -> Iterator[Row]:
-    """Yield what an append, opening and the file take, in a short session and in a long one."""
+    """Yield the cost of appending and opening and the file size, in short and long sessions."""
     with TemporaryDirectory() as folder:
         short, long = (
             _Kept(Path(folder) / f"{length}.db", length, scale) for length in (SHORT, scale.turns)
         )
-        # Turn by turn, so that a busy moment strikes both.
+        # Alternate between the sessions, so that a busy moment affects both.
         for _ in range(MEASURED):
             short.go_on()
             long.go_on()
@@ -72,9 +75,9 @@ def store_rows(scale: Scale) -> Iterator[Row]:
 
 
 class _Kept:
-    """Hold a session in a file, the same one in memory, and a bare file beside them.
+    """A session in a file, the same session in memory, and a bare file.
 
-    What is said goes into each, one after the other.
+    Every turn is added to each of them.
     """
 
     def __init__(self, path: Path, length: int, scale: Scale) -> None:
@@ -92,7 +95,7 @@ class _Kept:
         for setting in ("locking_mode = EXCLUSIVE", "journal_mode = WAL", "synchronous = FULL"):
             self._file.execute(f"PRAGMA {setting}")
         self._file.execute("CREATE TABLE words (id INTEGER PRIMARY KEY, content TEXT)")
-        store = self._there._writer.store  # noqa: SLF001 - its share alone is wanted
+        store = self._there._writer.store  # noqa: SLF001 - only its share is wanted
         assert isinstance(store, SQLiteStore)
         self._append = Timed(store.append)
         store.append = self._append  # type: ignore[method-assign]
@@ -100,10 +103,10 @@ class _Kept:
         self._timed_in_turn = list(self._timed)
 
     def go_on(self) -> None:
-        """Say one turn more."""
+        """Add one more turn."""
         turn = next(self._talk)
         self.payload += _bytes(turn)
-        # In turns the one first and the other: a disk is quicker after a rest.
+        # Alternate the order, because a disk is faster after a pause.
         self._timed_in_turn.reverse()
         for each in self._timed_in_turn:
             each(turn)
@@ -114,10 +117,7 @@ class _Kept:
         self._file.execute("COMMIT")
 
     def close(self) -> None:
-        """Close the files, look how large they are, and how long opening takes.
-
-        The best of some counts.
-        """
+        """Close the files, and measure their size and the best time of opening."""
         self._file.close()
         self._there.close()
         self.size = self._path.stat().st_size
@@ -125,27 +125,27 @@ class _Kept:
 
     @property
     def bare(self) -> float:
-        """Return the seconds of a bare commit."""
+        """Return the median seconds of a bare commit."""
         return median(self._timed[0].wall)
 
     @property
     def commit(self) -> float:
-        """Return how many times as long the store takes, by the mean: a disk has quick moments and slow ones."""
+        """Return the store's mean time relative to a bare commit; single disk times vary widely."""
         return fmean(self._append.wall) / fmean(self._timed[0].wall)
 
     @property
     def whole(self) -> float:
-        """Return the microseconds of CPU of a turn that is kept."""
+        """Return the median CPU microseconds of adding a turn to the stored session."""
         return median(self._timed[1].cpu) * 1e6
 
     @property
     def cpu(self) -> float:
-        """Return how many of them are neither the session's nor those of a bare commit."""
+        """Return the CPU microseconds of a turn beyond the session itself and a bare commit."""
         return self.whole - (median(self._timed[0].cpu) + median(self._timed[2].cpu)) * 1e6
 
 
 class Timed:
-    """Call a function, and note how long it takes by the clock and on the processor."""
+    """A callable that records the wall time and CPU time of each call."""
 
     def __init__(self, function: Callable[..., object]) -> None:
         self._function = function
@@ -153,7 +153,7 @@ class Timed:
         self.cpu: list[float] = []
 
     def __call__(self, *args: object, **options: object) -> None:
-        """Call it."""
+        """Call the function and record its times."""
         began, worked = perf_counter(), process_time()
         self._function(*args, **options)
         self.cpu.append(process_time() - worked)
@@ -167,7 +167,7 @@ def _opening(path: Path, counter: RememberingCounter) -> float:
 
 
 def words_of(turn: Turn) -> str:
-    """Return what a bare commit stores of a turn."""
+    """Return the text of a turn that a bare commit stores."""
     return "\n".join([turn.content or "", *(call.arguments for call in turn.tool_calls)])
 
 

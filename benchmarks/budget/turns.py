@@ -1,4 +1,4 @@
-"""What a turn costs, early and late, beside a kept suffix and beside another library."""
+"""Measure the cost of a turn early and late, against a kept suffix and another library."""
 
 import gc
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,7 +19,7 @@ from polycontext.window.providers import get_format
 PEER = "langchain-core"
 DRIVEN = 10_000
 LOOKS = 12
-"""At how many lengths the peer is timed; in between its time is taken to grow evenly."""
+"""The number of lengths at which the peer is timed; its time is interpolated between them."""
 
 Costs = Mapping[int, Sequence[float]]
 
@@ -69,9 +69,12 @@ def turn_rows(scale: Scale) -> Iterator[Row]:
 
 
 def exponent(costs: Costs) -> float:
-    """Return the slope of the logarithm of the median cost over that of the length, by least squares.
+    """Return the slope of log(median cost) over log(length), by least squares.
 
-    >>> round(exponent({1: [1.0], 10: [1.0], 100: [1.0]}), 3), round(exponent({1: [1.0], 10: [10.0], 100: [100.0]}), 3)
+    >>> (
+    ...     round(exponent({1: [1.0], 10: [1.0], 100: [1.0]}), 3),
+    ...     round(exponent({1: [1.0], 10: [10.0], 100: [100.0]}), 3),
+    ... )
     (0.0, 1.0)
     """
     points = [(log(size), log(median(each))) for size, each in costs.items()]
@@ -95,7 +98,7 @@ def _listed(costs: Costs) -> str:
 
 
 def served_rows(scale: Scale) -> Iterator[Row]:
-    """Yield how many turns a compression serves at the end of a long session against its beginning."""
+    """Yield how many turns a compression serves late in a long session compared with early."""
     session = ContextSession(BUDGET, counter=RememberingCounter())
     conversation = list(turns(scale.turns + SAMPLE))
     served: dict[int, float] = {}
@@ -126,13 +129,19 @@ def served_rows(scale: Scale) -> Iterator[Row]:
 
 
 def peer_rows(scale: Scale) -> Iterator[Row]:
-    """Yield how much faster a session drives 10,000 turns than langchain-core trims the whole list every time."""
-    work = f"drive {DRIVEN:,} turns with compression at 8k budget, beside langchain-core `trim_messages`"
+    """Yield how much faster a session drives 10,000 turns than langchain-core trims the list."""
+    work = (
+        f"drive {DRIVEN:,} turns with compression at 8k budget, beside langchain-core "
+        "`trim_messages`"
+    )
     if not is_installed(PEER):
         yield Row(
             work,
             notes=(
-                f"not measured: {PEER} is not installed; uv run --with {PEER} python -m benchmarks.budget",
+                (
+                    f"not measured: {PEER} is not installed; uv run --with {PEER} python -m "
+                    "benchmarks.budget"
+                ),
             ),
         )
         return
@@ -141,8 +150,7 @@ def peer_rows(scale: Scale) -> Iterator[Row]:
     own = _driven(conversation)
     messages = get_format("openai").render(conversation).messages
     trim, lengths = adapted(PEER), [DRIVEN * step // LOOKS for step in range(1, LOOKS + 1)]
-    # A list of equal texts would be counted from memory: the peer's own work is what is timed, as
-    # ours is.
+    # Warm the token cache first: counting is excluded for the peer, as it is for the session.
     trim(Asked(messages, BUDGET))
     found: list[float] = []
     for length in lengths:

@@ -1,5 +1,5 @@
-"""What is left of a recorded conversation where it is needed next: ``python -m benchmarks.retention --help``.
+"""Measure what compression leaves of recordings: ``python -m benchmarks.retention --help``.
 
-The recordings stand in ``shared/data`` beside the project's folder; ``docs/retention.md`` tells
+The recordings are in ``shared/data`` beside the project's folder; ``docs/retention.md`` describes
 what is measured.
 """

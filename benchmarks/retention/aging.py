@@ -1,4 +1,7 @@
-"""Long sessions of recordings one behind the other: what is in view after many compressions, and how often they come."""
+"""Measure long sessions of chained recordings.
+
+The figures are the identifiers in view after many compressions, and how often compressions occur.
+"""
 
 import json
 from collections.abc import Callable, Sequence
@@ -18,10 +21,12 @@ from polycontext.window import Turn
 
 AGES = (1, 5, 10, 20, 50)
 WINDOWS = 5
-"""A session is looked at until so many windows have gone through it: recordings that are too short
-stand behind each other with other digits."""
+"""A session runs until that many windows of messages have passed through it.
+
+Recordings that are too short are repeated with other digits.
+"""
 EVERY = 3
-"""Every how many compressions the whole log is projected for comparison."""
+"""The number of compressions between two projections of the whole log for comparison."""
 
 CYCLE = 1_000
 _DIGITS = "123456789"
@@ -29,14 +34,17 @@ _DIGITS = "123456789"
 
 @frozen
 class Chain:
-    """Hold recordings as one conversation: the system message of the first, and the identifiers that were used, each with where it last stood."""
+    """Recordings joined into one conversation with the first one's system message.
+
+    `used` holds the identifiers that were used, each with the place where it last occurred.
+    """
 
     messages: list[Message]
     used: list[tuple[int, Wanted]]
 
 
 def chained(conversations: Sequence[Conversation], tokens: int = 0) -> Chain:
-    """Put conversations behind each other, and again with other digits until there are `tokens`, at most nine times."""
+    """Join conversations, and repeat them with other digits up to `tokens`, at most nine times."""
     messages: list[Message] = []
     wanted: dict[tuple[str, frozenset[str]], Wanted] = {}
     times = (
@@ -73,7 +81,10 @@ def _last(wanted: Wanted, messages: Sequence[Message]) -> int:
 
 @define
 class Aging:
-    """Count identifiers in view so many compressions after they last stood in a turn, of sessions and of the whole log at the same size."""
+    """Counts of identifiers in view at several ages, in sessions and in projections of the log.
+
+    The age of an identifier is the number of compressions since it last occurred in a turn.
+    """
 
     session: dict[int, Tally] = field(factory=lambda: {age: Tally() for age in AGES})
     whole_log: dict[int, Tally] = field(factory=lambda: {age: Tally() for age in AGES})
@@ -81,13 +92,13 @@ class Aging:
     """Of sessions, by the stricter measure: with key and record, or in its sentence."""
     compressions: int = 0
     between: float | None = None
-    """Which share of a request the next one begins with, on average."""
+    """The mean share of a request that the next request begins with."""
     paid: float | None = None
-    """What a request costs on average, in characters that no cache holds."""
+    """The mean cost of a request in characters, cached ones counted at a tenth."""
     refused: str | None = None
 
     def as_data(self) -> dict[str, Any]:
-        """Return the figures, JSON-ready."""
+        """Return the figures as JSON-ready data."""
         ages = {
             str(age): {
                 "session": self.session[age].share,
@@ -109,10 +120,7 @@ class Aging:
 def measure_aging(
     chain: Chain, way: Way, *, window: int, tell: Callable[[str], None] = lambda _: None
 ) -> Aging:
-    """Grow a chain in a window of so many tokens.
-
-    Look at every third compression what is in view.
-    """
+    """Grow a chain in a window of `window` tokens; check the view at every third compression."""
     aging = Aging()
     grown = Grown(way.session(window), turns_of(chain.messages))
     seen_at: dict[int, int] = {}
@@ -124,7 +132,8 @@ def measure_aging(
             seen_at[due.pop(0)] = before
         if compressed and grown.compressions % EVERY == 0:
             tell(
-                f"aging {way}, turn {grown.taken} of {len(grown.turns)}, {grown.compressions} compressions"
+                f"aging {way}, turn {grown.taken} of {len(grown.turns)}, {grown.compressions} "
+                "compressions"
             )
             _look(aging, chain, grown, seen_at)
     aging.compressions = grown.compressions
@@ -159,7 +168,10 @@ def _look(aging: Aging, chain: Chain, grown: Grown, seen_at: dict[int, int]) -> 
 
 
 def _around(age: int) -> range:
-    """Return the ages that count as `age`: as only some compressions are looked at, older ones a little around."""
+    """Return the ages that count as `age`.
+
+    Only some compressions are checked, so the range widens for older ages.
+    """
     return range(age, age + 1 + age // 10)
 
 
@@ -171,12 +183,10 @@ def measure_cycles(
     window: int,
     tell: Callable[[str], None] = lambda _: None,
 ) -> dict[str, Any]:
-    """Grow the same messages again and again up to so many turns.
+    """Grow the same messages repeatedly up to `turns` turns.
 
-    Return how many turns a compression served in each cycle.
-
-    The digits 1 to 9 change places from cycle to cycle, so that a call is not one that was made
-    before.
+    Return how many turns a compression served in each cycle. The digits 1 to 9 are shifted from
+    cycle to cycle, so that no call repeats an earlier one.
     """
     body = turns_of(chained(conversations).messages)
     head = list(takewhile(lambda turn: turn.role == "system", body))
@@ -209,9 +219,9 @@ def _digits(number: int) -> dict[int, int]:
 
 
 def _altered(conversation: Conversation, number: int) -> Conversation:
-    """Return a conversation with the digits 1 to 9 moved so many places.
+    """Return a conversation with the digits 1 to 9 shifted by `number` places.
 
-    The names of keys hold none.
+    The names of keys have no digits.
     """
     if not number:
         return conversation
@@ -234,7 +244,10 @@ def _renumbered(turn: Turn, number: int) -> Turn:
 
 
 def _whole(turns: Sequence[Any], least: int) -> list[Any]:
-    """Return the first turns up to a user's turn behind `least` of them, so that the next cycle follows as a new question does."""
+    """Return the first turns up to a user turn after `least` of them.
+
+    The next cycle then follows as a new question does.
+    """
     end = next(
         (place for place in range(least, len(turns)) if turns[place].role == "user"), len(turns)
     )

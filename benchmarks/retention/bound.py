@@ -1,4 +1,4 @@
-"""Whether what is wanted still says what it is: a value with its key and its record, or in its sentence."""
+"""Check that a value is still in view with its meaning: its key and record, or its sentence."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,15 +21,17 @@ from benchmarks.retention.recall import Wanted, flat
 from benchmarks.retention.recordings import Message
 
 SENTENCE_CHARS = 20
-"""How many characters of its sentence a value needs: to its left, and where there are fewer, the
-rest to its right."""
+"""The characters of its sentence that a value needs.
+
+They are to its left; if there are fewer, the rest is to its right.
+"""
 
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z`\"'(\[*-])|(?<=[。！？])|\n")
 
 
 @frozen
 class Sources:
-    """Hold what the sources say: the pairs of each value, the texts that are no JSON, and every key, record and tool."""
+    """The content of the sources: pairs by value, plain texts, keys, records and tool names."""
 
     pairs: Mapping[str, frozenset[Pair]]
     texts: tuple[str, ...]
@@ -44,7 +46,7 @@ def _pairs(text: str, record: str | None) -> tuple[Pair, ...]:
 
 
 def sources_of(messages: Sequence[Message]) -> Sources:
-    """Return what a list says."""
+    """Return the pairs, texts, keys, records and tool names of a list of messages."""
     entries = [*entries_of(messages)]
     said = [pair for entry in entries for pair in _pairs(entry.said or entry.text, _asked(entry))]
     found: dict[str, set[Pair]] = {}
@@ -72,16 +74,13 @@ def _is_json(text: str) -> bool:
 
 
 def _asked(entry: Entry) -> str | None:
-    """Return the record that a result is about.
-
-    Arguments of a call are about nothing but the call.
-    """
+    """Return the record that a result is about; a call's arguments have none."""
     return record_of(entry.arguments) if entry.said else None
 
 
 @lru_cache(50_000)
 def in_sentences(needle: str, text: str) -> frozenset[str]:
-    """Return each occurrence of `needle` in a text with what stands beside it in its sentence or line.
+    """Return each occurrence of `needle` with its neighbours in the same sentence or line.
 
     >>> sorted(in_sentences("B7", "We wait at gate B7. It is late. B7 opens at nine o'clock."))
     ["B7 opens at nine o'clo", 'We wait at gate B7.']
@@ -97,13 +96,13 @@ def in_sentences(needle: str, text: str) -> frozenset[str]:
 
 @frozen
 class View:
-    """Hold a view, read: the pairs of each value and the flat text of each entry."""
+    """A parsed view: the pairs of each value, and the flat text of each entry."""
 
     pairs: Mapping[str, frozenset[Pair]]
     texts: tuple[str, ...]
 
     def binds(self, wanted: Wanted, sources: Sources) -> bool:
-        """Tell whether something wanted stands with its key and record in one entry, or in its sentence."""
+        """Return whether a value is in an entry with its key and record, or in its sentence."""
         if any(map(self.says, sources.pairs.get(wanted.name, ()))):
             return True
         spellings = {
@@ -112,9 +111,9 @@ class View:
         return any(spelling in text for text in self.texts for spelling in spellings)
 
     def says(self, source: Pair) -> bool:
-        """Tell whether a pair of the sources stands with its key and record.
+        """Return whether a pair of the sources occurs with its key and record.
 
-        What names a record may head it.
+        A value that names a record may also stand as the heading of that record.
         """
         return any(
             (pair.names and source.names)
@@ -124,12 +123,12 @@ class View:
 
 
 def view_of(messages: Sequence[Message], sources: Sources) -> View:
-    """Return a view, read with the keys, records and tools that its sources know."""
+    """Return a view parsed with the keys, records and tools of its sources."""
     return read_entries([*entries_of(messages, sources.names)], sources)
 
 
 def read_entries(entries: Sequence[Entry], sources: Sources) -> View:
-    """Return the view that entries make."""
+    """Return the view of some entries."""
     found: dict[str, set[Pair]] = {}
     for entry in entries:
         for pair in _told(entry, sources):

@@ -1,4 +1,4 @@
-"""Long chats of people who plan, learn and ask for advice over many weeks: what they said once is asked for at the end."""
+"""Generate long chats on plans, learning and advice, and ask at the end for single facts."""
 
 import random
 import re
@@ -16,7 +16,7 @@ from benchmarks.retention.tally import Tally
 CHATS = 24
 TOPICS = 4
 FACTS, TELLS = 5, 2
-"""How many things a user says of each topic, and the assistant, that are asked for later."""
+"""The numbers of facts per topic, told by the user and by the assistant, that are asked later."""
 
 _BEFORE_VOWEL = re.compile(r"\ba (?=[aeio])")
 _SLOT = re.compile(r"\{(\w+)\}")
@@ -45,20 +45,34 @@ _REACTIONS = (
     "There is more than one answer to that.",
     "A fair point.",
 )
-_LEADS = """Often|As a rule|In practice|With luck|Before anything else|For what it is worth|On paper|Now and then|Oddly enough|In a pinch|\
-On a good day|If money is short|When in doubt|At the start|Towards the end|Between you and me|Strictly speaking|After a while|Without fuss|\
-To be honest|Some years ago|According to {person}|Around {town}|By {weekday}|Within {n} days|Under pressure|Once it is quiet|In the long run"""
-_SUBJECTS = """a {adjective} {thing}|the {thing} from {town}|{person}|most people|the second {thing}|a {thing} for {n} euros|hardly anybody|\
-the {adjective} way|{person} and a {thing}|one {thing} in {n}|every {adjective} plan|whoever lives near {town}|a retired {trade}|the {trade}|\
-a {trade} from {town}|my first idea|the usual {thing}|half of a {thing}|the advice of a {trade}|an {n}-year-old {thing}"""
-_VERBS = """turns out to matter more than|does little for|should come before|pays for itself against|is worth a look beside|takes {n} minutes longer than|\
-saves the trouble of|works well with|tends to hide|replaces|reminds one of|belongs next to|will outlast|costs less than|gets in the way of|\
-is kinder than|needs the same care as|was once sold as|goes badly with|cannot make up for|depends on|quietly ruins|explains"""
-_OBJECTS = """the {adjective} {thing}|a {thing} that nobody uses|whatever the {trade} promised|two {thing}s and some patience|a {adjective} week in {town}|\
-an honest {trade}|the whole {thing}|a {thing} of {n} centimetres|the habits of {person}|any {adjective} shortcut|a {thing} left over from {weekday}|\
-the price of a {thing}|{n} of the small ones|a quarrel with the {trade}|the noise of a {thing}|a {adjective} start"""
-_ADJUNCTS = """, as {person} found out in {town}| until {weekday}| in {n} cases out of fifty|, though never twice| while the {thing} rests|, give or take {n}|\
- unless a {trade} is at hand| without a {adjective} {thing}||||, and that includes {person}| for the first {n} hours|, at least around {town}"""
+_LEADS = """Often|As a rule|In practice|With luck|Before anything else|For what it is worth|\
+On paper|Now and then|Oddly enough|In a pinch|\
+On a good day|If money is short|When in doubt|At the start|Towards the end|Between you and me|\
+Strictly speaking|After a while|Without fuss|\
+To be honest|Some years ago|According to {person}|Around {town}|By {weekday}|Within {n} days|\
+Under pressure|Once it is quiet|In the long run"""
+_SUBJECTS = """a {adjective} {thing}|the {thing} from {town}|{person}|most people|\
+the second {thing}|a {thing} for {n} euros|hardly anybody|\
+the {adjective} way|{person} and a {thing}|one {thing} in {n}|every {adjective} plan|\
+whoever lives near {town}|a retired {trade}|the {trade}|\
+a {trade} from {town}|my first idea|the usual {thing}|half of a {thing}|the advice of a {trade}|\
+an {n}-year-old {thing}"""
+_VERBS = """turns out to matter more than|does little for|should come before|\
+pays for itself against|is worth a look beside|takes {n} minutes longer than|\
+saves the trouble of|works well with|tends to hide|replaces|reminds one of|belongs next to|\
+will outlast|costs less than|gets in the way of|\
+is kinder than|needs the same care as|was once sold as|goes badly with|cannot make up for|\
+depends on|quietly ruins|explains"""
+_OBJECTS = """the {adjective} {thing}|a {thing} that nobody uses|whatever the {trade} promised|\
+two {thing}s and some patience|a {adjective} week in {town}|\
+an honest {trade}|the whole {thing}|a {thing} of {n} centimetres|the habits of {person}|\
+any {adjective} shortcut|a {thing} left over from {weekday}|\
+the price of a {thing}|{n} of the small ones|a quarrel with the {trade}|the noise of a {thing}|\
+a {adjective} start"""
+_ADJUNCTS = """, as {person} found out in {town}| until {weekday}| in {n} cases out of fifty|\
+, though never twice| while the {thing} rests|, give or take {n}|\
+ unless a {trade} is at hand| without a {adjective} {thing}||||, and that includes {person}|\
+ for the first {n} hours|, at least around {town}"""
 _CLOSINGS = (
     "Shall we go through it step by step?",
     "Tell me how it goes.",
@@ -287,7 +301,7 @@ _PARTS = [part.split("|") for part in (_LEADS, _SUBJECTS, _VERBS, _OBJECTS, _ADJ
 
 
 def _aside(draw: random.Random) -> str:
-    """Return a sentence of the assistant's that nobody will ask for; hardly any two are alike."""
+    """Return a sentence of the assistant that is never asked for; hardly any two are alike."""
     lead, subject, verb, thing, adjunct = map(draw.choice, _PARTS)
     said = (
         f"{lead} {subject} {verb} {thing}{adjunct}."
@@ -298,7 +312,7 @@ def _aside(draw: random.Random) -> str:
 
 
 def chat(number: int) -> Conversation:
-    """Return one chat, the same at every run: 60 messages or more, a probe for each thing that was said once."""
+    """Return one chat of 60 messages or more, with a probe for each fact, the same in every run."""
     draw = random.Random(number)  # noqa: S311 - no secret
     messages: list[Message] = [{"role": "system", "content": "You are a helpful assistant."}]
     probes: list[Probe] = []
@@ -317,7 +331,11 @@ def chat(number: int) -> Conversation:
                     evidence=(place,),
                 )
             )
-        opener = _filled(draw, draw.choice(_OPENERS), topic) if draw.random() < 0.5 else ""  # noqa: PLR2004 - as often as not
+        opener = (
+            _filled(draw, draw.choice(_OPENERS), topic)
+            if draw.random() < 0.5  # noqa: PLR2004 - as often as not
+            else ""
+        )
         said = [opener, told, question] if kind == "facts" else [opener, question]
         messages.append({"role": "user", "content": " ".join(filter(None, said))})
         messages.append(
@@ -335,7 +353,7 @@ def chat(number: int) -> Conversation:
 def _exchanges(
     draw: random.Random,
 ) -> Iterator[tuple[Mapping[str, Any], str, Mapping[str, Any] | None]]:
-    """Yield what each exchange is about: topics come and go, and in some exchanges nothing is said that is asked for later."""
+    """Yield the topic and fact of each exchange; topics vary, and some have no fact."""
     topics = draw.sample(written("topics"), TOPICS)
     left = []
     for topic in topics:
@@ -388,9 +406,9 @@ def measure(
     asked: bool,
     tell: Callable[[str], None],
 ) -> Tally:
-    """Count the evidence found: an answer that stands in its sentence.
+    """Count the evidence found: answers that are in view within their sentence.
 
-    With `asked`, each question comes with a view of its own.
+    With `asked`, each question gets a view of its own.
     """
     found = Tally()
     for conversation in conversations:

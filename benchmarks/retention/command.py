@@ -1,4 +1,4 @@
-"""The command: what is measured, over what, and where the results go."""
+"""The command: selects what is measured on which recordings, and where the results go."""
 
 import argparse
 import json
@@ -39,7 +39,7 @@ Tell = Callable[[str], None]
 
 @contextmanager
 def progress(*, quiet: bool) -> Generator[Tell]:
-    """Yield what tells how far a long work is: on the error stream, and not at all where that is no terminal."""
+    """Yield a callback that reports progress on stderr, and does nothing without a terminal."""
     console = Console(stderr=True)
     if quiet or not console.is_terminal:
         yield lambda _: None
@@ -49,7 +49,7 @@ def progress(*, quiet: bool) -> Generator[Tell]:
 
 
 class Run:
-    """Hold what was asked, and where to print.
+    """The options of a run, and the console to print on.
 
     Each part of the command is a method that returns JSON-ready figures.
     """
@@ -61,21 +61,19 @@ class Run:
         self.ways = [Way(high, low, asked.projector) for high, low in asked.thresholds or PAIRS[:1]]
 
     def projections(self) -> dict[str, Any]:
-        """Measure methods a projection at a time."""
+        """Measure methods on single projections."""
         names = list(METHODS) if self.asked.all_methods else self.asked.method or ["project"]
         return self._methods({name: METHODS[name] for name in names})
 
     def peers(self) -> dict[str, Any]:
-        """Measure what other libraries cut, those that are installed.
-
-        The library's own figures stand beside them.
-        """
+        """Measure other libraries that are installed, with this library's figures beside them."""
         names = self.asked.peer or list(PEERS)
         there = [name for name in names if is_installed(name)]
         for name in names:
             if name not in there:
                 self.console.print(
-                    f"{name}: not installed; `just retention-peer {name}` measures it in an environment of its own"
+                    f"{name}: not installed; `just retention-peer {name}` measures it in an "
+                    "environment of its own"
                 )
         return (
             self._methods(
@@ -131,7 +129,7 @@ class Run:
         return found
 
     def aging(self) -> dict[str, Any]:
-        """Look at identifiers after many compressions."""
+        """Check which identifiers are in view after many compressions."""
         found: dict[str, Any] = {}
         for name in (name for name in self.sets if name in AGENTS):
             chain = aging.chained(
@@ -144,7 +142,10 @@ class Run:
                 ).as_data()
                 for way in self.ways
             }
-            title = f"{name}, {len(chain.messages)} messages in {self.asked.window} tokens: identifiers in view, session / whole log / session with record"
+            title = (
+                f"{name}, {len(chain.messages)} messages in {self.asked.window} tokens: "
+                "identifiers in view, session / whole log / session with record"
+            )
             self.console.print(report.aging(title, found[name]))
         return found
 
@@ -168,7 +169,7 @@ class Run:
         return found
 
     def notes(self) -> dict[str, Any]:
-        """Look for what a careful colleague would note."""
+        """Check for the things that a careful colleague would note."""
         hosts = [
             each
             for name in self.sets
@@ -187,7 +188,7 @@ class Run:
         return found
 
     def judge(self) -> dict[str, Any]:
-        """Judge summaries: is all of it from the sources, is every cut marked."""
+        """Judge summaries: whether all of it is from the sources, and every cut is marked."""
         conversations = [
             each
             for name in self.sets
@@ -201,7 +202,7 @@ class Run:
         return figures
 
     def lines(self) -> dict[str, Any]:
-        """Look for wanted lines in long logs and tables."""
+        """Check for requested lines of long logs and tables."""
         found = logs.measure(self.asked.lines, tell=self.tell)
         figures = {name: {"share": tally.share, "of": tally.of} for name, tally in found.items()}
         self.console.print(
@@ -212,7 +213,7 @@ class Run:
         return figures
 
     def chats(self) -> dict[str, Any]:
-        """Look for what was said once in long chats."""
+        """Check for facts that were stated once in long chats."""
         found: dict[str, Any] = {}
         talks = chats.chats(self.asked.half)[: self.asked.sample]
         for label, share in self.shares:
@@ -233,7 +234,7 @@ class Run:
         return found
 
     def extracts(self) -> dict[str, Any]:
-        """Summarise a few turns: commands in tool results, sources that fit, records."""
+        """Summarise a few turns: injected commands in tool results, sources that fit, records."""
         attacked = extracts.attacks(self.asked.half)
         hosts = [
             each
@@ -244,12 +245,13 @@ class Run:
         self.console.print(report.attacks(f"commands in tool results, {self.asked.half}", attacked))
         self.console.print(report.shares(f"sources that fit, {self.asked.half}", fitting["shares"]))
         self.console.print(
-            f"tokens of a record beside its JSON: {fitting['tokens of a record beside its JSON'] or 0:.3f}"
+            "tokens of a record beside its JSON: "
+            f"{fitting['tokens of a record beside its JSON'] or 0:.3f}"
         )
         return {"attacks": attacked, "fits": fitting}
 
     def dead_ends(self) -> dict[str, Any]:
-        """Look for sessions that cannot go on."""
+        """Look for sessions that cannot continue."""
         found: dict[str, Any] = {}
         for way in self.ways:
             rows = {
@@ -287,7 +289,10 @@ PARTS: dict[str, tuple[Callable[[Run], dict[str, Any]], str]] = {
     ),
     "judge": (
         Run.judge,
-        "summaries whose every pair, argument and sentence is looked up in its sources; cuts without a mark",
+        (
+            "summaries whose every pair, argument and sentence is looked up in its sources; cuts "
+            "without a mark"
+        ),
     ),
     "lines": (
         Run.lines,
@@ -310,11 +315,14 @@ PARTS: dict[str, tuple[Callable[[Run], dict[str, Any]], str]] = {
 
 
 def parser() -> argparse.ArgumentParser:
-    """Return what the command takes."""
+    """Return the parser of the command."""
     parts = "\n".join(f"  {name:12} {told}" for name, (_, told) in PARTS.items())
     made = argparse.ArgumentParser(
         prog="just retention",
-        description="Measure what is left of recorded conversations where it is needed. docs/retention.md tells what each column means.",
+        description=(
+            "Measure what is left of recorded conversations where it is needed. docs/retention.md "
+            "tells what each column means."
+        ),
         epilog=f"parts:\n{parts}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -472,7 +480,7 @@ def _projector(text: str) -> Callable[[], ContextProjector]:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run the command; 2 where the recordings are not there or a part is unknown."""
+    """Run the command; return 2 if the recordings are missing or a part is unknown."""
     asked = parser().parse_args(arguments)
     parts = list(PARTS) if "all" in asked.parts else asked.parts or ["projections"]
     if unknown := [part for part in parts if part not in PARTS]:

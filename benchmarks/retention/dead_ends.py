@@ -1,4 +1,4 @@
-"""Sessions that cannot go on: over random tool loops, and over recordings grown in a part of their tokens."""
+"""Find sessions that cannot continue, in random tool loops and in grown recordings."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
@@ -17,10 +17,7 @@ SHOWN = 5
 
 @define
 class DeadEnds:
-    """Count sessions, those that ended at a refusal, and those that did so where they need not.
-
-    Say of a few which.
-    """
+    """Counts of sessions, refusals and avoidable refusals, with a few examples."""
 
     sessions: int = 0
     turns: int = 0
@@ -29,7 +26,7 @@ class DeadEnds:
     shown: list[str] = field(factory=list)
 
     def as_data(self) -> dict[str, Any]:
-        """Return the figures, JSON-ready."""
+        """Return the figures as JSON-ready data."""
         gates = {"dead end": 0, **self.gates}
         return {
             "sessions": self.sessions,
@@ -40,7 +37,7 @@ class DeadEnds:
         }
 
     def add(self, name: str, grown: Grown, counter: TokenCounter) -> None:
-        """Drive a session to its end, looking at its messages behind every turn."""
+        """Drive a session to its end, and check its messages after every turn."""
         while grown.refused is None and grown.taken < len(grown.turns):
             before = grown.taken
             grown.step()
@@ -57,8 +54,8 @@ class DeadEnds:
         window = grown.session.window
         try:
             view = grown.view()
-        except Exception as error:  # noqa: BLE001 - whatever is raised is counted
-            # Nothing but a system message is no request yet.
+        except Exception as error:  # noqa: BLE001 - every error is counted
+            # A system message alone is no request yet.
             if grown.turns[grown.taken - 1].role != "system":
                 self._note("exception", f"{name}, turn {grown.taken}: {error}")
             return

@@ -1,4 +1,7 @@
-"""Read what a view says without the summariser's help: entries, and the pairs of key and value in each with their record."""
+"""Parse the text of a view independently of the summariser, into entries and pairs.
+
+Each pair of key and value comes with its record.
+"""
 
 import json
 import re
@@ -12,11 +15,13 @@ from benchmarks.retention.recordings import Message
 from polycontext.pressure import is_gist_text
 
 MARK = re.compile(
-    r"\[?…(?: ?\(?[\d,]+ (?:more )?(?:lines?|rows?|items?|records?|entries|characters|letters|tokens)(?: [a-z]+){0,3}\)?)?(?: ?…)?\]?"
+    r"\[?…(?: ?\(?[\d,]+ (?:more )?"
+    r"(?:lines?|rows?|items?|records?|entries|characters|letters|tokens)"
+    r"(?: [a-z]+){0,3}\)?)?(?: ?…)?\]?"
 )
-"""What says that something is left out: an ellipsis, perhaps with a count."""
+"""A mark of an omission: an ellipsis, optionally with a count."""
 WAS = re.compile(r" ?\((?:was|were|before:?|formerly) ([^()]*)\)")
-"""What says which value stood there before."""
+"""A note of the previous value."""
 HEADER = re.compile(r"((?:[^\s:,\"{}\[\]]|:(?=\S))+(?: (?:[^\s:,\"{}\[\]]|:(?=\S))+){0,7}): ?")
 SPEAKER = re.compile(r"(?:system|user|assistant|tool|earlier)(?: [^:\n]{1,64})?: ")
 CALLED = re.compile(r"([\w.-]{1,64})(?=\(| -> |$)")
@@ -32,7 +37,10 @@ _IDENTIFIER = re.compile(r"(?=\D*\d)[\w.@:/#-]{3,60}")
 
 
 class Pair(NamedTuple):
-    """Say that `key` is `value` in the record called `record`, None where nothing names it; `names` says that the value is that name."""
+    """A statement that `key` is `value` in the record called `record`, or None if it has no name.
+
+    `names` says that the value is the record's name.
+    """
 
     record: str | None
     key: str
@@ -41,16 +49,19 @@ class Pair(NamedTuple):
 
 
 def spelled(value: Any) -> str:
-    """Return a scalar as it is read, whatever quotes it."""
+    """Return a scalar as text without quotes and with white space normalised."""
     return (
         " ".join(value.split()) if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     )
 
 
 def pairs_of(value: Any, record: str | None = None, key: str = "") -> Iterator[Pair]:
-    """Yield every pair of a JSON value, those of scalars and those of containers.
+    """Yield every pair of a JSON value, of scalars and of containers.
 
-    >>> [(pair.record, pair.key, pair.value) for pair in pairs_of([{"id": "R1", "price": 9}, {"id": "R2", "price": 7}])]
+    >>> [
+    ...     (pair.record, pair.key, pair.value)
+    ...     for pair in pairs_of([{"id": "R1", "price": 9}, {"id": "R2", "price": 7}])
+    ... ]
     [('R1', 'id', 'R1'), ('R1', 'price', 9), ('R2', 'id', 'R2'), ('R2', 'price', 7)]
     """
     if isinstance(value, dict):
@@ -72,7 +83,7 @@ def pairs_of(value: Any, record: str | None = None, key: str = "") -> Iterator[P
 
 
 def identifier(value: Mapping[str, Any]) -> str | None:
-    """Return the key that names a record: the first identifier in it."""
+    """Return the key that names a record, which is the first identifier key in it."""
     return next(
         (
             key
@@ -85,7 +96,7 @@ def identifier(value: Mapping[str, Any]) -> str | None:
 
 @lru_cache(20_000)
 def parsed(text: str) -> Any:
-    r"""Return what `text` holds as JSON, JSON lines or a table: an object or a list; None where it is none of these.
+    r"""Return the object or list that `text` holds as JSON, JSON lines or a table, or None.
 
     >>> parsed("id,price\nR1,9\nR2,7")
     [{'id': 'R1', 'price': '9'}, {'id': 'R2', 'price': '7'}]
@@ -108,7 +119,7 @@ def _json_lines(text: str) -> list[Any]:
 
 
 def _table(text: str) -> list[dict[str, str]]:
-    """Return the rows of a table under their heads; every line must have as many cells as the first."""
+    """Return the rows of a table by column name; all lines must have equally many cells."""
     lines = text.strip().splitlines()
     for sign in ",\t;|":
         rows = [
@@ -127,7 +138,7 @@ def _table(text: str) -> list[dict[str, str]]:
 
 
 def record_of(arguments: str) -> str | None:
-    """Return the identifier that a call asked about: the first argument that looks like one."""
+    """Return the identifier that a call asked about, its first argument that looks like one."""
     value = parsed(arguments)
     told = value.values() if isinstance(value, dict) else ()
     return next(
@@ -136,11 +147,13 @@ def record_of(arguments: str) -> str | None:
 
 
 def fragment_pairs(text: str, record: str | None) -> Iterator[Pair]:
-    """Yield what scraps of JSON say to somebody who reads them; behind a mark nobody knows which record goes on.
+    """Yield the pairs in fragments of JSON; after an omission mark the record is unknown.
 
     >>> list(fragment_pairs('"garden", "breakfast": true}, {"id": "R2", "price": 7', None))
-    [Pair(record=None, key='', value='garden', names=False), Pair(record=None, key='breakfast', value=True, names=False), \
-Pair(record='R2', key='id', value='R2', names=True), Pair(record='R2', key='price', value=7, names=False)]
+    [Pair(record=None, key='', value='garden', names=False), \
+Pair(record=None, key='breakfast', value=True, names=False), \
+Pair(record='R2', key='id', value='R2', names=True), \
+Pair(record='R2', key='price', value=7, names=False)]
     """
     stack, listed, key = [dict[str, list[Any]]()], [0], ""
     tokens = _TOKEN.findall(text)
@@ -184,7 +197,7 @@ def _scalar(sign: str) -> Any:
 
 
 def segments(text: str) -> list[str]:
-    """Split notes at their commas, outside of quotes and brackets.
+    """Split notes at their commas outside quotes and brackets.
 
     >>> segments('hotel "Post, old", beds [1, 2], …')
     ['hotel "Post, old"', 'beds [1, 2]', '…']
@@ -204,13 +217,19 @@ def segments(text: str) -> list[str]:
 def note_pairs(
     text: str, keys: Collection[str], record: str | None, *, headed: bool = False
 ) -> list[Pair]:
-    """Return the pairs of a note ``key value, key value``; a segment that no known key begins belongs to the value before.
+    """Return the pairs of a note ``key value, key value``.
 
-    What stands in braces is a note of its own, about what is named in it, as a note is that is not `headed` by its record.
+    A segment that does not start with a known key belongs to the value before it. Text in braces is
+    a note of its own. It is about the record that it names, as is any note that is not `headed` by
+    its record.
 
     >>> note_pairs("hotel Post, late check-in, price 9", {"hotel", "price"}, "R1")
-    [Pair(record='R1', key='hotel', value='Post, late check-in', names=False), Pair(record='R1', key='price', value='9', names=False)]
-    >>> [pair.record for pair in note_pairs("rooms [{id R1, price 9}]", {"rooms", "id", "price"}, None)]
+    [Pair(record='R1', key='hotel', value='Post, late check-in', names=False), \
+Pair(record='R1', key='price', value='9', names=False)]
+    >>> [
+    ...     pair.record
+    ...     for pair in note_pairs("rooms [{id R1, price 9}]", {"rooms", "id", "price"}, None)
+    ... ]
     [None, 'R1', 'R1']
     """
     found = list[Pair]()
@@ -250,7 +269,7 @@ def _unquoted(text: str) -> str:
 
 
 def values_in(text: str) -> list[str]:
-    """Return what a value in notes may be: itself without quotes and what it was, and the elements of a list.
+    """Return the values that a text in notes may state: one scalar, or the elements of a list.
 
     >>> values_in('[A1, "B2"]'), values_in('"12" (was 11)'), values_in("(9) [A1, …]")
     (['A1', 'B2'], ['12'], ['A1', '…'])
@@ -264,7 +283,7 @@ def values_in(text: str) -> list[str]:
 
 @frozen
 class Entry:
-    """Hold one entry of a view: the call and arguments that open it, or who speaks, and what is said."""
+    """One entry of a view: its text, its call with arguments, and what is said after them."""
 
     text: str
     name: str = ""
@@ -274,7 +293,7 @@ class Entry:
 
     @property
     def record(self) -> str | None:
-        """Return the identifier that the call of the entry was asked about."""
+        """Return the identifier that the call of the entry asked about."""
         told = (segment.partition("=")[2] for segment in segments(self.arguments))
         scraps = (
             (pair.value for pair in fragment_pairs(self.arguments, None))
@@ -287,7 +306,7 @@ class Entry:
 
 
 def body_of(message: Message) -> str | None:
-    """Return what a gist's message says inside of its frame; None for any other message."""
+    """Return a gist's text without its frame, or None for any other message."""
     text = content_of(message)
     return text.partition("\n")[2].rpartition("\n[")[0] if is_gist_text(text) else None
 
@@ -303,7 +322,7 @@ def content_of(message: Message) -> str:
 
 
 def entries_of(messages: Sequence[Message], names: Iterable[str] = ()) -> Iterator[Entry]:
-    """Yield the entries of a list: each of a gist with the lines below it, each other message; a result with its call."""
+    """Yield the entries of a list: each entry of a gist, each other message, results with calls."""
     calls = dict[str, Mapping[str, str]]()
     tools = {
         *names,
@@ -322,9 +341,8 @@ def entries_of(messages: Sequence[Message], names: Iterable[str] = ()) -> Iterat
         said = content_of(message)
         yield Entry(said, call.get("name", ""), call.get("arguments", ""), said)
         for each in message.get("tool_calls") or ():
-            calls[each["id"]] = each[
-                "function"
-            ]  # an id may be used again: a result belongs to the latest call
+            # An id may be used again: a result belongs to the latest call.
+            calls[each["id"]] = each["function"]
             yield Entry(
                 each["function"]["arguments"],
                 each["function"]["name"],
@@ -333,13 +351,13 @@ def entries_of(messages: Sequence[Message], names: Iterable[str] = ()) -> Iterat
 
 
 def gist_entries(body: str, tools: Iterable[str]) -> Iterator[Entry]:
-    """Yield the entries of a gist's body, each with the lines below it that are indented."""
+    """Yield the entries of a gist's body, each with the indented lines below it."""
     known = frozenset(tools)
     yield from (gist_entry(text, known) for text in _ENTRY.split(body))
 
 
 def gist_entry(text: str, tools: Iterable[str]) -> Entry:
-    """Return an entry of a gist, read.
+    """Return a parsed entry of a gist.
 
     >>> entry = gist_entry('look({"id": "R1", …}) -> R1: price 9', {"look"})
     >>> entry.name, entry.arguments, entry.said
@@ -357,7 +375,7 @@ def gist_entry(text: str, tools: Iterable[str]) -> Entry:
 
 
 def said_pairs(entry: Entry, keys: Collection[str], records: Collection[str]) -> Iterator[Pair]:
-    """Yield the pairs that an entry says, of its arguments and of what is said behind them, as JSON, scraps of it, or notes."""
+    """Yield the pairs in an entry's arguments and text, read as JSON, fragments of it, or notes."""
     yield from _pairs_in(entry.arguments, keys, None, ())
     value = parsed(entry.said)
     if value is not None or '":' in entry.said:

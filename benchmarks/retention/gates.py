@@ -1,4 +1,4 @@
-"""What a compressor may never do, each judged without its help."""
+"""The rules that a compressor must never break, checked independently of it."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -22,7 +22,7 @@ Cut = Callable[[Sequence[Message]], list[Message]]
 
 
 def broken_by(view: Sequence[Message], messages: Sequence[Message], max_tokens: int) -> list[str]:
-    """Return the gates that a view breaks by itself."""
+    """Return the gates that a single view breaks."""
     faults = {
         "over budget": request_tokens(view) > max_tokens,
         "invalid": not is_valid(view, open_tail=bool(messages[-1].get("tool_calls"))),
@@ -34,9 +34,9 @@ def broken_by(view: Sequence[Message], messages: Sequence[Message], max_tokens: 
 def broken_again(
     cut: Cut, view: Sequence[Message], messages: Sequence[Message], frozen: str
 ) -> list[str]:
-    """Return the gates that show when a method is asked again.
+    """Return the gates that a method breaks when it is called again.
 
-    `frozen` is what the input was before, see `written`.
+    `frozen` is the input's earlier text from `written`.
     """
     faults = {
         "input mutated": written(messages) != frozen,
@@ -49,17 +49,17 @@ def broken_again(
 def _again(cut: Cut, messages: Sequence[Message]) -> list[Message] | None:
     try:
         return cut(messages)
-    except Exception:  # noqa: BLE001 - to be refused the second time is a fault, whatever says so
+    except Exception:  # noqa: BLE001 - any refusal the second time is a fault
         return None
 
 
 def written(messages: Sequence[Message]) -> str:
-    """Return a list as text, to be compared later."""
+    """Return a list as text, for a later comparison."""
     return json.dumps(messages)
 
 
 def is_valid(messages: Sequence[Message], *, open_tail: bool = False) -> bool:
-    """Tell whether the provider would take a list."""
+    """Return whether the provider would accept a list."""
     try:
         check(list(messages), PROVIDER, allow_open_tail=open_tail)
     except PolycontextError:
@@ -68,7 +68,7 @@ def is_valid(messages: Sequence[Message], *, open_tail: bool = False) -> bool:
 
 
 def lost(view: Sequence[Message], messages: Sequence[Message]) -> bool:
-    """Tell whether a system message or the first user message of the input is gone or changed."""
+    """Return whether a system message or the first user message is missing or changed."""
     said = [(message["role"], message.get("content")) for message in view]
     return any(
         (messages[place]["role"], messages[place].get("content")) not in said

@@ -1,4 +1,4 @@
-"""The same conversations grown turn by turn in a session under one budget, beside one projection of the same history."""
+"""Grow conversations turn by turn in a session, against one projection of the same history."""
 
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -22,15 +22,15 @@ from polycontext.window import REQUEST_OVERHEAD, ContextWindow, Role, TokenCount
 from polycontext.window.providers import get_format
 
 PAIRS = ((0.97, 0.8), (0.7, 0.4), (0.9, 0.7), (0.95, 0.5), (0.97, 0.9))
-"""Thresholds, high and low, that are worth a look; the first is a session's own."""
+"""The pairs of high and low thresholds to measure; the first is the session's default."""
 
 CACHED = 0.1
-"""What a token costs that a provider's cache holds, of what one costs that it does not."""
+"""The price of a cached token relative to an uncached one."""
 
 
 @frozen
 class Way:
-    """Say how sessions are made: their thresholds, and who compresses."""
+    """The settings of a session: its thresholds and its projector."""
 
     high: float = PAIRS[0][0]
     low: float = PAIRS[0][1]
@@ -49,7 +49,7 @@ class Way:
 
 @define
 class Grown:
-    """Drive one session: take turns in until one is refused, and tell what the compressions did."""
+    """A session that is given turns until one is refused, with figures of its compressions."""
 
     session: ContextSession
     turns: Sequence[Turn]
@@ -58,27 +58,27 @@ class Grown:
     compressions: int = 0
     prefixes: list[float] = field(factory=list)
     between: list[float] = field(factory=list)
-    """Which share of each request the next one begins with."""
+    """The shares of each request that the next one begins with."""
     paid: list[float] = field(factory=list)
-    """What each request costs in characters, those that a cache still holds a tenth."""
+    """The cost of each request in characters, cached ones counted at a tenth."""
     asked: str = ""
     seconds: float = 0.0
 
     def grow(self, at: int) -> bool:
-        """Take in all turns before `at`; tell whether none was refused."""
+        """Add all turns before `at`; return whether none was refused."""
         while self.refused is None and self.taken < at:
             self.step()
         return self.refused is None
 
     def step(self) -> bool:
-        """Take the next turn in; tell whether anything was compressed."""
+        """Add the next turn; return whether anything was compressed."""
         if self.turns[self.taken].role is Role.ASSISTANT:
             self._ask()
         before, epoch = self.session.window, self.session.window.epoch.number
         began = process_time()
         try:
             self.session.add(self.turns[self.taken])
-        except Exception as error:  # noqa: BLE001 - what refuses a turn ends the session, whatever it is
+        except Exception as error:  # noqa: BLE001 - any refusal ends the session
             self.refused = error
             return False
         finally:
@@ -91,7 +91,7 @@ class Grown:
         return bool(changes)
 
     def _ask(self) -> None:
-        """Note what the model was sent before it answered, beside the request before."""
+        """Record the request before an answer, compared with the previous request."""
         request = _rendered(self.session.window)
         if self.asked:
             shared = _shared(self.asked, request)
@@ -100,12 +100,15 @@ class Grown:
         self.asked = request
 
     def view(self) -> list[Message]:
-        """Return what a model would be sent now."""
+        """Return the messages that a model would be sent now."""
         return list(self.session.messages(PROVIDER, allow_open=True))
 
     @property
     def is_dead_end(self) -> bool:
-        """Tell whether the session ended where it need not: at a result, a reply, or a user turn that fits beside the system turns."""
+        """Return whether the refusal was avoidable.
+
+        It was if the turn is a result or a reply, or fits beside the system turns.
+        """
         if self.refused is None:
             return False
         turn = self.turns[self.taken]
@@ -121,12 +124,12 @@ def _rendered(window: ContextWindow) -> str:
 
 
 def _kept_prefix(before: str, after: str) -> float:
-    """Return which share of a request stood at the head of the one before."""
+    """Return the share of a request that is a prefix of the previous one."""
     return _shared(before, after) / max(1, len(after))
 
 
 def _shared(before: str, after: str) -> int:
-    """Return how many characters both begin with."""
+    """Return the length of the common prefix."""
     if after.startswith(before):
         return len(before)
     return sum(
@@ -141,7 +144,7 @@ def turns_of(messages: Sequence[Message]) -> list[Turn]:
 
 @define
 class Growth:
-    """Sum what sessions kept, and what one projection of the same history keeps at the same budget."""
+    """The totals of sessions, and of one projection of the same history in the same budget."""
 
     session: Tally = field(factory=Tally)
     projection: Tally = field(factory=Tally)
@@ -155,7 +158,7 @@ class Growth:
     seconds: float = 0.0
 
     def as_data(self) -> dict[str, Any]:
-        """Return the figures, JSON-ready."""
+        """Return the figures as JSON-ready data."""
         session, projection = self.session.share, self.projection.share
         return {
             "session": session,
@@ -184,12 +187,13 @@ def measure(
 ) -> Growth:
     """Grow every conversation under the budget of its last probe.
 
-    Each probe is asked of the session's messages at its place.
+    Each probe is looked up in the session's messages at its place.
     """
     growth = Growth()
     for number, conversation in enumerate(conversations):
         tell(
-            f"{conversation.set} sessions {way} {share:.0%}, conversation {number + 1} of {len(conversations)}"
+            f"{conversation.set} sessions {way} {share:.0%}, conversation {number + 1} of "
+            f"{len(conversations)}"
         )
         _add(growth, conversation, share, way)
     return growth
@@ -217,10 +221,10 @@ def _add(growth: Growth, conversation: Conversation, share: float, way: Way) -> 
 
 
 def _looked_at(growth: Growth, grown: Grown, messages: Sequence[Message], max_tokens: int) -> str:
-    """Return what a session's messages say, after a look at the gates."""
+    """Return the texts of a session's messages, after checking the gates."""
     try:
         view = grown.view()
-    except Exception:  # noqa: BLE001 - whatever is raised is counted
+    except Exception:  # noqa: BLE001 - every error is counted
         growth.gates["exception"] += 1
         return ""
     growth.gates.update(broken_by(view, messages, max_tokens))

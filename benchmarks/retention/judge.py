@@ -1,4 +1,7 @@
-"""Judge summaries without the summariser's help: is everything in them from its sources, and is every cut marked."""
+"""Judge summaries independently of the summariser.
+
+Everything in a summary must be from its sources, and every cut must be marked.
+"""
 
 import json
 import re
@@ -37,7 +40,7 @@ EXAMPLES = 200
 
 _HEADING = re.compile(r"[A-Z][\w' ]{2,40}:")
 _NOTICE = re.compile(r"(?:[\w ]{1,40}: )?\[[^\]\n]{8,200}\]")
-"""A line in brackets that says what is not shown."""
+"""A line in brackets that states an omission."""
 _SENTENCE_END = re.compile(r"[.!?。！？]['\")\]*_`}’”]*\s*$")
 _LEAD = re.compile(r"(?:^|\n)[\s>#*•-]*(?:\d+[.)]\s*)?(?:\[[ x]\]\s*)?[*_`\"'(]*$")
 _SENTENCES = re.compile(r"(?<=[.!?。！？])\s+|\n")
@@ -46,14 +49,14 @@ _COUNT = re.compile(r"\(?([\d,]+)(?: \w+){0,2}\)?")
 
 
 class Text(NamedTuple):
-    """Hold a source's text with white space normalised, and where its lines break."""
+    """The text of a source with white space normalised, and the places of its line breaks."""
 
     flat: str
     breaks: frozenset[int]
 
 
 def text_of(said: str) -> Text:
-    """Return a source's text, ready to be searched."""
+    """Return the text of a source, prepared for searching."""
     lines = [line for line in map(flat, said.splitlines()) if line]
     joined = "\n".join(lines)
     return Text(
@@ -64,7 +67,7 @@ def text_of(said: str) -> Text:
 
 @define
 class Verdict:
-    """Count what summaries say and what is wrong with it, with examples."""
+    """Counts of statements in summaries and of their faults, with examples."""
 
     said: Counter[str] = field(factory=Counter)
     faults: Counter[str] = field(factory=Counter)
@@ -76,7 +79,7 @@ class Verdict:
         self.examples.setdefault(fault, []).append(text[:EXAMPLES])
 
     def as_data(self) -> dict[str, Any]:
-        """Return the counts, JSON-ready."""
+        """Return the counts as JSON-ready data."""
         counts = {
             "said": dict(self.said),
             "faults": {fault: self.faults[fault] for fault in FAULTS},
@@ -91,14 +94,14 @@ class Verdict:
 
 @frozen
 class Thing:
-    """Hold an object of the sources, what names it and what it is in, and its pairs."""
+    """An object of the sources, with its pairs and the names of it and its containers."""
 
     names: frozenset[str]
     pairs: Mapping[str, Any]
 
 
 def things_of(value: Any, names: frozenset[str] = frozenset()) -> Iterator[Thing]:
-    """Yield every object of a JSON value, each under its own scalars and under what names those around it."""
+    """Yield every object of a JSON value, named by its own scalars and its containers' names."""
     if isinstance(value, dict):
         own = (
             names
@@ -115,7 +118,7 @@ def things_of(value: Any, names: frozenset[str] = frozenset()) -> Iterator[Thing
 
 @frozen
 class Judge:
-    """Judge what was said of one list of messages."""
+    """A judge of the summaries of one list of messages."""
 
     sources: Sources
     texts: tuple[Text, ...]
@@ -160,7 +163,7 @@ class Judge:
                 self._result(entry)
 
     def _call(self, entry: Entry) -> None:
-        """Judge a call: one that was made has every argument that is shown, and what is not shown is marked."""
+        """Judge a call: one recorded call has all its arguments, and any omission is marked."""
         self.verdict.said["calls"] += 1
         made = [parsed(each) or {} for each in self.calls[entry.name]]
         shown = parsed(entry.arguments or "{}")
@@ -186,7 +189,7 @@ class Judge:
             self.verdict.add("calls cut", entry.text)
 
     def _result(self, entry: Entry) -> None:
-        """Judge what a call gave, or a text that is no prose: whole, in lines, in scraps of JSON, or as notes."""
+        """Judge a result, or a text that is not prose, as JSON, fragments, lines or notes."""
         value = parsed(entry.said)
         if value is None and '":' in entry.said:
             self._scraps(entry)
@@ -201,7 +204,7 @@ class Judge:
                     self._note(line, entry)
 
     def _scraps(self, entry: Entry) -> None:
-        """Judge scraps of JSON: each run stands in a source, and only a mark says that it goes on."""
+        """Judge fragments of JSON: each run is in a source, and cut ends are marked."""
         self.verdict.said["records"] += 1
         runs = [run.strip() for run in MARK.split(flat(entry.said))]
         places = [[_edges(run, text) for text in self.texts if run in text.flat] for run in runs]
@@ -215,7 +218,7 @@ class Judge:
             self.verdict.add("records cut", entry.said)
 
     def _note(self, line: str, entry: Entry) -> None:
-        """Judge a line of notes: every pair is one of the record that the line names, and what is not shown is marked."""
+        """Judge a line of notes: its pairs are of the record it names, and omissions are marked."""
         self.verdict.said["records"] += 1
         headed = HEADER.match(line)
         header = headed[1] if headed and self._is_header(headed[1]) else ""
@@ -242,10 +245,7 @@ class Judge:
         )
 
     def _pairs(self, pairs: Sequence[Pair], line: str) -> list[Thing]:
-        """Resolve pairs that are said together.
-
-        Return the things of the sources that have them all.
-        """
+        """Resolve pairs of one line; return the objects of the sources that have them all."""
         found: list[Thing] | None = None
         for pair in pairs:
             self.verdict.said["pairs"] += 1
@@ -265,7 +265,7 @@ class Judge:
         return found or []
 
     def _stands_in_text(self, said: str) -> bool:
-        """Tell whether the words of a pair stand side by side in a text that is no JSON, whatever joins them."""
+        """Return whether the words of a pair are adjacent in a text that is not JSON."""
         words = " ".join(_WORD.findall(WAS.sub("", MARK.sub("", said))))
         return bool(words) and any(
             f" {words} " in f" {' '.join(_WORD.findall(text))} " for text in self.sources.texts
@@ -278,7 +278,10 @@ class Judge:
         )
 
     def _prose(self, said: str) -> bool:
-        """Judge prose: each run between two marks stands in one source, and begins and ends where a unit does. False where it is none."""
+        """Judge prose, and return False if the text is none.
+
+        Each run between two marks must be in one source, and begin and end where a unit does.
+        """
         text = flat(said)
         runs = [
             run if any(run in source.flat for source in self.texts) else WAS.sub("", run)
@@ -309,7 +312,7 @@ class Judge:
         return True
 
     def _noted(self, said: str) -> bool:
-        """Tell whether a text reads as notes: a known key begins one of its segments."""
+        """Return whether a text reads as notes: a known key starts one of its segments."""
         return any(
             pair.key
             for line in said.split("\n")
@@ -318,7 +321,7 @@ class Judge:
 
 
 class Edges(NamedTuple):
-    """Say whether a run begins and ends where a unit of its source does, and where the source does."""
+    """Whether a run starts and ends at a unit of its source, and at the source's own edges."""
 
     opens: bool
     ends: bool
@@ -327,7 +330,7 @@ class Edges(NamedTuple):
 
 
 def _edges(run: str, text: Text) -> Edges:
-    """Return the best edges of a run at any of its places in a text."""
+    """Return the best edges of a run among its places in a text."""
     best = Edges(opens=False, ends=False, at_start=False, at_end=False)
     at = text.flat.find(run) if run else -1
     while at >= 0 and not (best.opens and best.ends):
@@ -354,7 +357,7 @@ def _edges(run: str, text: Text) -> Edges:
 
 
 def _is_named(thing: Thing, name: str | None) -> bool:
-    """Tell whether a header names a thing; a number is all that some have."""
+    """Return whether a header names an object; a number is the only name of some."""
     last = name.rsplit(maxsplit=1)[-1] if name else "#"
     return last.startswith("#") or name in thing.names or last in thing.names
 
@@ -373,7 +376,10 @@ def _top(made: Any) -> Iterator[Pair]:
 
 
 def _is_whole(thing: Thing, shown: set[str], header: str) -> bool:
-    """Tell whether nothing of a thing is missing: what names it heads the line, and inner things have lines of their own."""
+    """Return whether no pair of an object is missing.
+
+    Its name may head the line, and inner objects have lines of their own.
+    """
     return all(
         key in shown or (isinstance(value, dict | list) and bool(value)) or spelled(value) in header
         for key, value in thing.pairs.items()
@@ -381,9 +387,14 @@ def _is_whole(thing: Thing, shown: set[str], header: str) -> bool:
 
 
 def _says(said: Any, value: Any) -> bool:
-    """Tell whether notes say a value of the sources: as it is, or parts of it with marks between them.
+    """Return whether notes state a source's value, whole or in parts with marks between them.
 
-    >>> _says('"12" (was 11)', "12"), _says("Post, o…", "Post, old"), _says("[1, 2]", [1, 2, 3]), _says("[1, …]", [1, 2, 3])
+    >>> (
+    ...     _says('"12" (was 11)', "12"),
+    ...     _says("Post, o…", "Post, old"),
+    ...     _says("[1, 2]", [1, 2, 3]),
+    ...     _says("[1, …]", [1, 2, 3]),
+    ... )
     (True, True, False, True)
     """
     if said == value:
@@ -397,7 +408,7 @@ def _says(said: Any, value: Any) -> bool:
 
 
 def _says_container(text: str, value: Any) -> bool:
-    """Tell whether notes say an object or a list: all of it, its length, or parts of it with marks between them."""
+    """Return whether notes state a container: whole, by its length, or in parts with marks."""
     counted = _COUNT.match(text)
     if isinstance(value, list) and counted and int(counted[1].replace(",", "")) == len(value):
         text = text[counted.end() :].strip() or "…"
@@ -411,7 +422,7 @@ def _says_container(text: str, value: Any) -> bool:
 
 
 def judge_view(view: Sequence[Message], messages: Sequence[Message], verdict: Verdict) -> int:
-    """Judge every summary in a view; return how many there were."""
+    """Judge every summary in a view; return their number."""
     bodies = [body for message in view if (body := body_of(message)) is not None]
     if bodies:
         one = Judge.of(messages, verdict)
@@ -427,7 +438,7 @@ def measure(
     *,
     tell: Callable[[str], None],
 ) -> dict[str, Verdict]:
-    """Judge up to `most` summaries of views, spread evenly over the conversations and shares: a verdict for each set."""
+    """Judge up to `most` summaries, spread evenly by hash; return a verdict for each set."""
     asked = [(call, share) for each in conversations for call in calls_of(each) for share in shares]
     asked.sort(
         key=lambda pair: sha256(

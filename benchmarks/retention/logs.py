@@ -1,4 +1,4 @@
-"""A line that is wanted in a long log or table, with a question: is it in the view, whole or with its record."""
+"""Ask for a line of a long log or table, and check that it is in view, whole or by record."""
 
 import json
 import random
@@ -16,7 +16,7 @@ from benchmarks.retention.tally import Tally
 
 LINES = (1_000, 3_000, 10_000, 50_000, 200_000)
 ROOM = 2_000
-"""Tokens of the view."""
+"""The tokens of the view."""
 
 _WORDS = (
     "orders",
@@ -67,9 +67,10 @@ _SURNAMES = (
 
 @frozen
 class Line:
-    """Hold what is wanted of a line, which has to stand unbroken, and the question for it.
+    """A requested line with its question.
 
-    Of a record, what answers it.
+    `parts` must be in view on one line without a cut. For a row of a table, its record, key and
+    value suffice.
     """
 
     parts: tuple[str, ...]
@@ -81,7 +82,7 @@ class Line:
 
 @frozen
 class Log:
-    """Hold a generated text and what is wanted of it."""
+    """A generated text with its requested lines."""
 
     name: str
     text: str
@@ -93,9 +94,12 @@ def _places(draw: random.Random, count: int) -> list[int]:
 
 
 def test_log(draw: random.Random, count: int) -> Log:
-    """Return what a test run prints: one test failed, one was skipped, one warned."""
+    """Return the output of a test run with one failure, one skip and one warning."""
     lines = [
-        f"tests/{_WORDS[number % 10]}/test_{_WORDS[number * 7 // 10 % 10]}.py::test_case_{number} PASSED [{100 * number // count:3}%]"
+        (
+            f"tests/{_WORDS[number % 10]}/test_{_WORDS[number * 7 // 10 % 10]}.py"
+            f"::test_case_{number} PASSED [{100 * number // count:3}%]"
+        )
         for number in range(count)
     ]
     failed, skipped, warned = _places(draw, count)
@@ -124,10 +128,12 @@ def test_log(draw: random.Random, count: int) -> Log:
 
 
 def server_log(draw: random.Random, count: int) -> Log:
-    """Return what a server logs: three requests are asked for."""
+    """Return the log of a server, with questions about three requests."""
     lines = [
-        f"2027-03-{1 + number * 27 // count:02}T{number // 3600 % 24:02}:{number // 60 % 60:02}:{number % 60:02}Z INFO {draw.choice(_WORDS)}: "
-        f"GET /v1/{draw.choice(_WORDS)}/{draw.randint(1, 99999)} 200 {draw.randint(2, 400)}ms id=req-{number * 7919 + 104729:07x}"
+        f"2027-03-{1 + number * 27 // count:02}T{number // 3600 % 24:02}:"
+        f"{number // 60 % 60:02}:{number % 60:02}Z INFO {draw.choice(_WORDS)}: "
+        f"GET /v1/{draw.choice(_WORDS)}/{draw.randint(1, 99999)} 200 "
+        f"{draw.randint(2, 400)}ms id=req-{number * 7919 + 104729:07x}"
         for number in range(count)
     ]
     slow, lost, odd = _places(draw, count)
@@ -176,7 +182,7 @@ def _asked(
 
 
 def table(draw: random.Random, count: int) -> Log:
-    """Return a table of orders, comma-separated."""
+    """Return a table of orders, separated by commas."""
     rows = _orders(draw, count)
     lines = [",".join(row.values()) for row in rows]
     return Log(
@@ -187,7 +193,7 @@ def table(draw: random.Random, count: int) -> Log:
 
 
 def json_lines(draw: random.Random, count: int) -> Log:
-    """Return orders as JSON, one a line."""
+    """Return orders as JSON, one per line."""
     rows = _orders(draw, count)
     lines = [json.dumps(row) for row in rows]
     return Log("JSON lines", "\n".join(lines), tuple(_asked(rows, lines, _places(draw, count))))
@@ -198,12 +204,12 @@ KINDS: tuple[Kind, ...] = (test_log, server_log, table, json_lines)
 
 
 def log_of(kind: Kind, count: int) -> Log:
-    """Return the log of a kind with so many lines, the same at every run."""
+    """Return the log of a kind with that many lines, the same in every run."""
     return kind(random.Random(count), count)  # noqa: S311 - no secret
 
 
 def asking(log: Log) -> list[Message]:
-    """Return a conversation in which a tool gives the log, with a little before and behind it."""
+    """Return a conversation in which a tool returns the log, with a few messages around it."""
     call = {
         "id": "call-1",
         "type": "function",
@@ -222,7 +228,7 @@ def asking(log: Log) -> list[Message]:
 
 
 def stands(line: Line, view: Sequence[Message]) -> bool:
-    """Tell whether what is wanted stands in a view: on one line without a mark in it, or as a pair with its record."""
+    """Return whether a line is in a view: unbroken on one line, or as a pair with its record."""
     runs = (
         run
         for message in view
@@ -246,7 +252,7 @@ def stands(line: Line, view: Sequence[Message]) -> bool:
 
 
 def measure(most: int, *, tell: Callable[[str], None]) -> dict[str, Tally]:
-    """Look for three lines in each log of up to `most` lines, each with its question."""
+    """Ask for three lines in each log of up to `most` lines, each with its question."""
     found = dict[str, Tally]()
     for kind in KINDS:
         for count in (count for count in LINES if count <= most):

@@ -1,4 +1,7 @@
-"""Random tool loops: parallel calls, results of 1 to 20,000 tokens, replies, in windows of 500 to 3,000 tokens."""
+"""Generate random tool loops in windows of 500 to 3,000 tokens.
+
+They have parallel calls, results of 1 to 20,000 tokens, and replies.
+"""
 
 import random
 from collections.abc import Iterator
@@ -13,7 +16,7 @@ MOST_REPLY = 2_000
 MOST_PARALLEL = 4
 ROUNDS = (2, 12)
 TOO_LONG, FOR_GOOD = 0.02, 0.05
-"""How often a user says more than fits, and how often something that holds from then on."""
+"""How often a user message is too long, and how often it is a standing instruction."""
 
 _WORDS = (
     "harbour",
@@ -36,7 +39,7 @@ _KANJI = "港湾台帳弁北七草原銅信号静機関紙軌道川石"
 
 @frozen
 class Loop:
-    """Hold one loop: the tokens of its window, and its turns."""
+    """One loop: the tokens of its window, and its turns."""
 
     seed: int
     max_tokens: int
@@ -44,7 +47,7 @@ class Loop:
 
 
 def loop_of(seed: int) -> Loop:
-    """Return the loop of a seed, the same at every run."""
+    """Return the loop of a seed, the same in every run."""
     draw = random.Random(seed)  # noqa: S311 - no secret
     max_tokens = draw.randint(*WINDOWS)
     return Loop(seed, max_tokens, tuple(_turns(draw, max_tokens)))
@@ -70,7 +73,7 @@ def _turns(draw: random.Random, max_tokens: int) -> Iterator[Turn]:
 
 
 def _question(draw: random.Random, max_tokens: int) -> str:
-    """Return what a user says: mostly short, now and then for good, rarely more than fits."""
+    """Return a user message: mostly short, sometimes a standing instruction, rarely too long."""
     if draw.random() < TOO_LONG:
         return _prose(draw, max_tokens * 2)
     text = _prose(draw, draw.randint(1, max_tokens // 8))
@@ -78,7 +81,7 @@ def _question(draw: random.Random, max_tokens: int) -> str:
 
 
 def _size(draw: random.Random, most: int) -> int:
-    """Return a number of tokens, as often between 1 and 10 as between 1,000 and 10,000."""
+    """Return a number of tokens up to `most`, distributed evenly on a logarithmic scale."""
     return int(most ** draw.random())
 
 
@@ -95,7 +98,10 @@ def _prose(draw: random.Random, tokens: int) -> str:
 
 
 def _result(draw: random.Random, tokens: int) -> str:
-    """Return a result of about so many tokens: words, records, a log, one line of letters, another script, or nothing."""
+    """Return a result of about that many tokens.
+
+    It is words, records, a log, one line of letters, another script, or nothing.
+    """
     match draw.randrange(6):
         case 0:
             return _prose(draw, tokens)

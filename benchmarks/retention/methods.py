@@ -1,4 +1,4 @@
-"""What cuts a conversation down: the library, and simple ways beside it, two of which know what will be asked."""
+"""Methods that shorten a conversation: the library, simple baselines, and two oracles."""
 
 import math
 import random
@@ -22,9 +22,9 @@ _SATURATION, _LENGTH = 1.2, 0.75
 
 @frozen
 class Asked:
-    """Hold what is asked of a method: a list, a budget in tokens, perhaps a question.
+    """The input of a method: a list of messages, a budget in tokens, and optionally a question.
 
-    `wanted` is for those that know the answer.
+    `wanted` is for oracles, which know the answer.
     """
 
     messages: Sequence[Message]
@@ -38,7 +38,7 @@ Method = Callable[[Asked], list[Message]]
 
 
 def projected(asked: Asked) -> list[Message]:
-    """Ask the library."""
+    """Project the messages with the library."""
     return list(
         project(
             asked.messages,
@@ -60,7 +60,7 @@ def plain_tail(asked: Asked) -> list[Message]:
 
 
 def tail_start(tokens: Sequence[int], max_tokens: int) -> int:
-    """Return where the longest tail of messages begins that fits into a request of `max_tokens`.
+    """Return the start of the longest tail of messages that fits a request of `max_tokens`.
 
     >>> tail_start([10, 10, 10], 23 + 3), tail_start([10, 50], 20)
     (1, 2)
@@ -73,7 +73,10 @@ def tail_start(tokens: Sequence[int], max_tokens: int) -> int:
 
 
 def anchored_tail(asked: Asked) -> list[Message]:
-    """Keep the system and first user message, and as many whole exchanges from the end as fit: calls with their results."""
+    """Keep the system and first user messages, and as many exchanges from the end as fit.
+
+    Calls are kept with their results.
+    """
     fill = _Filling(asked)
     for atom in reversed(_atoms(asked.messages)):
         if not fill.take(atom):
@@ -82,14 +85,14 @@ def anchored_tail(asked: Asked) -> list[Message]:
 
 
 def at_random(asked: Asked) -> list[Message]:
-    """Keep the system and first user message, and whole messages by lot, the same at every run."""
+    """Keep the system and first user messages, and random whole messages, the same in every run."""
     order = list(range(len(asked.messages)))
-    random.Random(f"{asked.seed}/{len(order)}").shuffle(order)  # noqa: S311 - a lot that can be drawn again
+    random.Random(f"{asked.seed}/{len(order)}").shuffle(order)  # noqa: S311 - repeatable
     return _filled(asked, order)
 
 
 def best_messages(asked: Asked) -> list[Message]:
-    """Keep the whole messages that hold most of what will be asked for, a token: greedily, knowing it."""
+    """Keep the whole messages with the most answers per token, chosen greedily by an oracle."""
     fill = _Filling(asked)
     texts = [whole_text([message]) for message in asked.messages]
     fill.take(_cover(_held(texts, fill.missing), fill.tokens, fill.left))
@@ -97,7 +100,7 @@ def best_messages(asked: Asked) -> list[Message]:
 
 
 def greedy_oracle(asked: Asked) -> list[Message]:
-    """Keep in one message the pieces that hold most of what will be asked for, a token: greedily, knowing it."""
+    """Keep in one message the pieces with the most answers per token, as an oracle."""
     fill = _Filling(asked)
     missing = fill.missing
     pieces = list(
@@ -105,7 +108,7 @@ def greedy_oracle(asked: Asked) -> list[Message]:
     )
     costs = [1 + counter().count(piece) for piece in pieces]
     taken = _cover(_held(pieces, missing), costs, fill.left - TURN_OVERHEAD - 1)
-    # What binds an identifier may begin with a space, which a message may not lose.
+    # The text that binds an identifier may begin with a space, which a message must not lose.
     said = "\n".join(["…", *(pieces[number] for number in sorted(taken))])
     return [*fill.messages, *([{"role": "user", "content": said}] if taken else [])]
 
@@ -117,7 +120,7 @@ def _held(texts: Sequence[str], wanted: Sequence[Wanted]) -> list[set[int]]:
 
 
 def _cover(held: Sequence[set[int]], costs: Sequence[int], left: int) -> list[int]:
-    """Return which of the sets cover most, a token, within what is left: always the best next one."""
+    """Return which of the sets cover most per token within `left`, chosen greedily."""
     taken, covered = list[int](), set[int]()
     while True:
         gains = [
@@ -134,7 +137,10 @@ def _cover(held: Sequence[set[int]], costs: Sequence[int], left: int) -> list[in
 
 
 def _pieces(message: Message, wanted: Sequence[Wanted]) -> Iterable[str]:
-    """Yield what in a message holds anything: of answers the sentence or line, of identifiers nothing but what binds them."""
+    """Yield the pieces of a message with wanted text.
+
+    For answers they are sentences or lines, for identifiers only the text that binds them.
+    """
     text = whole_text([message])
     answers = [each for each in wanted if each.whole_words]
     yield from (
@@ -150,7 +156,10 @@ def _pieces(message: Message, wanted: Sequence[Wanted]) -> Iterable[str]:
 
 
 def bm25(asked: Asked) -> list[Message]:
-    """Keep the system and first user message, and the whole messages that BM25 ranks highest for the question; without one, the latest."""
+    """Keep the system and first user messages, and the best messages for the question by BM25.
+
+    Without a question, keep the latest.
+    """
     if not asked.query:
         return _filled(asked, range(len(asked.messages) - 1, -1, -1))
     scores = bm25_scores(asked.query, [whole_text([message]) for message in asked.messages])
@@ -158,7 +167,7 @@ def bm25(asked: Asked) -> list[Message]:
 
 
 def bm25_scores(query: str, texts: Sequence[str]) -> list[float]:
-    """Return the score of each text for `query` by Robertson's BM25, words folded to lower case.
+    """Return the score of each text for `query` by Robertson's BM25, ignoring case.
 
     >>> scores = bm25_scores("red bus", ["a red bus came", "the bus came, the bus went", "nothing"])
     >>> scores[0] > scores[1] > scores[2] == 0.0
@@ -187,7 +196,7 @@ def _words(text: str) -> list[str]:
 
 
 class _Filling:
-    """Fill a budget with whole messages, the system and first user message first."""
+    """A budget to fill with whole messages, starting with the system and first user messages."""
 
     def __init__(self, asked: Asked) -> None:
         self._asked = asked
@@ -209,12 +218,12 @@ class _Filling:
 
     @property
     def messages(self) -> list[Message]:
-        """Return what was taken, in the order of the conversation."""
+        """Return the messages taken, in the order of the conversation."""
         return [self._asked.messages[place] for place in sorted(self.taken)]
 
     @property
     def missing(self) -> list[Wanted]:
-        """Return what is wanted and was not taken."""
+        """Return the wanted things that are not in the messages taken."""
         text = whole_text(self.messages)
         return [each for each in self._asked.wanted if not each.stands_in(text)]
 
@@ -227,7 +236,7 @@ def _filled(asked: Asked, order: Iterable[int]) -> list[Message]:
 
 
 def _atoms(messages: Sequence[Message]) -> list[list[int]]:
-    """Return the places of the messages, results together with their calls."""
+    """Return the places of the messages, grouping results with their calls."""
     atoms: list[list[int]] = []
     for place, message in enumerate(messages):
         if message["role"] == "tool" and atoms:
@@ -247,4 +256,4 @@ METHODS: dict[str, Method] = {
     "BM25": bm25,
 }
 ASKED = ("project", "BM25")
-"""Methods that look at the question."""
+"""Methods that use the question."""

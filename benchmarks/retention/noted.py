@@ -1,7 +1,7 @@
-"""What a careful colleague would note, put into recordings: does it stand in the view, and does what is out of date not.
+"""Insert what a careful colleague would note into recordings, and check for it in the view.
 
-What is put in was written for this, in several languages; where it is put, recordings go on around
-it. Which half of it a run looks at goes by a hash of its id, as for recordings.
+Outdated facts must be absent. The insertions were written for this purpose, in several languages. A
+hash of an insertion's id assigns it to a half, as for recordings.
 """
 
 import hashlib
@@ -31,19 +31,20 @@ from polycontext.linearity import constraint_sentences, states_constraint
 
 WRITTEN = Path(__file__).with_name("written")
 AGES = (1, 5, 20, 50)
-"""After how many compressions a constraint is looked for."""
+"""The numbers of compressions after which a constraint is looked for."""
 COMPRESSIONS = AGES[-1]
 STANDING = 20
-"""How many constraints stand in one growing session."""
+"""The number of constraints in one growing session."""
 
 MOST_HOSTS = 150
-"""How many recordings follow each other in it."""
+"""The number of recordings that follow each other in it."""
 
 ROOM = 100_000
-"""Tokens in which a gist leaves out only what it takes for out of date."""
+"""The tokens of a gist with so much room that it omits only what it considers outdated."""
 
 _WAS = re.compile(
-    r"(?:\b(?:was|were|from|instead of|not|rather than|formerly|previously|before)|statt|au lieu de|en lugar de|から|原)[\s:\"'(]*$",
+    r"(?:\b(?:was|were|from|instead of|not|rather than|formerly|previously|before)"
+    r"|statt|au lieu de|en lugar de|から|原)[\s:\"'(]*$",
     re.IGNORECASE,
 )
 _WORDS = re.compile(r"[^\s\"'`{}\[\](),:;=…]+")
@@ -71,14 +72,14 @@ def written_lines(name: str, folder: Path = WRITTEN) -> list[Item]:
 
 @define
 class Noted:
-    """Count what stands and what should not."""
+    """Counts of what was found and what should be absent."""
 
     tallies: dict[str, Tally] = field(factory=dict)
     missed: dict[str, list[str]] = field(factory=dict)
     refused: int = 0
 
-    def add(self, name: str, item: Item, hit: bool) -> None:  # noqa: FBT001 - a fact that is counted
-        """Count a hit or a miss of `item` under `name`, and under what kind of it this is."""
+    def add(self, name: str, item: Item, hit: bool) -> None:  # noqa: FBT001 - a recorded fact
+        """Count a hit or a miss of `item` under `name`, and under its form or kind."""
         for each in (
             name,
             f"{name}: {item.get('form') or item.get('kind') or item.get('language', '')}",
@@ -88,7 +89,7 @@ class Noted:
             self.missed.setdefault(name, []).append(item["id"])
 
     def as_data(self) -> dict[str, Any]:
-        """Return the figures, JSON-ready."""
+        """Return the figures as JSON-ready data."""
         shares = {
             name: {"share": tally.share, "of": tally.of}
             for name, tally in sorted(self.tallies.items())
@@ -99,7 +100,10 @@ class Noted:
 def constraints(
     hosts: Sequence[Conversation], share: float, half: str, *, attacked: bool, tell: Tell
 ) -> Noted:
-    """Put each constraint into the middle of a recording, an attack in a tool's result behind it, and look for it word for word."""
+    """Insert each constraint into the middle of a recording, and look for its exact words.
+
+    With `attacked`, a tool result with an attack follows it.
+    """
     noted, attacks = Noted(), cycle(written("attacks"))
     for host, item in _hosted(hosts, written("constraints", half)):
         tell(f"constraints {share:.0%}, {item['id']}")
@@ -113,7 +117,10 @@ def constraints(
 
 
 def updates(hosts: Sequence[Conversation], share: float, half: str, *, tell: Tell) -> Noted:
-    """Put an old value and a newer one into a recording: the newest is to stand, the old one at most as what was."""
+    """Insert an old and a newer value into a recording.
+
+    The newest must be in view, the old one only as a previous value.
+    """
     noted = Noted()
     for host, item in _hosted(hosts, written("updates", half)):
         tell(f"updates {share:.0%}, {item['id']}")
@@ -133,7 +140,7 @@ def updates(hosts: Sequence[Conversation], share: float, half: str, *, tell: Tel
 
 
 def lookalikes(hosts: Sequence[Conversation], share: float, half: str, *, tell: Tell) -> Noted:
-    """Put two things into a recording that merely look alike: where there is room for both, both stand."""
+    """Insert two similar things into a recording; with enough room, both must be in view."""
     noted = Noted()
     for host, item in _hosted(hosts, written("lookalikes", half)):
         tell(f"look-alikes {share:.0%}, {item['id']}")
@@ -149,7 +156,7 @@ def lookalikes(hosts: Sequence[Conversation], share: float, half: str, *, tell: 
 
 
 def chatter(half: str) -> Noted:
-    """Look whether anything of ordinary talk is taken for out of date where there is room for all of it."""
+    """Check whether ordinary talk is considered outdated when there is room for all of it."""
     noted = Noted()
     talks: dict[int, list[Item]] = {}
     for item in written("chatter"):
@@ -165,7 +172,7 @@ def chatter(half: str) -> Noted:
 
 
 def next_steps(hosts: Sequence[Conversation], share: float, half: str, *, tell: Tell) -> Noted:
-    """Put a plan, an intention or a request that stays open near the end of a recording, a few calls behind it."""
+    """Insert an open plan, intention or request near the end of a recording, before a few calls."""
     noted = Noted()
     for host, item in _hosted(hosts, written("next_steps", half)):
         tell(f"next steps {share:.0%}, {item['id']}")
@@ -177,7 +184,7 @@ def next_steps(hosts: Sequence[Conversation], share: float, half: str, *, tell: 
 
 
 def rule(half: str) -> Noted:
-    """Ask the rule itself: which sentences it takes for constraints, which ordinary turns too."""
+    """Test the rule on single sentences: constraints, and ordinary turns."""
     noted = Noted()
     for item in written("constraints", half):
         noted.add("constraint seen", item, states_constraint(item["text"]))
@@ -187,9 +194,9 @@ def rule(half: str) -> Noted:
 
 
 def labelled(conversations: Iterable[Conversation]) -> Noted:
-    """Ask the rule about user turns of recordings that were read and labelled by hand.
+    """Test the rule on user turns of recordings that were labelled by hand.
 
-    Doubtful ones also apart.
+    Doubtful ones are also counted separately.
     """
     noted = Noted()
     known = {(each.set, each.id): each for each in conversations}
@@ -208,7 +215,7 @@ def labelled(conversations: Iterable[Conversation]) -> Noted:
 
 
 def flagged(hosts: Iterable[Conversation]) -> Noted:
-    """Count the user turns of recordings in which the rule sees an instruction, set by set."""
+    """Count the user turns of recordings in which the rule finds an instruction, by set."""
     noted = Noted()
     for host in hosts:
         for place, message in enumerate(host.messages):
@@ -220,7 +227,10 @@ def flagged(hosts: Iterable[Conversation]) -> Noted:
 
 
 def precision(hosts: Iterable[Conversation]) -> Noted:
-    """Count the sentences of recordings in which the rule sees an instruction and a reader does too; labels go by a hash of the sentence."""
+    """Count the sentences flagged by the rule that a reader also takes for instructions.
+
+    Labels are stored by a hash of the sentence.
+    """
     noted = Noted()
     labels = {item["sentence"]: item["constraint"] for item in written_lines("sentences")}
     for host in hosts:
@@ -239,7 +249,7 @@ def precision(hosts: Iterable[Conversation]) -> Noted:
 def aged(
     hosts: Sequence[Conversation], half: str, way: Way, window: int, *, attacked: bool, tell: Tell
 ) -> Noted:
-    """Let constraints stand at the beginning of a session that grows over many compressions, and look for them after 1, 5, 20 and 50."""
+    """Look for a growing session's first constraints after 1, 5, 20 and 50 compressions."""
     noted = Noted()
     items = written("constraints", half)
     for first in range(0, len(items) - STANDING + 1, STANDING):
@@ -290,7 +300,7 @@ def _age(
             continue
         view = whole_text(grown.view())
         for number, item in enumerate(items):
-            if places[number] >= taken:  # it came with this turn, or is still to come
+            if places[number] >= taken:  # it came with this turn or is still to come
                 continue
             until = ages[number] + grown.compressions - before
             for age in AGES:
@@ -302,9 +312,12 @@ def _age(
 
 
 def with_put(host: Conversation, put: Mapping[float, Sequence[Message]]) -> Conversation:
-    """Return `host` with messages put in at shares of its length, before what a user or nobody says, never before the task."""
+    """Return `host` with messages inserted at shares of its length.
+
+    They precede a user message or the end, and never the task.
+    """
     messages: list[Message] = []
-    # In a short recording two shares may be one place: the earlier one goes first.
+    # In a short recording two shares may be the same place: the earlier one goes first.
     places: dict[int, list[Message]] = {}
     for share in sorted(put):
         places.setdefault(_place(host, share), []).extend(put[share])
@@ -331,7 +344,7 @@ def _place(host: Conversation, share: float) -> int:
 def _hosted(
     hosts: Sequence[Conversation], items: Sequence[Item]
 ) -> Iterator[tuple[Conversation, Item]]:
-    """Yield each item with a recording, by a hash of its id."""
+    """Yield each item with a recording chosen by a hash of the item's id."""
     for item in items:
         yield (
             hosts[int.from_bytes(hashlib.sha256(item["id"].encode()).digest()[1:5]) % len(hosts)],
@@ -349,7 +362,7 @@ def _view(noted: Noted, conversation: Conversation, share: float) -> str:
 
 
 def _closed(messages: Sequence[Message]) -> list[Message]:
-    """Return `messages` without calls at their end that nobody answered."""
+    """Return `messages` without unanswered calls at the end."""
     end = len(messages)
     while end and messages[end - 1].get("tool_calls"):
         end -= 1
@@ -357,7 +370,7 @@ def _closed(messages: Sequence[Message]) -> list[Message]:
 
 
 def _noted_of(messages: Sequence[Message]) -> str:
-    """Return what a gist says of messages where it has room for all of them."""
+    """Return the gist of messages with room for all of them."""
     return flat(
         ExtractiveSummariser().summarise(
             [message_turn(message) for message in _between(messages)], ROOM, counter=_Letters()
@@ -391,7 +404,7 @@ def _said(role: str, text: str) -> Message:
 
 
 def _answered(name: str, result: str) -> list[Message]:
-    """Return a call of a tool that nobody else has and its result; every call is another one."""
+    """Return a unique call of a fictitious tool, and its result."""
     call = {
         "id": f"look-{name}",
         "type": "function",
@@ -419,14 +432,17 @@ def _stepping(item: Item) -> list[Message]:
 def _calls_behind(name: str) -> Iterator[Message]:
     for number in range(3):
         lines = (
-            f"entry {number}{line:02} of the listing holds {(line * 7919 + number * 104729) % 9973} parts in good order"
+            (
+                f"entry {number}{line:02} of the listing holds "
+                f"{(line * 7919 + number * 104729) % 9973} parts in good order"
+            )
             for line in range(40)
         )
         yield from _answered(f"{name}-{number}", "\n".join(lines))
 
 
 def words_of(text: str) -> str:
-    """Return the words of a text, so that it does not matter whether a key and its value are joined as JSON, in notes or in a log.
+    """Return the words of a text, ignoring how keys and values are joined.
 
     >>> words_of('{"status": "shipped", "by": "DHL"}') == words_of("status shipped, by DHL")
     True
@@ -435,7 +451,7 @@ def words_of(text: str) -> str:
 
 
 def _stands_as_current(stale: str, view: str) -> bool:
-    """Tell whether an old value stands anywhere but behind a word that says it was."""
+    """Return whether an old value occurs without a word before it that marks it as previous."""
     said = words_of(view)
     return any(
         not _WAS.search(said[max(0, match.start() - 30) : match.start()])
@@ -457,7 +473,7 @@ def measure(
     window: int,
     tell: Tell,
 ) -> dict[str, Noted]:
-    """Return every figure of what a colleague would note, by what it is of."""
+    """Return all figures of this module by their subject."""
     found = {
         "the rule": rule(half),
         "turns of recordings": flagged(hosts),

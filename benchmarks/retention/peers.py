@@ -1,10 +1,8 @@
-"""How other libraries cut a list of messages, one small adapter each.
+"""Adapters that shorten a list of messages with other libraries.
 
-Those that are not installed are reported, not measured.
-
-Each gets our counts of tokens where it takes a counter. One that counts messages gets the largest
-number whose list fits. What it keeps is handed back as the messages it was given, so that nothing
-is lost in translation.
+Libraries that are not installed are reported, not measured. Each gets our token counts if it
+accepts a counter. A library that counts messages gets the largest number whose list fits. The
+messages it keeps are returned in their original form, so that no text is lost in conversion.
 """
 
 import asyncio
@@ -23,7 +21,10 @@ from polycontext.window import REQUEST_OVERHEAD, TiktokenCounter
 
 
 def langchain(asked: Asked) -> list[Message]:
-    """`trim_messages` as its documentation suggests for chat models: the last ones, the system message, a user first."""
+    """`trim_messages` as documented for chat models: the last messages, and the system message.
+
+    The list starts with a user message.
+    """
     lib = import_module("langchain_core.messages")
     native = lib.convert_to_messages([dict(message) for message in asked.messages])
     for place, message in enumerate(native):
@@ -44,8 +45,8 @@ def langchain(asked: Asked) -> list[Message]:
 
 
 def litellm(asked: Asked) -> list[Message]:
-    """`trim_messages`, which counts by itself."""
-    counter().count("")  # the vocabulary is there before it is asked for
+    """`trim_messages`, which counts tokens with its own tokenizer."""
+    counter().count("")  # load the vocabulary first
     lib = import_module("litellm")
     return list(
         lib.utils.trim_messages(
@@ -57,7 +58,7 @@ def litellm(asked: Asked) -> list[Message]:
 
 
 def llama_index(asked: Asked) -> list[Message]:
-    """`ChatMemoryBuffer`, which holds what is no system message and counts words without what frames them."""
+    """`ChatMemoryBuffer`, which holds all but system messages and counts only their words."""
     system, rest = _parted(asked.messages)
     types, memory = import_module("llama_index.core.llms"), import_module("llama_index.core.memory")
     native = [
@@ -109,7 +110,10 @@ def _as_converse(message: Message) -> dict[str, Any]:
 
 
 def autogen(asked: Asked) -> list[Message]:
-    """`TokenLimitedChatCompletionContext`, which holds what is no system message and drops from the middle."""
+    """`TokenLimitedChatCompletionContext`, which drops messages from the middle.
+
+    It holds all but system messages.
+    """
     system, rest = _parted(asked.messages)
     models, contexts = (
         import_module("autogen_core.models"),
@@ -118,7 +122,7 @@ def autogen(asked: Asked) -> list[Message]:
     native = [_as_autogen(models, asked.messages[place]) for place in rest]
     places = {id(message): place for message, place in zip(native, rest, strict=True)}
 
-    def count_tokens(messages: Sequence[Any], tools: object) -> int:  # noqa: ARG001 - what the protocol says
+    def count_tokens(messages: Sequence[Any], tools: object) -> int:  # noqa: ARG001 - protocol
         return sum(message_tokens(asked.messages[places[id(message)]]) for message in messages)
 
     client = SimpleNamespace(count_tokens=count_tokens)
@@ -181,7 +185,7 @@ def _as_semantic(contents: Any, place: int, message: Message) -> Any:
 
 
 def agent_framework(asked: Asked) -> list[Message]:
-    """`TruncationStrategy` by tokens, with the system and first user message kept."""
+    """`TruncationStrategy` by tokens, which keeps the system and first user messages."""
     lib = import_module("agent_framework")
     native = [_as_framework(lib, place, message) for place, message in enumerate(asked.messages)]
     counting = SimpleNamespace(
@@ -229,7 +233,7 @@ def _picked(asked: Asked, system: Iterable[int], places: Iterable[int]) -> list[
 
 
 def largest(cut: Callable[[int], list[Message]], most: int, max_tokens: int) -> list[Message]:
-    """Return what the largest size leaves that fits; where none does, what the least leaves."""
+    """Return the result of the largest size that fits, or of size 1 if none does."""
     low, high = 0, most
     while low < high:
         middle = (low + high + 1) // 2
@@ -249,18 +253,20 @@ PEERS: dict[str, tuple[str, Method]] = {
     "semantic-kernel": ("semantic_kernel", semantic_kernel),
     "agent-framework-core": ("agent_framework", agent_framework),
 }
-"""Each under the name of its distribution: what is imported, and its adapter."""
+"""The libraries by the name of their distribution: the module to import, and its adapter."""
 
 
 def is_installed(name: str) -> bool:
-    """Tell whether a peer can be measured here."""
+    """Return whether a library can be measured here."""
     return find_spec(PEERS[name][0]) is not None
 
 
 def adapted(name: str) -> Method:
-    """Return the method that asks a peer, which is loaded, so that its first call costs what any other costs."""
-    os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")  # no price list is fetched
+    """Return the adapter of a library after importing it, so that the first call is not slower."""
+    # Do not download a price list.
+    os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
     import_module(PEERS[name][0])
     for logger in (PEERS[name][0], "LiteLLM"):
-        logging.getLogger(logger).setLevel(logging.CRITICAL)  # what they warn of is counted
+        # The libraries' warnings are counted, not printed.
+        logging.getLogger(logger).setLevel(logging.CRITICAL)
     return PEERS[name][1]

@@ -1,4 +1,4 @@
-"""Ask a method for every probe of every conversation at every budget, and count what is left."""
+"""Call a method for every probe of every conversation and budget, and count what is left."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -20,7 +20,7 @@ RECALLS = ("bound", "with record", "long range", "answers", "answers, asked", "e
 
 @define
 class Figures:
-    """Sum what one method left of one set at one budget."""
+    """The totals of one method on one set at one budget."""
 
     recalls: dict[str, Tally] = field(factory=lambda: {name: Tally() for name in RECALLS})
     gates: Counter[str] = field(factory=Counter)
@@ -33,7 +33,7 @@ class Figures:
     errors: Counter[str] = field(factory=Counter)
 
     def as_data(self) -> dict[str, Any]:
-        """Return the figures, JSON-ready: shares with their 95 % intervals, None where nothing was asked."""
+        """Return the figures as JSON-ready data, with the 95 % interval of each share."""
         recalls = {
             name: {"share": tally.share, "interval": tally.interval(), "of": tally.of}
             for name, tally in self.recalls.items()
@@ -61,7 +61,7 @@ def _spread(values: Sequence[float]) -> dict[str, float | None]:
 
 @frozen
 class Call:
-    """Hold one call of a method: at a place of a conversation, perhaps with a question, and the probes that look at its result."""
+    """One call of a method: a place in a conversation, its probes, and optionally a question."""
 
     conversation: Conversation
     at: int
@@ -70,11 +70,11 @@ class Call:
 
     @property
     def messages(self) -> Sequence[Message]:
-        """Return what the method sees."""
+        """Return the messages that the method gets."""
         return self.conversation.messages[: self.at]
 
     def wanted(self) -> list[Wanted]:
-        """Return what the probes look for."""
+        """Return the things that the probes look for."""
         if self.conversation.set in AGENTS:
             return [each for probe in self.probes for each in needles_of(probe, self.messages)]
         by_word = self.conversation.set == "qmsum"
@@ -86,7 +86,7 @@ class Call:
 
 
 def calls_of(conversation: Conversation, *, asked: bool = True) -> Iterator[Call]:
-    """Yield the calls a conversation needs: one for all probes of a place, and one for each question."""
+    """Yield the calls of a conversation: one for all probes of a place, and one per question."""
     places = dict.fromkeys(probe.at for probe in conversation.probes)
     for at in places:
         yield Call(
@@ -109,9 +109,7 @@ def measure(
 ) -> Figures:
     """Return the figures of a method over conversations at a share of their tokens.
 
-    With `gates`, each call is made three times.
-
-    With `asked`, each question is a call of its own.
+    With `gates`, each call is made three times. With `asked`, each question is a call of its own.
     """
     figures = Figures(asked_again=gates)
     for number, conversation in enumerate(conversations):
@@ -161,7 +159,7 @@ def _view(
         return cut(messages)
     except ContextOverflowError as refusal:
         figures.errors[type(refusal).__name__] += 1
-    except Exception as error:  # noqa: BLE001 - whatever is raised is counted
+    except Exception as error:  # noqa: BLE001 - every error is counted
         figures.gates["exception"] += 1
         figures.errors[f"{type(error).__name__}: {error}"[:200]] += 1
     figures.refusals += 1

@@ -1,4 +1,4 @@
-"""Whether what is needed is still there: identifiers with what stood before them, answers, evidence."""
+"""Check that needed text is still there: identifiers with context, answers and evidence."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -9,10 +9,10 @@ from attrs import field, frozen
 from benchmarks.retention.recordings import Message, Probe
 
 BOUND_CHARS = 20
-"""How many characters to the left of an identifier say what it means."""
+"""The number of characters to the left of an identifier that give its meaning."""
 LEAST_ANSWER = 4
 MOST_PLACES = 3
-"""An answer that stands in more messages than these is no needle."""
+"""The most messages that may hold an answer for it to count as a needle."""
 
 _WORD = re.compile(r"\w+(?:['’.-]\w+)*")
 
@@ -60,15 +60,15 @@ _flat = lru_cache(100_000)(flat)
 
 
 def whole_text(messages: Iterable[Message]) -> str:
-    """Return all texts of a list, a line each, so that nothing that is looked for is found across two."""
+    """Return all texts of a list, one per line, so that no match spans two texts."""
     return "\n".join(text for message in messages for text in texts_of(message))
 
 
 @frozen
 class Wanted:
-    """Hold one thing that is needed: any of its `spellings` in the view will do.
+    """One thing that is needed; any of its `spellings` in the view suffices.
 
-    `long_range` is asked of what a plain tail of the same size would hold; see `in_tail`.
+    `places` are the messages in which it occurs.
     """
 
     name: str
@@ -77,7 +77,7 @@ class Wanted:
     places: frozenset[int] = field(default=frozenset(), repr=False)
 
     def stands_in(self, text: str) -> bool:
-        """Tell whether it stands in a flat text."""
+        """Return whether it occurs in a flat text."""
         if not self.whole_words:
             return any(spelling in text for spelling in self.spellings)
         folded = _folded(text)
@@ -88,7 +88,7 @@ class Wanted:
 
 
 _folded = lru_cache(10_000)(str.casefold)
-"""Looking for a part is far cheaper than looking for a word, and rules most texts out."""
+"""Searching for a substring is far cheaper than for a word, and excludes most texts."""
 
 
 @lru_cache(10_000)
@@ -97,9 +97,9 @@ def _as_words(spelling: str) -> re.Pattern[str]:
 
 
 def needles_of(probe: Probe, messages: Sequence[Message]) -> list[Wanted]:
-    """Return the identifiers of a probe that occurred in `messages`, each bound to its left.
+    """Return the identifiers of a probe that occur in `messages`, with their left context.
 
-    `places` are where it stood at all.
+    `places` are all messages in which an identifier occurs.
     """
     texts = [texts_of(message) for message in messages]
     bound = {
@@ -120,7 +120,10 @@ def needles_of(probe: Probe, messages: Sequence[Message]) -> list[Wanted]:
 
 
 def answers_of(probe: Probe, messages: Sequence[Message], *, by_word: bool) -> list[Wanted]:
-    """Return what of a probe's answer stands in one to three messages: the answer as such, or each of its words."""
+    """Return the answers of a probe that occur in one to three messages.
+
+    With `by_word`, each word of an answer is a separate answer.
+    """
     if by_word:
         asked = [
             frozenset({word})
@@ -146,7 +149,7 @@ def _rare(spellings: frozenset[str], texts: Sequence[str]) -> Iterable[Wanted]:
 def evidence_kept(
     probe: Probe, messages: Sequence[Message], view: Sequence[Message]
 ) -> tuple[int, int]:
-    """Return how many messages of a probe's evidence stand whole in the view, and how many there are."""
+    """Return how many messages of a probe's evidence are whole in the view, and their number."""
     held = {text for message in view for text in texts_of(message)}
     texts = [texts_of(messages[index]) for index in probe.evidence if index < len(messages)]
     return sum(all(part in held for part in text) for text in texts if text), sum(map(bool, texts))

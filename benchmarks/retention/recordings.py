@@ -1,4 +1,4 @@
-"""Recorded conversations with their probes: where they are, what they cost, and which half of them is set aside."""
+"""Recorded conversations with their probes, token counts and halves."""
 
 import hashlib
 import json
@@ -14,11 +14,11 @@ from benchmarks.conversation import RememberingCounter
 from polycontext.window import REQUEST_OVERHEAD, TokenCounter, ToolCall, Turn, count_turn
 
 DATA = Path(__file__).resolve().parents[2] / "../shared/data"
-"""Recordings, which stay outside of the project."""
+"""The folder of recordings, which is outside the project."""
 
 SETS = {"tau": "tau_airline_gpt4o", "swe": "swebench_mini", "bfcl": "bfcl_memory", "qmsum": "qmsum"}
 AGENTS = ("tau", "swe")
-"""Sets with a task: its system and first user message are not cut from the budget."""
+"""Sets with a task, whose system and first user messages are not cut from the budget."""
 
 HALVES = ("tuning", "unseen", "all")
 PROVIDER = "openai"
@@ -30,11 +30,11 @@ _NO_NAME = re.compile(r"[\s<|\\/>]+")
 
 @frozen
 class Probe:
-    """Hold a place in a conversation, and what is needed there.
+    """A place in a conversation, and what is needed there.
 
-    The compressor sees the first `at` messages. `needles` are identifiers that the next call used;
-    `answers` are spellings of what answers the `question`; `evidence` are indices of the messages
-    that tell it.
+    The compressor sees the first `at` messages. `needles` are identifiers that the next call used,
+    `answers` are spellings of the answer to `question`, and `evidence` holds the indices of the
+    messages with the answer.
     """
 
     id: str
@@ -47,7 +47,7 @@ class Probe:
 
 @frozen
 class Conversation:
-    """Hold a recorded conversation; `tokens` are those of each message."""
+    """A recorded conversation; `tokens` holds the tokens of each message."""
 
     id: str
     set: str
@@ -64,7 +64,7 @@ class Conversation:
         return fixed + int(share * (REQUEST_OVERHEAD + sum(self.tokens[:at]) - fixed))
 
     def pinned_tokens(self, at: int) -> int:
-        """Return the tokens of a request with the system messages and the first user message alone."""
+        """Return the tokens of a request with only the system and first user messages."""
         return REQUEST_OVERHEAD + sum(self.tokens[place] for place in pinned(self.messages[:at]))
 
 
@@ -79,12 +79,12 @@ def pinned(messages: Sequence[Message]) -> frozenset[int]:
 
 @cache
 def counter() -> RememberingCounter:
-    """Return the one counter of a run: the house's tokenizer, each text counted once."""
+    """Return the one token counter of a run, which counts each text once."""
     return RememberingCounter()
 
 
 def message_turn(message: Message) -> Turn:
-    """Return the turn that a message says, whatever stands around it: also a result whose call is gone."""
+    """Return the turn of a message without its context, even of a result whose call is gone."""
     calls = [
         ToolCall(call["id"], call["function"]["name"], call["function"]["arguments"])
         for call in message.get("tool_calls") or ()
@@ -100,17 +100,17 @@ def message_turn(message: Message) -> Turn:
 
 
 def message_tokens(message: Message, counts: TokenCounter | None = None) -> int:
-    """Return what a message costs within a request, as the house counts."""
+    """Return the tokens of a message within a request."""
     return count_turn(counts or counter(), message_turn(message))
 
 
 def request_tokens(messages: Iterable[Message]) -> int:
-    """Return what a request costs."""
+    """Return the tokens of a request."""
     return REQUEST_OVERHEAD + sum(map(message_tokens, messages))
 
 
 def half_of(conversation_id: str) -> str:
-    """Return the half a conversation belongs to: by a hash of its id, so that it stays there whatever is added beside it."""
+    """Return the half of a conversation, by a hash of its id; other recordings do not affect it."""
     return HALVES[hashlib.sha256(conversation_id.encode()).digest()[0] % 2]
 
 
@@ -119,7 +119,7 @@ def load(
 ) -> list[Conversation]:
     """Return the conversations of a set that have probes and belong to `half`.
 
-    Of `sample` probes at most, spread evenly.
+    With `sample`, keep at most that many probes, spread evenly.
     """
     conversations = [
         conversation for conversation in recorded(name, half, folder) if conversation.probes
@@ -128,7 +128,7 @@ def load(
 
 
 def recorded(name: str, half: str = "tuning", folder: Path = DATA) -> Iterator[Conversation]:
-    """Yield the conversations of a set that belong to `half`, with probes or without."""
+    """Yield the conversations of a set that belong to `half`, with or without probes."""
     for record in map(
         json.loads, (folder / f"{SETS[name]}.jsonl").read_text(encoding="utf-8").splitlines()
     ):
@@ -148,7 +148,7 @@ def _conversation(name: str, record: Mapping[str, Any]) -> Conversation:
 
 
 def _as_accepted(message: Message) -> Message:
-    """Spell who speaks as the provider takes it: no white space, none of its signs."""
+    """Return a message with a name that the provider accepts, without spaces and some signs."""
     return (
         {**message, "name": _NO_NAME.sub("_", message["name"])[:64]}
         if message.get("name")
@@ -171,7 +171,7 @@ def _probe(record: Mapping[str, Any]) -> Probe:
 def sampled(conversations: Sequence[Conversation], count: int) -> Iterator[Conversation]:
     """Yield the conversations with `count` of their probes in all, chosen by hash.
 
-    Those that are left without any fall out.
+    Conversations without any of these probes are left out.
     """
     ranked = sorted(
         (hashlib.sha256(f"{conversation.id}/{number}".encode()).digest(), place, number)

@@ -1,4 +1,4 @@
-"""Tables of figures, and what differs between two runs."""
+"""Print tables of figures, and the differences between two runs."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -26,7 +26,7 @@ def _table(title: str, names: Sequence[str], columns: Sequence[str]) -> Table:
 
 
 def projections(title: str, figures: Mapping[str, Mapping[str, Data]], *, intervals: bool) -> Table:
-    """Return the table of a set: a line for each method and budget."""
+    """Return the table of a set, with one line per method and budget."""
     rows = [
         (method, budget, data)
         for method, budgets in figures.items()
@@ -86,7 +86,7 @@ def _counts(counts: Mapping[str, int]) -> str:
 
 
 def print_gates(console: Console, name: str, figures: Mapping[str, Mapping[str, Data]]) -> None:
-    """Print the gates that were broken, and what was raised, method by method."""
+    """Print the broken gates and the errors of each method."""
     for method, budgets in figures.items():
         for budget, data in budgets.items():
             broken, errors = (
@@ -105,23 +105,26 @@ def print_gates(console: Console, name: str, figures: Mapping[str, Mapping[str, 
                 else ", which were made once"
             )
             console.print(
-                f"{name} {method}: all gates 0 of {sum(data['calls'] for data in budgets.values())} calls{again}"
+                f"{name} {method}: all gates 0 of "
+                f"{sum(data['calls'] for data in budgets.values())} calls{again}"
             )
 
 
 def print_of_best(console: Console, name: str, figures: Mapping[str, Mapping[str, Data]]) -> None:
-    """Print which part of the answers that an oracle keeps the library keeps, where both were measured."""
+    """Print the library's share of the answers that an oracle keeps, if both were measured."""
     for oracle in (oracle for oracle in ORACLES if oracle in figures and "project" in figures):
         for budget, data in figures["project"].items():
             best = figures[oracle][budget]["recalls"].get("answers")
             if best and best["share"]:
                 console.print(
-                    f"{name} project {budget}: {data['recalls']['answers']['share'] / best['share']:.3f} of the answers that {oracle} keeps"
+                    f"{name} project {budget}: "
+                    f"{data['recalls']['answers']['share'] / best['share']:.3f} of the answers "
+                    f"that {oracle} keeps"
                 )
 
 
 def sessions(title: str, figures: Mapping[str, Mapping[str, Data]]) -> Table:
-    """Return the table of sessions: a line for each pair of thresholds and budget."""
+    """Return the table of sessions, with one line per pair of thresholds and budget."""
     columns = [
         "budget",
         "session",
@@ -186,7 +189,7 @@ def aging(title: str, figures: Mapping[str, Data]) -> Table:
 
 
 def cycles(title: str, figures: Mapping[str, Data]) -> Table:
-    """Return the table of turns that a compression serves: in the first cycle of the same messages, and in later ones."""
+    """Return the table of turns that a compression serves, in the first and in later cycles."""
     made = _table(
         title,
         ["thresholds"],
@@ -226,7 +229,7 @@ def cycles(title: str, figures: Mapping[str, Data]) -> Table:
 
 
 def notes(title: str, figures: Mapping[str, Data]) -> Table:
-    """Return the table of what was put into recordings: a line for each figure."""
+    """Return the table of insertions into recordings, with one line per figure."""
     made = _table(title, ["put in", "figure"], ["share", "of"])
     for name, data in figures.items():
         for figure, share in data["shares"].items():
@@ -237,7 +240,7 @@ def notes(title: str, figures: Mapping[str, Data]) -> Table:
 
 
 def shares(title: str, figures: Mapping[str, Data]) -> Table:
-    """Return a table of shares, each with its chances and, where there is one, its 95 % interval."""
+    """Return a table of shares, each with its number of trials and its 95 % interval if known."""
     made = _table(title, ["figure"], ["share", "95 %", "of"])
     for name, data in figures.items():
         interval = data.get("interval")
@@ -251,10 +254,7 @@ def shares(title: str, figures: Mapping[str, Data]) -> Table:
 
 
 def verdicts(title: str, figures: Mapping[str, Data]) -> Table:
-    """Return the table of what was judged: a line for each set, with what was said and each fault.
-
-    Below it an example of each fault.
-    """
+    """Return the table of judgements by set, with counts, faults and an example of each fault."""
     said = (
         "summaries",
         "entries",
@@ -282,7 +282,7 @@ def verdicts(title: str, figures: Mapping[str, Data]) -> Table:
 
 
 def attacks(title: str, figures: Mapping[str, Data]) -> Table:
-    """Return the table of commands that a tool gave: how many are shown, and which part of what stood beside them is kept."""
+    """Return the table of injected commands, and of the facts kept beside them."""
     made = _table(title, ["gist"], ["commands shown", "of", "kept beside", "of"])
     for name, data in figures.items():
         made.add_row(
@@ -296,7 +296,7 @@ def attacks(title: str, figures: Mapping[str, Data]) -> Table:
 
 
 def dead_ends(title: str, rows: Mapping[str, Data]) -> Table:
-    """Return the table of sessions that ended, with a few that need not have."""
+    """Return the table of sessions that ended, with a few avoidable cases."""
     made = _table(title, ["sessions"], ["number", "turns", "ended by", "gates broken"])
     for name, data in rows.items():
         broken = _counts({gate: count for gate, count in data["gates"].items() if count}) or "0"
@@ -309,7 +309,7 @@ def dead_ends(title: str, rows: Mapping[str, Data]) -> Table:
 
 
 def differences(now: Any, before: Any, path: str = "") -> Iterator[tuple[str, float, float]]:
-    """Yield each number that differs between two results: its path, before, now.
+    """Yield the path of each number that differs between two results, its old and its new value.
 
     Times always differ and are left out.
 

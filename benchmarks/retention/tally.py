@@ -1,4 +1,4 @@
-"""Shares of many small counts, with intervals that know which of them belong together."""
+"""Shares of many small counts, with confidence intervals that respect clusters."""
 
 import random
 from collections.abc import Sequence
@@ -11,27 +11,27 @@ RESAMPLES = 1_000
 
 @define
 class Tally:
-    """Count hits, each under the conversation it is from: those of one conversation are not independent."""
+    """Counts of hits by conversation, because those of one conversation are not independent."""
 
     counts: dict[str, tuple[int, int]] = field(factory=dict)
 
     def add(self, cluster: str, hits: int, of: int) -> None:
-        """Count `hits` of so many chances."""
+        """Count `hits` out of `of` trials."""
         before = self.counts.get(cluster, (0, 0))
         self.counts[cluster] = before[0] + hits, before[1] + of
 
     @property
     def of(self) -> int:
-        """Return the number of chances."""
+        """Return the number of trials."""
         return sum(of for _, of in self.counts.values())
 
     @property
     def share(self) -> float | None:
-        """Return hits a chance, None where there was none."""
+        """Return the hits per trial, or None without trials."""
         return _share(list(self.counts.values()))
 
     def interval(self, resamples: int = RESAMPLES) -> tuple[float, float] | None:
-        """Return the 95 % bootstrap interval: conversations drawn with replacement, the same draws at every run."""
+        """Return the 95 % bootstrap interval over conversations, the same in every run."""
         counts = list(self.counts.values())
         if self.share is None:
             return None
@@ -60,5 +60,5 @@ def percentile(values: Sequence[float], share: float) -> float:
 
 
 def middle(values: Sequence[float]) -> float | None:
-    """Return the median, None of nothing."""
+    """Return the median, or None without values."""
     return median(values) if values else None

@@ -1,7 +1,7 @@
-"""Learn from written sentences which features tell an injection: `python -m benchmarks.retention.teaching` writes the weights.
+"""Learn the features of injections from sentences: `python -m benchmarks.retention.teaching`.
 
-The classes of words stay as they stand in the file. `--judge` holds out each style, each language
-and each fifth in turn.
+The command writes the weights; the classes of words in the file stay unchanged. `--judge` holds out
+each style, each language and each fifth in turn.
 """
 
 import json
@@ -16,12 +16,13 @@ from benchmarks.retention.noted import Item, written_lines
 from polycontext.pressure.notes.injections import CERTAIN, FILE, features
 
 ROUNDS, STEP, DECAY = 30, 0.3, 4.0
-"""How often each sentence is shown, how far a weight moves, and how strongly it is drawn to zero,
-each time it is shown all sentences."""
+"""The passes over the sentences, the learning rate, and the decay of a weight in one pass."""
 
 FEWEST, MOST_WEIGHTS = 2, 1_650
-"""In how many sentences a feature stands at least, and how many features keep a weight: those that
-weigh most."""
+"""The least number of sentences with a feature, and the most features that keep a weight.
+
+The features with the largest weights are kept.
+"""
 
 FOLDS = 5
 
@@ -43,9 +44,9 @@ def sentences() -> list[Item]:
 
 
 def fit(taught: Sequence[Example]) -> dict[str, float]:
-    """Return the weights of a logistic regression, rounded, the heaviest first.
+    """Return the rounded weights of a logistic regression, the heaviest first.
 
-    The bias stands under the empty string.
+    The bias is under the empty string.
     """
     often = Counter(feature for known, _ in taught for feature in known)
     shown = [
@@ -74,7 +75,7 @@ def fit(taught: Sequence[Example]) -> dict[str, float]:
 
 
 def spelled(weights: Weights) -> str:
-    """Return the text of the file: the classes that it has, and new weights."""
+    """Return the text of the file, with its classes and new weights."""
     data = json.loads(FILE.read_text(encoding="utf-8"))
     return (
         json.dumps({"classes": data["classes"], "weights": weights}, ensure_ascii=False, indent=0)
@@ -85,7 +86,10 @@ def spelled(weights: Weights) -> str:
 def judged(
     items: Sequence[Item], group: Callable[[int, Item], Any]
 ) -> Iterator[tuple[Any, int, int, int, int]]:
-    """Yield for each group, which the weights have not seen: injections found, injections, plain sentences taken for one, plain ones."""
+    """Yield the name of each group and its counts, with weights that were learned without it.
+
+    The counts are hits, injections, false alarms and plain sentences.
+    """
     taught = examples(items)
     groups = [group(place, item) for place, item in enumerate(items)]
     for name in sorted(set(groups)):
@@ -93,7 +97,8 @@ def judged(
             [example for example, other in zip(taught, groups, strict=True) if other != name]
         )
         found = [(injected, sum(weights.get(feature, 0.0) for feature in ("", *known)) > CERTAIN)
-                 for (known, injected), other in zip(taught, groups, strict=True) if other == name]  # fmt: skip
+                 for (known, injected), other in zip(taught, groups, strict=True)
+                 if other == name]  # fmt: skip
         counts = Counter(found)
         hits, wrong = counts[True, True], counts[False, True]
         yield name, hits, hits + counts[True, False], wrong, wrong + counts[False, False]
@@ -115,7 +120,8 @@ def main() -> None:
     for way, group in ways.items():
         for name, hits, injections, wrong, plain in judged(items, group):
             print(
-                f"{way} {name}: {hits} of {injections} injections, {wrong} of {plain} plain sentences"
+                f"{way} {name}: {hits} of {injections} injections, {wrong} of {plain} plain "
+                "sentences"
             )
 
 

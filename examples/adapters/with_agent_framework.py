@@ -1,6 +1,6 @@
-"""An agent of Microsoft's agent-framework whose conversation outgrows its window.
+"""Run an agent of Microsoft's agent-framework in a conversation that outgrows its window.
 
-The session keeps all of it.
+The session keeps every message.
 
 Prints::
 
@@ -28,7 +28,7 @@ requests: list[Sequence[Message]] = []
 
 
 class ScriptedClient(FunctionInvocationLayer, ChatMiddlewareLayer, BaseChatClient):
-    """Stand in for a model, and remember what it was sent."""
+    """A scripted model that records the requests it gets."""
 
     async def _inner_get_response(
         self, *, messages: Sequence[Message], stream: bool, options: Mapping[str, Any], **_: Any
@@ -44,7 +44,7 @@ class ScriptedClient(FunctionInvocationLayer, ChatMiddlewareLayer, BaseChatClien
 agent = Agent(
     client=ScriptedClient(),
     instructions="You keep a cellar.",
-    middleware=[ContextMiddleware(2000)],  # the one changed line; or the name of a model
+    middleware=[ContextMiddleware(2000)],  # the only change; a model name works too
 )
 
 

@@ -1,4 +1,4 @@
-"""An agent of AutoGen that is asked more than its model can be shown.
+"""Run an agent of AutoGen in a conversation that outgrows its model's window.
 
 Prints::
 
@@ -18,7 +18,7 @@ from polycontext.adapters.autogen import ContextChatCompletionContext
 
 
 class Parrot(ChatCompletionClient):
-    """Stand in for a model: it answers without a network, and keeps what it was sent."""
+    """A scripted model that works offline and records what it is sent."""
 
     model_info = ModelInfo(
         vision=False,
@@ -31,8 +31,8 @@ class Parrot(ChatCompletionClient):
     sent: Sequence[Any] = ()
 
     async def create(self, messages: Sequence[Any], **besides: Any) -> CreateResult:
-        """Answer anything."""
-        self.sent = messages[1:]  # behind the agent's own system message
+        """Return a fixed answer."""
+        self.sent = messages[1:]  # without the agent's own system message
         usage = RequestUsage(prompt_tokens=0, completion_tokens=0)
         return CreateResult(
             finish_reason="stop", content="Plums, as before. " * 5, usage=usage, cached=False
@@ -44,13 +44,14 @@ class Parrot(ChatCompletionClient):
 async def main() -> None:
     """Ask about sixty shelves."""
     model, context = Parrot(), ContextChatCompletionContext(2000)
-    agent = AssistantAgent("keeper", model, model_context=context)  # the one changed line
+    agent = AssistantAgent("keeper", model, model_context=context)  # the only change
     await agent.run(task="What is on the shelves? Never open a jar.")
     for shelf in range(1, 60):
         await agent.run(task=f"And on shelf {shelf}? " + "Look closely. " * 10)
     kept = (await context.save_state())["messages"]
     print(
-        f"asked 60 times: {len(kept) - 1} messages before the last answer, {len(model.sent)} of them were sent with it"
+        f"asked 60 times: {len(kept) - 1} messages before the last answer, {len(model.sent)} of "
+        "them were sent with it"
     )
     print("what the user demanded first was sent:", "Never open a jar." in str(model.sent))
     print("the agent still has", len(kept))

@@ -1,4 +1,6 @@
-"""An agent of Google's ADK whose conversation outgrows its window; the session keeps all of it.
+"""Run an agent of Google's ADK in a conversation that outgrows its window.
+
+The session keeps every event.
 
 Prints::
 
@@ -21,14 +23,14 @@ requests: list[list[types.Content]] = []
 
 
 class ScriptedLlm(BaseLlm):
-    """Stand in for a model, and remember what it was sent."""
+    """A scripted model that records the requests it gets."""
 
     async def generate_content_async(
         self,
         llm_request: LlmRequest,
         stream: bool = False,  # noqa: FBT001, FBT002 - ADK's own
     ) -> AsyncIterator[LlmResponse]:
-        """Answer the same each time."""
+        """Return a fixed answer."""
         requests.append(llm_request.contents)
         sent = (
             sum(len(part.text) for content in llm_request.contents for part in content.parts) // 4
@@ -45,7 +47,7 @@ agent = LlmAgent(
 )
 app = App(
     name="cellar", root_agent=agent, plugins=[ContextPlugin(2000)]
-)  # the one changed line; or the name of a model
+)  # the only change; a model name works too
 
 
 async def main() -> None:
@@ -63,7 +65,8 @@ async def main() -> None:
         app_name="cellar", user_id="me", session_id=session.id
     )
     print(
-        f"{len(kept.events)} events in the session, at most {max(map(len, requests))} contents in a request"
+        f"{len(kept.events)} events in the session, at most {max(map(len, requests))} contents in "
+        "a request"
     )
     first = requests[-1][0]
     print(f"the last request begins: {first.role}: {first.parts[0].text}")

@@ -1,4 +1,6 @@
-"""An agent of Haystack in a window of 2,000 tokens: what its run returns is whole, its model is shown what fits.
+"""Run an agent of Haystack in a window of 2,000 tokens.
+
+Its run returns every message, and its model is sent what fits.
 
 Prints::
 
@@ -23,7 +25,7 @@ DEMAND = "Never open a jar."
 
 
 def main() -> None:
-    """Talk for long, and look at what the model was asked."""
+    """Hold a long conversation and print the size of the requests."""
     requests: list[list[ChatMessage]] = []
 
     def reply(messages: list[ChatMessage]) -> str:

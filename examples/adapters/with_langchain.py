@@ -1,4 +1,4 @@
-"""An agent of LangChain that looks into sixty jars, with a model of a small window.
+"""Run an agent of LangChain that looks into sixty jars, with a model of a small window.
 
 Prints::
 
@@ -20,10 +20,10 @@ ASKED: list[list[Any]] = []
 
 
 class Model(GenericFakeChatModel):
-    """A fake of LangChain's own, which takes tools and remembers what it was sent."""
+    """LangChain's fake model, extended to accept tools and to record its requests."""
 
     def bind_tools(self, tools: Any, **settings: Any) -> "Model":
-        """Take them."""
+        """Accept the tools."""
         return self
 
     def _generate(self, messages: list[Any], *args: Any, **settings: Any) -> Any:
@@ -37,7 +37,7 @@ def look(jar: int) -> str:
 
 
 def said() -> Any:
-    """Let the model look into a jar, then say so, sixty times."""
+    """Yield the model's messages: for each of sixty jars a call and an answer."""
     for jar in range(60):
         yield AIMessage(
             "", tool_calls=[{"name": "look", "args": {"jar": jar}, "id": f"call-{jar}"}]
@@ -49,7 +49,7 @@ agent = create_agent(
     Model(messages=said()),
     [look],
     system_prompt="You keep a cellar.",
-    middleware=[ContextMiddleware(2000)],  # the line that is new
+    middleware=[ContextMiddleware(2000)],  # the only new line
     checkpointer=InMemorySaver(),
 )
 thread: Any = {"configurable": {"thread_id": "cellar"}}

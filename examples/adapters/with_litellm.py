@@ -1,4 +1,4 @@
-"""A long conversation that is sent to a model of a small window by LiteLLM.
+"""Send a long conversation to a model of a small window through LiteLLM.
 
 Prints::
 
@@ -12,7 +12,7 @@ import os
 import warnings
 from typing import Any
 
-os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"  # it would fetch its list of prices
+os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"  # do not download the price list
 warnings.filterwarnings("ignore", "Item '.*' on TypedDict class")  # LiteLLM's types, on Python 3.11
 
 import litellm  # noqa: E402 - reads the environment
@@ -23,12 +23,12 @@ ASKED: list[Any] = []
 
 
 class Model(litellm.CustomLLM):
-    """A provider of one's own, which remembers what it was sent."""
+    """A custom provider that records the requests it gets."""
 
     async def acompletion(
         self, messages: Any, *args: Any, **settings: Any
     ) -> litellm.ModelResponse:
-        """Answer."""
+        """Return a fixed answer."""
         ASKED.append(messages)
         return litellm.ModelResponse(
             choices=[
@@ -38,9 +38,9 @@ class Model(litellm.CustomLLM):
 
 
 async def main() -> None:
-    """Ask for sixty jars."""
+    """Ask about sixty jars."""
     litellm.custom_provider_map = [{"provider": "cellar", "custom_handler": Model()}]
-    litellm.callbacks = [ContextCallback(2000)]  # the line that is new
+    litellm.callbacks = [ContextCallback(2000)]  # the only new line
     messages: list[Any] = [{"role": "system", "content": "You keep a cellar."}]
     for jar in range(60):
         messages.append({"role": "user", "content": f"What is in jar {jar}? Never open one."})

@@ -1,4 +1,6 @@
-"""A chat engine of llama-index whose LLM is wrapped: its memory keeps all of the conversation, its LLM is asked what fits.
+"""Run a chat engine of llama-index with a wrapped LLM.
+
+Its memory keeps the whole conversation, and its LLM is sent what fits.
 
 Prints::
 
@@ -22,7 +24,7 @@ DEMAND = "Never open a jar."
 
 
 def main() -> None:
-    """Talk for long, and look at what the LLM was asked."""
+    """Hold a long conversation and print the size of the requests."""
     requests: list[Sequence[ChatMessage]] = []
 
     def reply(messages: Sequence[ChatMessage], **_: Any) -> ChatMessage:
@@ -33,7 +35,7 @@ def main() -> None:
 
     llm = MockFunctionCallingLLM(
         response_generator=reply
-    )  # or OpenAI("gpt-5"), of llama-index-llms-openai
+    )  # or OpenAI("gpt-5") of llama-index-llms-openai
     memory = ContextMemory.from_defaults()
     engine = SimpleChatEngine.from_defaults(llm=wrap(llm, 2000), memory=memory)
 

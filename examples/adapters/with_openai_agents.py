@@ -1,4 +1,6 @@
-"""An agent of openai-agents in a window of 2,000 tokens: its session keeps everything, its model is shown what fits.
+"""Run an agent of openai-agents in a window of 2,000 tokens.
+
+Its session keeps every item, and its model is sent what fits.
 
 Prints::
 
@@ -24,7 +26,7 @@ def look(shelf: int) -> str:
 
 
 async def main() -> None:
-    """Ask for forty shelves, one after the other."""
+    """Ask about forty shelves, one after the other."""
     steps = [
         ModelStep(
             [function_call("look", {"shelf": shelf}, call_id=f"call_{shelf}")]
@@ -37,7 +39,7 @@ async def main() -> None:
     model = ScriptedModel(steps)
     agent = Agent("Cellar", instructions="You keep a cellar.", model=model, tools=[look])
     session = SQLiteSession("my cellar")
-    fitting = ContextFilter(2000)  # or the name of a model: ContextFilter("gpt-5")
+    fitting = ContextFilter(2000)  # or a model name: ContextFilter("gpt-5")
     for shelf in range(40):
         text = f"What is on shelf {shelf}? " + (DEMAND if shelf == 0 else "")
         await Runner.run(
@@ -46,7 +48,8 @@ async def main() -> None:
 
     requests = [call.input for call in model.calls]
     print(
-        f"the session has {len(await session.get_items())} items, the last request had {len(requests[-1])}"
+        f"the session has {len(await session.get_items())} items, the last request had "
+        f"{len(requests[-1])}"
     )
     print(f"the largest request had {max(map(len, requests))}")
     print(

@@ -1,4 +1,6 @@
-"""An agent of pydantic-ai in a window of 2,000 tokens: its messages are kept whole, its model is shown what fits.
+"""Run an agent of pydantic-ai in a window of 2,000 tokens.
+
+Its run returns every message, and its model is sent what fits.
 
 Prints::
 
@@ -19,7 +21,7 @@ requests: list[list[ModelMessage]] = []
 
 
 def model(messages: list[ModelMessage], _: AgentInfo) -> ModelResponse:
-    """Look at each shelf before saying something."""
+    """Look at each shelf before answering."""
     requests.append(messages)
     shelf, has_looked = divmod(len(requests) - 1, 2)
     return ModelResponse(
@@ -43,7 +45,7 @@ def look(shelf: int) -> str:
 
 
 async def main() -> None:
-    """Ask for forty shelves, one after the other."""
+    """Ask about forty shelves, one after the other."""
     kept: list[ModelMessage] = []
     for shelf in range(40):
         result = await agent.run(

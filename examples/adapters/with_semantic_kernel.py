@@ -1,4 +1,4 @@
-"""An agent of Semantic Kernel that is asked more than its model can be shown.
+"""Run an agent of Semantic Kernel in a conversation that outgrows its model's window.
 
 Prints::
 
@@ -19,14 +19,14 @@ from polycontext.adapters.semantic_kernel import wrap
 
 
 class Parrot(ChatCompletionClientBase):
-    """Stand in for a model: it answers without a network, and keeps what it was sent."""
+    """A scripted model that works offline and records what it is sent."""
 
     sent: list[Sequence[Any]]
 
     async def _inner_get_chat_message_contents(
         self, chat_history: ChatHistory, settings: Any
     ) -> list[ChatMessageContent]:
-        self.sent.append(chat_history.messages[1:])  # behind the agent's own instructions
+        self.sent.append(chat_history.messages[1:])  # without the agent's own instructions
         return [ChatMessageContent(role=AuthorRole.ASSISTANT, content="Plums, as before. " * 5)]
 
 
@@ -35,13 +35,14 @@ async def main() -> None:
     parrot, thread = Parrot(ai_model_id="parrot", sent=[]), ChatHistoryAgentThread()
     agent = ChatCompletionAgent(
         service=wrap(parrot, 2000), name="Keeper", instructions="You keep a cellar."
-    )  # the one changed line
+    )  # the only change
     await agent.get_response("What is on the shelves? Never open a jar.", thread=thread)
     for shelf in range(1, 60):
         await agent.get_response(f"And on shelf {shelf}? " + "Look closely. " * 10, thread=thread)
     sent = parrot.sent[-1]
     print(
-        f"asked 60 times: {len(thread) - 1} messages before the last answer, {len(sent)} of them were sent with it"
+        f"asked 60 times: {len(thread) - 1} messages before the last answer, {len(sent)} of them "
+        "were sent with it"
     )
     print(
         "what the user demanded first was sent:",

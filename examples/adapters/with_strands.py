@@ -1,4 +1,6 @@
-"""An agent of strands-agents whose conversation outgrows its window; the agent keeps all of it.
+"""Run an agent of strands-agents in a conversation that outgrows its window.
+
+The agent keeps every message.
 
 Prints::
 
@@ -18,21 +20,21 @@ requests: list[Any] = []
 
 
 class ScriptedModel(Model):
-    """Stand in for a model, and remember what it was sent."""
+    """A scripted model that records the requests it gets."""
 
     def update_config(self, **model_config: Any) -> None:
-        """Take nothing."""
+        """Ignore the configuration."""
 
     def get_config(self) -> dict[str, Any]:
-        """Have nothing."""
+        """Return an empty configuration."""
         return {}
 
     def structured_output(self, *args: Any, **kwargs: Any) -> Any:
-        """Have none."""
+        """Raise `NotImplementedError`: structured output is not supported."""
         raise NotImplementedError
 
     async def stream(self, messages: Any, *args: Any, **kwargs: Any) -> AsyncIterator[Any]:
-        """Answer the same each time."""
+        """Yield the events of a fixed answer."""
         requests.append(messages)
         yield {"messageStart": {"role": "assistant"}}
         yield {"contentBlockDelta": {"delta": {"text": "Plums, and behind them pears."}}}
@@ -40,13 +42,13 @@ class ScriptedModel(Model):
         yield {"messageStop": {"stopReason": "end_turn"}}
 
 
-manager = ContextConversationManager(2000)  # or the name of a model
+manager = ContextConversationManager(2000)  # or a model name
 agent = Agent(
     ScriptedModel(),
     system_prompt="You keep a cellar.",
     conversation_manager=manager,
     callback_handler=None,
-)  # the one changed line
+)  # the only change
 for shelf in range(40):
     agent(
         f"{shelf}: what is on this shelf? "

@@ -1,6 +1,6 @@
-"""What may be done to a turn, decided by rules: the default classifier, and the wordings it looks for."""
+"""Rule-based classification of turns: the default classifier and the phrases it matches."""
 
 import lazy_loader
 
-# The names stand in `__init__.pyi`; each is loaded when it is first asked for.
+# The names are listed in `__init__.pyi`; each one is loaded on first access.
 __getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,14 +1,14 @@
-"""The rule that gives a turn its class, and the one that is used when nobody brings another.
+"""Rules that assign a resource class to a turn, with the default rule.
 
-A rule sees one turn: its role, its content and a few facts as metadata. It is a
-pure function, so that replaying a journal classifies as it did the first time.
+A classifier sees one turn: its role, its content and a few facts as metadata. It must be a pure
+function, so that replaying a journal yields the same classes as the first run.
 
-What a conversation can lose without a trace are bare acknowledgements and results that hold
-nothing. An answer is no acknowledgement: yes, no, a number or a choice decides something,
-and so does a word of consent such as "sure" or "go ahead".
+By default, only bare acknowledgements, blank turns and empty tool results can be dropped without a
+trace. An answer is not an acknowledgement: yes, no, a number, a choice and words of consent such as
+"sure" or "go ahead" all decide something.
 
-A user may state of tools which results never yield, which yield first, and which a later call
-replaces (`ToolRule`).
+With a `ToolRule` you state which tools' results are never compressed, which are dropped first, and
+which are replaced by a later call.
 """
 
 import json
@@ -25,13 +25,14 @@ from .constraints import ConstraintRule, default_rule
 
 
 class Classifier(Protocol):
-    """Give a turn its resource class; any function of this shape will do.
+    """A callable that assigns a resource class to a turn; any function of this shape works.
 
-    `metadata` holds the turn's own metadata and these facts, each of them optional:
-    `first_user` (bool: the first user turn), `has_calls`, `has_parts` (blocks of a provider's own),
-    `gist` (bool), `answers_question` (bool: the turn before asked something), `tools` (names of
-    what it calls or answers), `tokens` (of this turn), `constraint_tokens` (of all constraint turns
-    preserved so far) and `preserved_share_tokens` (how many tokens those may take together).
+    `metadata` holds the turn's own metadata and these facts, each of them optional: `first_user`
+    (bool: the first user turn), `has_calls` (bool), `has_parts` (bool: the turn has
+    provider-specific blocks), `gist` (bool), `answers_question` (bool: the previous turn asked a
+    question), `tools` (names of the tools it calls or answers), `tokens` (of this turn),
+    `constraint_tokens` (of all constraint turns preserved so far) and `preserved_share_tokens` (the
+    most tokens those turns may take together).
     """
 
     def __call__(self, role: str, content: str, metadata: Mapping[str, Any], /) -> ResourceClass:
@@ -40,13 +41,15 @@ class Classifier(Protocol):
 
 
 def default_classifier(role: str, content: str, metadata: Mapping[str, Any]) -> ResourceClass:
-    """Return the class of a turn by the default rule (docs/linearity.md, "The rule that classifies").
+    """Return the class of a turn by the default rule.
 
-    Gists are REQUIRED whatever they say. PRESERVED: system turns, the first user turn, and user
-    turns of at most 280 characters of which standing constraints make half, while the share of such
-    turns lasts. DROPPABLE, unless they have
-    parts: acknowledgements that answer no question, blank turns without tool calls, empty
-    results. All else is REQUIRED, an unknown role too.
+    See docs/linearity.md, "The rule that classifies".
+
+    Gists are always REQUIRED. System turns and the first user turn are PRESERVED, and so are user
+    turns of at most 280 characters if standing constraints make up at least half of the text and
+    the share for such turns is not used up. Acknowledgements that do not answer a question, blank
+    turns without tool calls and empty results are DROPPABLE unless they have parts. Everything else
+    is REQUIRED, including turns with an unknown role.
 
     >>> default_classifier("user", "Book a flight to Oslo.", {"first_user": True}).name
     'PRESERVED'
@@ -58,7 +61,10 @@ def default_classifier(role: str, content: str, metadata: Mapping[str, Any]) -> 
 
 @frozen
 class ClassifierByConstraints:
-    """Classify as `default_classifier` does, with a rule of your own for what states a constraint (docs/linearity.md, "A language of your own")."""
+    """The default classifier with your own rule for what states a constraint.
+
+    See docs/linearity.md, "A language of your own".
+    """
 
     rule: ConstraintRule
 
@@ -105,20 +111,31 @@ def _share_lasts(metadata: Mapping[str, Any]) -> bool:
 _LONGEST = 80
 _LONGEST_EMPTY_RESULT = 16
 
-_ACKNOWLEDGEMENTS = """
-    ok; okay; okey; k; kk; thanks; thank you; thankyou; thx; ty; tysm; cheers; many thanks; thanks again; thank you again; much appreciated
-    appreciated; i appreciate it; appreciate it; appreciate your help; appreciate the help; got it; gotcha; noted; understood; roger; i see
-    ah; oh; ah i see; oh i see; makes sense; that makes sense; great; perfect; awesome; amazing; excellent; wonderful; fantastic; brilliant
-    lovely; cool; nice; neat; sweet; super; nice work; good job; great job; well done; alright; all right; good to know; no problem; no worries
-    you're welcome; you are welcome; youre welcome; welcome; my pleasure; anytime; glad to help; happy to help; glad i could help
-    danke; dankeschön; vielen dank; danke schön; danke dir; besten dank; alles klar; verstanden; bitte schön; gern geschehen
-    merci; merci beaucoup; merci bien; compris; parfait; bien reçu; je vous en prie; de rien; gracias; muchas gracias; mil gracias
-    entendido; perfecto; de nada; obrigado; obrigada; grazie; grazie mille; capito
-    好的; 谢谢; 谢谢你; 谢谢您; 多谢; 感谢; 明白; 明白了; 知道了; 收到; 了解了; 不客气; 謝謝; 謝謝你; 多謝; 感謝; 不客氣
-    ありがとう; ありがとうございます; ありがとうございました; 了解; 了解です; 了解しました; 承知しました; わかりました; 分かりました; なるほど; どういたしまして
-    감사합니다; 고마워요; 고맙습니다; 알겠습니다; спасибо; понял; понятно
-"""
-_FILLERS = "so much; very much; a lot; a bunch; for your help; for the help; for all your help; for that; for this; and; that's; thats; that is"
+_ACKNOWLEDGEMENTS = (
+    "\n    ok; okay; okey; k; kk; thanks; thank you; thankyou; thx; ty; tysm; cheers; "
+    "many thanks; thanks again; thank you again; much appreciated\n"
+    "    appreciated; i appreciate it; appreciate it; appreciate your help; appreciate the help; "
+    "got it; gotcha; noted; understood; roger; i see\n"
+    "    ah; oh; ah i see; oh i see; makes sense; that makes sense; great; perfect; awesome; "
+    "amazing; excellent; wonderful; fantastic; brilliant\n"
+    "    lovely; cool; nice; neat; sweet; super; nice work; good job; great job; well done; "
+    "alright; all right; good to know; no problem; no worries\n"
+    "    you're welcome; you are welcome; youre welcome; welcome; my pleasure; anytime; "
+    "glad to help; happy to help; glad i could help\n"
+    "    danke; dankeschön; vielen dank; danke schön; danke dir; besten dank; alles klar; "
+    "verstanden; bitte schön; gern geschehen\n"
+    "    merci; merci beaucoup; merci bien; compris; parfait; bien reçu; je vous en prie; "
+    "de rien; gracias; muchas gracias; mil gracias\n"
+    "    entendido; perfecto; de nada; obrigado; obrigada; grazie; grazie mille; capito\n"
+    "    好的; 谢谢; 谢谢你; 谢谢您; 多谢; 感谢; 明白; 明白了; 知道了; 收到; 了解了; 不客气; 謝謝; 謝謝你; 多謝; 感謝; 不客氣\n"
+    "    ありがとう; ありがとうございます; ありがとうございました; 了解; 了解です; 了解しました; 承知しました; わかりました; 分かりました; なるほど; "
+    "どういたしまして\n"
+    "    감사합니다; 고마워요; 고맙습니다; 알겠습니다; спасибо; понял; понятно\n"
+)
+_FILLERS = (
+    "so much; very much; a lot; a bunch; for your help; for the help; for all your help; for "
+    "that; for this; and; that's; thats; that is"
+)
 _EMOJI = "👍👌🙏😊🙂😀😄😁😃🎉👏💯🙌🤝❤💙🥳😎"
 _EMOJI_MODIFIERS = "\ufe0f\u200d🏻🏼🏽🏾🏿"
 _PUNCTUATION = " \t\r\n.,!;:~…-–—()\"'’*_。、，！；："
@@ -154,9 +171,9 @@ _DROP_PUNCTUATION = str.maketrans("", "", _PUNCTUATION)
 
 
 def is_acknowledgement(content: str) -> bool:
-    """Tell whether `content` says thanks, seen or well done and nothing else.
+    """Return whether `content` only expresses thanks, confirmation or praise.
 
-    Blank text says nothing and is none.
+    Blank text is not an acknowledgement.
 
     >>> is_acknowledgement("Great, thank you so much! 👍")
     True
@@ -173,9 +190,9 @@ def is_acknowledgement(content: str) -> bool:
 
 
 def is_empty_result(content: str) -> bool:
-    """Tell whether a tool's result holds nothing: blank, ``null``, ``[]``, ``{}`` and their like.
+    """Return whether a tool's result is empty: blank, ``null``, ``[]``, ``{}`` or similar.
 
-    0 and false are results.
+    0 and false are not empty.
 
     >>> is_empty_result(" [ ] "), is_empty_result("0")
     (True, False)
@@ -185,7 +202,7 @@ def is_empty_result(content: str) -> bool:
 
 
 class Yielding(Enum):
-    """Say when the calls of a tool yield, with their results."""
+    """When the calls of a tool and their results give up their space."""
 
     NEVER = "never"
     FIRST = "first"
@@ -195,9 +212,10 @@ class Yielding(Enum):
 
 @frozen
 class ToolRule:
-    """State how the calls of `tools` yield; made by `keep_last`, `never_yield` and `yield_first`.
+    """A rule for when the calls of `tools` give up their space.
 
-    `per` names the arguments that two calls must share for the later one to replace the earlier.
+    Create one with `keep_last`, `never_yield` or `yield_first`. `per` names the arguments that two
+    calls must share for the later one to replace the earlier.
     """
 
     yielding: Yielding
@@ -205,24 +223,25 @@ class ToolRule:
     per: tuple[str, ...] = ()
 
     def replaces(self, arguments: str) -> tuple[str, ...]:
-        """Return what a call with these `arguments` shares with those that it replaces: the values of `per`, as JSON text."""
+        """Return the values of `per`, as JSON text, that replaced and replacing calls share."""
         try:
             called = json.loads(arguments or "{}")
         except ValueError:
             called = None
-        # What is no JSON object shares its arguments as a whole, where they matter at all.
+        # Arguments that are not a JSON object are compared as a whole, and only if `per` is set.
         if not isinstance(called, dict):
             return (arguments,) if self.per else ()
         return tuple(json.dumps(called.get(name), sort_keys=True) for name in self.per)
 
 
 def keep_last(*tools: str, per: str | Sequence[str] = ()) -> ToolRule:
-    """State that a later call of a tool replaces the earlier ones, those alone that share the arguments `per` with it.
+    """Return a rule by which a later call of a tool replaces the earlier ones.
 
-    What is replaced yields before other results do, to a line that says so; the log keeps it.
+    With `per`, a call replaces only earlier calls that have the same values for those arguments.
+    Replaced calls are shortened before other results, to a line that says so; the log keeps them.
 
     Raises:
-        InvalidOptionError: no tool is named, or `per` holds no names.
+        InvalidOptionError: no tool is named, or `per` contains an empty name.
 
     >>> keep_last("read_file", per="path").replaces('{"path": "a.py", "from": 10}')
     ('"a.py"',)
@@ -235,7 +254,9 @@ def keep_last(*tools: str, per: str | Sequence[str] = ()) -> ToolRule:
 
 
 def never_yield(*tools: str) -> ToolRule:
-    """State that the calls of `tools` and their results stay word for word: they are PRESERVED, as far as the window can hold them.
+    """Return a rule that keeps the calls of `tools` and their results verbatim.
+
+    They are PRESERVED, as far as the window has room for them.
 
     Raises:
         InvalidOptionError: no tool is named.
@@ -244,9 +265,10 @@ def never_yield(*tools: str) -> ToolRule:
 
 
 def yield_first(*tools: str) -> ToolRule:
-    """State that the calls of `tools` and their results go before all else, without a trace in the view: they are DROPPABLE.
+    """Return a rule that drops the calls of `tools` and their results before anything else.
 
-    A call beside which something was said, or another tool called, stays REQUIRED.
+    They are DROPPABLE and leave no trace in the view. A call stays REQUIRED if its turn also has
+    text or calls another tool.
 
     Raises:
         InvalidOptionError: no tool is named.
@@ -262,13 +284,13 @@ def _names(option: str, names: tuple[str, ...], least: int = 0) -> tuple[str, ..
 
 @frozen
 class ClassifierByTool:
-    """Classify turns that call or answer the tools of `rules` as these say, all others as `rest` does."""
+    """A classifier that applies `rules` to turns with tools and passes other turns to `rest`."""
 
     rules: tuple[ToolRule, ...]
     rest: Classifier
 
     def __call__(self, role: str, content: str, metadata: Mapping[str, Any], /) -> ResourceClass:
-        """Return the class of the turn; ``metadata["tools"]`` names what it calls or answers."""
+        """Return the class of the turn; ``metadata["tools"]`` lists the tools it uses."""
         tools = set(metadata.get("tools", ()))
         if tools & self._named(Yielding.NEVER):
             return ResourceClass.PRESERVED
@@ -285,5 +307,5 @@ class ClassifierByTool:
 
 
 def classified_by(rules: Sequence[ToolRule], rest: Classifier = default_classifier) -> Classifier:
-    """Return the classifier that obeys `rules` and asks `rest` about everything else."""
+    """Return a classifier that applies `rules` first and `rest` to all other turns."""
     return ClassifierByTool(tuple(rules), rest) if rules else rest

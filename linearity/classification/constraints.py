@@ -1,27 +1,26 @@
-r"""Find the rules in a turn that stand for the rest of the conversation, by the words with which people state them.
+r"""Detection of standing instructions in a turn, by the phrases people use to state them.
 
-The words are data, a table for each language (`linearity/classification/tables`): phrases and their
-order in a sentence are matched, nothing is understood. The share of the window that such turns may
-preserve (see `default_classifier`) bounds a misreading.
+The phrases are data, with one table for each language (`linearity/classification/tables`). The rule
+matches phrases and their order in a sentence; it does not understand the text. The share of the
+window that such turns may preserve (see `default_classifier`) limits the effect of a false match.
 
-A line of a table is ``name: phrase; phrase``. A line that begins with white space continues the one
-before it, and a line that begins with ``#`` is a comment. These names have a meaning; every other
-name is a list that phrases refer to:
+A line of a table is ``name: phrase; phrase``. A line that begins with white space continues the
+previous line, and a line that begins with ``#`` is a comment. These names have a meaning; every
+other name is a list that phrases refer to:
 
 - ``rule`` states a standing instruction;
-- ``order`` states one too, unless something of ``once`` stands in the same sentence ("now", "this
-  time");
+- ``order`` states one too, unless the same sentence has a phrase of ``once`` ("now", "this time");
 - ``note`` states a preference or a fact about the user;
-- ``told`` shows that a sentence tells a story or repeats somebody's words: it states nothing;
-- ``opener`` may stand before a clause ("please", "make sure to"), and ``joining`` between two
-  ("and");
-- ``asking`` is an opener that makes an order of a question ("could you").
+- ``told`` marks a sentence as a report or a quotation, which states nothing;
+- ``opener`` may precede a clause ("please", "make sure to"), and ``joining`` may stand between two
+  clauses ("and");
+- ``asking`` is an opener that turns a question into an order ("could you").
 
-A phrase is a run of whole words. In it ``^`` is the beginning of a clause, ``<`` that of the
-sentence, ``$`` the end of a clause, ``…`` any words of the sentence, ``~`` up to four words of the
-clause, ``#`` a number, ``*ing`` a word that ends so, ``{list}`` a phrase of that list and
-``{!list}`` one word that does not begin a phrase of it (``{!word}``: another word). In a script
-that writes no spaces between words, each character is a word of its own.
+A phrase is a sequence of whole words. In a phrase, ``^`` is the beginning of a clause, ``<`` the
+beginning of the sentence, ``$`` the end of a clause, ``…`` any words of the sentence, ``~`` up to
+four words of the clause, ``#`` a number, ``*ing`` a word with this ending, ``{list}`` a phrase of
+that list, and ``{!list}`` one word that does not begin a phrase of it (``{!word}``: another word).
+In a script without spaces between words, each character is a word.
 """
 
 import re
@@ -35,17 +34,18 @@ from ..errors import InvalidOptionError
 from .prose import is_bullet, sentences, unbulleted, unquoted
 
 LANGUAGES = ("en", "de", "fr", "es", "zh", "ja")
-"""The languages of which this library brings a table."""
+"""The languages that this library has a table for."""
 KINDS = ("rule", "order", "note", "once", "told")
 STATING = frozenset(KINDS[:3])
 
 _MARKS = ",;:—–()¿¡…，；：、"
 _BREAK = rf"[{_MARKS}\-]"
 _UNSPACED = "\u0e00-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff"
-"""Scripts that write no spaces between words."""
+"""Scripts without spaces between words."""
 _LETTER = rf"[^\W{_UNSPACED}]"
 _TOKEN = re.compile(
-    rf"[{_UNSPACED}]|(?<![-'`./])(?<!{_LETTER}){_LETTER}(?:{_LETTER}|[-'`./])*|[{_MARKS}]|(?<=\s)-(?=\s)"
+    rf"[{_UNSPACED}]|(?<![-'`./])(?<!{_LETTER}){_LETTER}(?:{_LETTER}|[-'`./])*|[{_MARKS}]"
+    rf"|(?<=\s)-(?=\s)"
 )
 _CHARACTER = re.compile(f"[{_UNSPACED}]")
 _ELIDED = re.compile(r"\b((?:[cdjlmnst]|qu)')(?=\w)")
@@ -57,31 +57,37 @@ _SIGNS = {
     "#": r"\d\S* ",
     "…": r"(?:\S+ ){0,60}?",
 }
-"""What the signs stand for; where each character is a word, two of them count as one."""
+"""The regular expression of each sign. In a script where each character is a word, ``~`` counts two
+characters as one word."""
 
 Phrases = Mapping[str, Sequence[tuple[str, str]]]
 
 
 @frozen(eq=False)
 class Table:
-    """Tell, for one language, what a sentence states.
+    """The phrases of one language, which decide what a sentence states.
 
-    `phrases` are regular expressions by kind, under the word that each of them needs.
+    `phrases` maps a word to the kinds and regular expressions of the phrases that need this word.
     """
 
     phrases: Phrases
     asking: str
 
     def may_state(self, words: Iterable[str]) -> bool:
-        """Return whether a text of these `words` may hold a sentence that states something: quick, and never wrongly false."""
+        """Return whether a text with these `words` may state something.
+
+        This is a fast filter: it may return true for a text that states nothing, but never the
+        reverse.
+        """
         return any(kind in STATING for word in words for kind, _ in self.phrases.get(word, ()))
 
     def kind_of(self, sentence: str, *, asks: bool = False, weighs: bool = True) -> str:
-        """Return ``rule`` for a standing instruction, ``note`` for a preference, or nothing.
+        """Return ``rule`` for a standing instruction, ``note`` for a preference, otherwise "".
 
-        `asks` tells that the sentence is a question.
-
-        Without `weighs` an ``order`` counts for nothing.
+        Args:
+            sentence: the sentence to look at.
+            asks: whether the sentence is a question.
+            weighs: whether an ``order`` counts as a rule.
         """
         said = " ".join([*words_of(sentence), ""])
         near = [
@@ -104,7 +110,7 @@ _compiled = cache(re.compile)
 def words_of(sentence: str) -> list[str]:
     """Return the words of a sentence in lower case and the marks that break it into clauses.
 
-    In French an apostrophe ends a word.
+    An elided word, such as "l'" in French "l'eau", is a word of its own.
 
     >>> words_of("One rule: don't push, ever!")
     ['one', 'rule', ':', "don't", 'push', ',', 'ever']
@@ -114,10 +120,10 @@ def words_of(sentence: str) -> list[str]:
 
 
 def read_table(text: str) -> Table:
-    r"""Return the table that `text` holds, in the form that this module describes.
+    r"""Return the table in `text`, which has the format described in this module's docstring.
 
     Raises:
-        InvalidOptionError: a line that is none, a list that is not there, a phrase without words.
+        InvalidOptionError: a line is malformed, a list does not exist, or a phrase has no words.
 
     >>> table = read_table("rule: toujours; {verb} ~ en {tongue}\nverb: réponds\ntongue: français")
     >>> [table.kind_of(said) for said in ("Réponds-moi en français", "Réponds en français")]
@@ -135,7 +141,7 @@ def read_table(text: str) -> Table:
 
 
 def own_tables() -> Iterator[Table]:
-    """Iterate over the tables of this library, read from its files."""
+    """Yield the tables of this library, read from its files."""
     folder = files("polycontext.linearity.classification").joinpath("tables")
     for language in LANGUAGES:
         yield read_table(folder.joinpath(f"{language}.txt").read_text(encoding="utf-8"))
@@ -162,7 +168,7 @@ def _lists(text: str) -> dict[str, list[str]]:
 
 @frozen
 class _Reader:
-    """Make regular expressions of phrases."""
+    """Converts phrases into regular expressions."""
 
     lists: Mapping[str, Sequence[str]]
 
@@ -171,7 +177,11 @@ class _Reader:
         return r"(?<!\S)" + "".join(map(self._part, _ELEMENT.findall(phrase)))
 
     def keys(self, phrase: str) -> Iterable[str]:
-        """Return the words of which a sentence must have one: of each choice the longest word, of the choice whose words are met most seldom."""
+        """Return the words of which a sentence must contain at least one to match `phrase`.
+
+        Each element of the phrase gives a set with the longest word of each of its alternatives.
+        The set whose words are rarest, judged by their length, is returned.
+        """
         choices = [
             {max(_spelled(each), key=len) for each in self._named(element)}
             for element in _ELEMENT.findall(phrase)
@@ -221,50 +231,55 @@ def _spelled(phrase: str) -> list[str]:
 
 
 LONGEST = 400
-"""How many characters a sentence may have: nobody states a rule in more."""
+"""The longest sentence, in characters, that can state a rule."""
 SHORT = 280
-"""How many characters a turn may have that is preserved whole."""
+"""The longest turn, in characters, that is preserved as a whole."""
 REMEMBERED, REMEMBERED_CHARS = 8_192, 1_000
-"""How many texts of how many characters at most are remembered with what they state: a turn is
-asked of when it comes in, and again for its gist."""
+"""The number of texts, and the length of each, that the cache of `_find` holds at most. A turn is
+looked up when it arrives and again for its gist."""
 
 _WRAPPED = "\v"
-"""What stands for the end of a wrapped line: no text has it within a line."""
+"""Replaces the end of a wrapped line; it never occurs within a line."""
 _SPEAKER = re.compile(r"\A(?:[A-Z][\w.]* ){1,2}[A-Z]\w*: ")
-"""A name before what somebody says, as minutes of a meeting have it."""
+"""A speaker's name before a statement, as in the minutes of a meeting."""
 
 
 @frozen
 class ConstraintRule:
-    """Find the sentences that state a standing instruction, by `tables` of phrases, one for each language."""
+    """Finds sentences that state a standing instruction, by `tables` of phrases for languages."""
 
     tables: tuple[Table, ...]
 
     def sentences(self, content: str) -> tuple[str, ...]:
-        """Return the sentences that state one, in order and once each.
+        """Return the sentences that state a standing instruction, in order and without repeats.
 
-        Items of a list they announce follow them.
+        If such a sentence announces a list, the items of the list follow it.
         """
         return self._find(content)[0]
 
     def notes(self, content: str) -> tuple[str, ...]:
-        """Return the sentences that state a preference of the user or a fact about them, in order and once each."""
+        """Return the sentences that state a preference of the user or a fact about them.
+
+        They are in order and without repeats.
+        """
         return self._find(content)[1]
 
     def states(self, content: str) -> bool:
-        """Tell whether `content` has a sentence that states an instruction."""
+        """Return whether `content` has a sentence that states an instruction."""
         return bool(self.sentences(content))
 
     def states_mostly(self, content: str) -> bool:
-        """Tell whether `content` is short and such sentences make half of it or more."""
+        """Return whether `content` is short and such sentences make up at least half of it."""
         length = len(content.strip())
         return length <= SHORT and 2 * sum(map(len, self.sentences(content))) >= max(1, length)
 
     def with_tables(self, *texts: str) -> "ConstraintRule":
-        r"""Return the rule that knows the phrases of these tables too (docs/linearity.md, "A language of your own").
+        r"""Return a rule that also knows the phrases of the tables in `texts`.
+
+        See docs/linearity.md, "A language of your own".
 
         Raises:
-            InvalidOptionError: a text is no table; the field says which line or list.
+            InvalidOptionError: a text is not a valid table; the field says which line or list.
 
         >>> rule = default_rule().with_tables("rule: vanaf nu; nooit")
         >>> rule.states("Vanaf nu alles in het Nederlands.")
@@ -282,7 +297,7 @@ def _find(tables: tuple[Table, ...], content: str) -> tuple[tuple[str, ...], tup
     may_state = [table for table in tables if table.may_state(words)]
     found: dict[str, dict[str, str]] = {"rule": {}, "note": {}}
     for kind, sentence in _kinds(may_state, content) if may_state else ():
-        # Said again is said once, whatever its capitals, signs and spaces.
+        # Repeats are found regardless of case, punctuation and spaces.
         found[kind].setdefault("".join(filter(str.isalnum, sentence.casefold())), sentence)
     return tuple(found["rule"].values()), tuple(found["note"].values())
 
@@ -293,11 +308,11 @@ _find_cached = lru_cache(REMEMBERED)(_find)
 def _kinds(tables: list[Table], content: str) -> Iterator[tuple[str, str]]:
     announced = False
     known: dict[str, str] = {}
-    # Minutes tell what people said to each other: there a mere order is none to the assistant.
+    # Minutes report what people said to each other; a mere order in them is not for the assistant.
     weighs = _SPEAKER.match(content) is None
     for wrapped in sentences(content, _WRAPPED):
         whole = wrapped.replace(_WRAPPED, " ")
-        # A line that states an instruction by itself may stand behind a line without a full stop.
+        # A line that states an instruction may follow a line that has no full stop.
         for sentence in dict.fromkeys(
             (whole, *(wrapped.split(_WRAPPED) if whole != wrapped else ()))
         ):
@@ -316,7 +331,7 @@ def _kind(tables: list[Table], sentence: str, *, weighs: bool) -> str:
         return ""
     asks = sentence.rstrip("\"'”’»)]*_").endswith(("?", "？"))
     said = unquoted(unbulleted(sentence))
-    # "House Rules: ..." looks like a speaker, too.
+    # A heading such as "House Rules: ..." looks like a speaker, too.
     heard = dict.fromkeys((said, _SPEAKER.sub("", said)))
     return max(
         (table.kind_of(each, asks=asks, weighs=weighs) for table in tables for each in heard),
@@ -328,17 +343,19 @@ def _kind(tables: list[Table], sentence: str, *, weighs: bool) -> str:
 def default_rule() -> ConstraintRule:
     """Return the rule for English, German, French, Spanish, Chinese and Japanese.
 
-    Its tables are read when it is first asked for.
+    Its tables are read on the first call.
     """
     return ConstraintRule(tuple(own_tables()))
 
 
 def states_constraint(content: str) -> bool:
-    """Tell whether `content` states a standing constraint: "from now on", "never", "must" and their like (docs/linearity.md, "The rule that classifies").
+    """Return whether `content` states a standing constraint, such as "from now on" or "never".
 
-    Whole words count, in English, German, French, Spanish, Chinese and Japanese; code, logs and the
-    words of others do not, questions only when they are polite orders or say what the user likes.
-    Linear in the length of `content`.
+    See docs/linearity.md, "The rule that classifies".
+
+    Whole words count, in English, German, French, Spanish, Chinese and Japanese. Code, logs and
+    quotations do not count. Questions count only if they are polite orders or state a preference of
+    the user. Takes time linear in the length of `content`.
 
     Law: ``states_constraint(c) == bool(constraint_sentences(c))``.
 
@@ -351,9 +368,9 @@ def states_constraint(content: str) -> bool:
 
 
 def constraint_sentences(content: str) -> tuple[str, ...]:
-    """Return the sentences that state a standing constraint, in order and once each.
+    """Return the sentences that state a standing constraint, in order and without repeats.
 
-    Items of a list they announce follow them.
+    If such a sentence announces a list, the items of the list follow it.
 
     >>> constraint_sentences("Hi! You must not delete files. How are you? Never push.")
     ('You must not delete files.', 'Never push.')

@@ -1,7 +1,7 @@
-"""Prose in sentences: what somebody says in a turn, without the code and logs pasted into it.
+"""Splitting the prose of a turn into sentences, without the code and logs pasted into it.
 
-Everything here is one pass over the text. The patterns are single character
-classes, so that there is nothing to backtrack into, whatever the text.
+Every function makes one pass over the text. The patterns are built from single character classes,
+so no input causes backtracking.
 """
 
 import re
@@ -31,35 +31,41 @@ _ABBREVIATIONS = (
 _LONGEST_ABBREVIATION = 4
 _CLOSING = ".!?…。！？"
 _HARD_WRAP = 50
-# What stands between quotation marks or backticks; a mark of the same kind ends the search, so that
-# it is one pass.
+# Text between quotation marks or backticks. Another mark of the same kind ends the search, so that
+# it takes one pass.
 _QUOTED = re.compile(
-    r"(?<![A-Za-z0-9_\"])\"[^\"\n]{1,2000}\"(?![A-Za-z0-9_])|“[^“”\n]{1,2000}”|„[^„“”\n]{1,2000}[“”]|«[^«»\n]{1,2000}»|»[^«»\n]{1,2000}«"
-    r"|「[^「」\n]{1,2000}」|『[^『』\n]{1,2000}』|(?<!\w)'[^'\n]{2,400}'(?!\w)|(?<!\w)‘[^‘’\n]{2,400}’(?!\w)|`[^`\n]{1,2000}`"
+    r"(?<![A-Za-z0-9_\"])\"[^\"\n]{1,2000}\"(?![A-Za-z0-9_])|“[^“”\n]{1,2000}”"
+    r"|„[^„“”\n]{1,2000}[“”]|«[^«»\n]{1,2000}»|»[^«»\n]{1,2000}«"
+    r"|「[^「」\n]{1,2000}」|『[^『』\n]{1,2000}』|(?<!\w)'[^'\n]{2,400}'(?!\w)"
+    r"|(?<!\w)‘[^‘’\n]{2,400}’(?!\w)|`[^`\n]{1,2000}`"
 )
 _MARK = re.compile(r"[\"“„«»「『‘`]|(?<!\w)'")
-# An element whose name says that somebody else wrote what it holds; <rules> and <instructions> are
-# the user's.
+# An element whose name shows that its content was written by somebody else; <rules> and
+# <instructions> are the user's own.
 _BLOCK = re.compile(
-    r"<(output|stdout|stderr|logs?|files?|code|documents?|results?|tool_result|error|traceback|diff|data|quote|email|source|page)\b[^<>]*>"
+    r"<(output|stdout|stderr|logs?|files?|code|documents?|results?|tool_result|error|traceback"
+    r"|diff|data|quote|email|source|page)\b[^<>]*>"
 )
 _PASTED = re.compile(
-    r">|[+-](?:\t| {4,})|\d+(?::[A-Za-z_#@]|\t)|\d{4}-\d\d-\d\d[T ]|\[?\d\d:\d\d:\d\d|\[?(?:DEBUG|INFO|WARN(?:ING)?|ERROR|FATAL|CRITICAL|TRACE)\b|[$%] ?[a-z.]+ |[\[{][\"{\[]|\"\w+\": "
-    r"|</?\w+[ >/]|[+-]{3} |@@ |File \"|at \S+\(|(?:[Ee]rror|[Ff]atal|[Ff]ehler|[Ee]rreur|[A-Za-z]+(?:Error|Exception|Warning)):"
+    r">|[+-](?:\t| {4,})|\d+(?::[A-Za-z_#@]|\t)|\d{4}-\d\d-\d\d[T ]|\[?\d\d:\d\d:\d\d|\[?(?:DEBUG"
+    r"|INFO|WARN(?:ING)?|ERROR|FATAL|CRITICAL|TRACE)\b|[$%] ?[a-z.]+ |[\[{][\"{\[]|\"\w+\": "
+    r"|</?\w+[ >/]|[+-]{3} |@@ |File \"|at \S+\(|(?:[Ee]rror|[Ff]atal|[Ff]ehler|[Ee]rreur"
+    r"|[A-Za-z]+(?:Error|Exception|Warning)):"
 )
 
 
 def sentences(text: str, joint: str = " ") -> Iterator[str]:
-    """Iterate over the sentences of `text` outside fenced and indented code, in order.
+    """Yield the sentences of `text` outside fenced and indented code, in order.
 
-    A line ends one unless it was wrapped: then `joint` stands for its end.
+    The end of a line ends a sentence unless the line was wrapped; then `joint` replaces the line
+    break.
     """
     for paragraph in _paragraphs(prose_lines(text), joint):
         yield from _split(paragraph)
 
 
 def unquoted(sentence: str) -> str:
-    """Return `sentence` with what it quotes blanked out, as long as it was.
+    """Return `sentence` with its quotations blanked out, at the same length.
 
     >>> unquoted('The sign says "No dogs!" twice.')
     'The sign says "_______!" twice.'
@@ -74,7 +80,7 @@ def _blank(quote: re.Match[str]) -> str:
 
 
 def unbulleted(sentence: str) -> str:
-    """Return `sentence` without what makes it an item of a list or a heading, and without emphasis.
+    """Return `sentence` without list or heading markers and without emphasis.
 
     >>> unbulleted("- **be** brief"), unbulleted("## be brief")
     ('be brief', 'be brief')
@@ -83,15 +89,16 @@ def unbulleted(sentence: str) -> str:
 
 
 def is_bullet(sentence: str) -> bool:
-    """Tell whether a sentence opens a list item."""
+    """Return whether a sentence begins with a list marker."""
     return _BULLET.match(sentence) is not None
 
 
 def prose_lines(text: str) -> Iterator[str]:
-    """Iterate over the lines outside code, fenced (CommonMark 0.31 §4.5, at any indentation) or indented by four and more, and pasted lines.
+    """Yield the lines of `text` without code and pasted lines.
 
-    Pasted are what stands in elements such as ``<output>``, quoted and numbered lines, and those
-    that begin like a line of a log, a command, JSON, XML, a diff or a stack trace.
+    Code is fenced (CommonMark 0.31 §4.5, at any indentation) or indented by at least four spaces or
+    a tab. Pasted lines are the content of elements such as ``<output>``, quoted and numbered lines,
+    and lines that begin like a log entry, a command, JSON, XML, a diff or a stack trace.
     """
     fence = ""
     for line in text.splitlines():
@@ -116,15 +123,15 @@ def _parse_fence(body: str) -> str:
     if not body.startswith(_FENCES):
         return ""
     info = body.lstrip(body[0])
-    # ```like this``` on one line is a code span, not a fence.
+    # On one line, ```like this``` is a code span, not a fence.
     return "" if body[0] == "`" and "`" in info else body[: len(body) - len(info)]
 
 
 def _paragraphs(lines: Iterable[str], joint: str) -> Iterator[str]:
     held: list[str] = []
     for line in lines:
-        # People break lines where a thought ends; only a line long enough to have been wrapped runs
-        # on, in lower case.
+        # Most line breaks end a sentence. Only a line that is long enough to have been wrapped, and
+        # is followed by lower case, continues on the next line.
         if held and not (len(held[-1]) >= _HARD_WRAP and line[:1].islower()):
             yield joint.join(held)
             held.clear()
@@ -136,7 +143,7 @@ def _paragraphs(lines: Iterable[str], joint: str) -> Iterator[str]:
 
 def _split(paragraph: str) -> Iterator[str]:
     start = 0
-    # What a quotation holds ends no sentence but at its end.
+    # Inside a quotation, only its last mark can end a sentence.
     for end in _TERMINATOR.finditer(unquoted(paragraph)):
         if _ends_sentence(paragraph, start, end):
             yield paragraph[start : end.end()].strip()

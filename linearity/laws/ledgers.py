@@ -1,11 +1,11 @@
-"""The laws of the ledger and of classification: a class is only ever raised, and nothing is forgotten.
+"""The laws of the ledger and of classification.
 
-Raising an id means promoting it, or tagging it if it is new, and leaving it where
-the ledger refuses with a `DemotionError`. An id that was never tagged stands below
-every class, so raising is the join of a chain: associative, commutative and
-idempotent, whatever the order.
+In these laws, raising an id means promoting it, or tagging it if it is new, and leaving it
+unchanged if the ledger refuses with a `DemotionError`. An id that was never tagged ranks below
+every class, so raising is the join of a chain: associative, commutative and idempotent in any
+order.
 
-Every law takes any ledger, any id and any class: what may not be done is part of its statement.
+Every law takes any ledger, any id and any class: illegal requests are part of its statement.
 """
 
 import json
@@ -60,9 +60,9 @@ def _all_raised(
 def promote_raises_or_refuses(
     ledger: LinearityMap, resource_id: str, resource_class: ResourceClass
 ) -> None:
-    """Promote ends at the class asked for if it is higher.
+    """Promote ends at the requested class if it is higher.
 
-    The same or a lower class and an unknown id are refused.
+    The same class, a lower class and an unknown id are refused.
     """
     before = _class_of(ledger, resource_id)
     expected = (
@@ -78,7 +78,7 @@ def promote_raises_or_refuses(
 
 @law(_LEDGER)
 def tag_never_lowers(ledger: LinearityMap, resource_id: str, resource_class: ResourceClass) -> None:
-    """Tag ends at the class asked for, and a class below the one the id has is refused."""
+    """Tag ends at the requested class, and a class below the current one is refused."""
     before = _class_of(ledger, resource_id)
     expected = DemotionError if before is not None and resource_class < before else resource_class
     found = outcome(lambda: ledger.tag(resource_id, resource_class).get(resource_id))
@@ -89,7 +89,7 @@ def tag_never_lowers(ledger: LinearityMap, resource_id: str, resource_class: Res
 def tagging_twice_is_tagging_once(
     ledger: LinearityMap, resource_id: str, resource_class: ResourceClass
 ) -> None:
-    """A second tag with the class the id has changes nothing, not even a counter."""
+    """A second tag with the same class changes nothing, not even a counter."""
     once = _raised(ledger, resource_id, resource_class)
     twice = once.tag(resource_id, once.get(resource_id))
     agree(_reading(twice), _reading(once))
@@ -99,7 +99,7 @@ def tagging_twice_is_tagging_once(
 def raising_ends_at_the_join(
     ledger: LinearityMap, resource_id: str, resource_class: ResourceClass
 ) -> None:
-    """Raising an id ends at the higher of both classes, and every other id keeps its own."""
+    """Raising an id ends at the higher of both classes, and every other id keeps its class."""
     before = _classes(ledger)
     expected = {**before, resource_id: max(resource_class, before.get(resource_id, resource_class))}
     agree(_classes(_raised(ledger, resource_id, resource_class)), expected)
@@ -109,7 +109,7 @@ def raising_ends_at_the_join(
 def raising_is_idempotent(
     ledger: LinearityMap, resource_id: str, resource_class: ResourceClass
 ) -> None:
-    """Raising an id twice to one class is raising it once: same tags, same counters."""
+    """Raising an id twice to one class equals raising it once: same tags, same counters."""
     once = _raised(ledger, resource_id, resource_class)
     twice = _raised(once, resource_id, resource_class)
     agree(_reading(twice), _reading(once))
@@ -122,9 +122,9 @@ def raising_is_associative(
     resource_class: ResourceClass,
     other_class: ResourceClass,
 ) -> None:
-    """Raising to one class and then to another is raising to the higher of them.
+    """Raising to one class and then to another equals raising to the higher of them.
 
-    Promotions are steps, and may count differently.
+    The promotion counts may differ.
     """
     stepwise = _raised(_raised(ledger, resource_id, resource_class), resource_id, other_class)
     at_once = _raised(ledger, resource_id, max(resource_class, other_class))
@@ -139,7 +139,7 @@ def raising_is_commutative(
     other_id: str,
     other_class: ResourceClass,
 ) -> None:
-    """Of two raises, of one id or of two, either may come first: the classes are the same."""
+    """Two raises, of one id or of two, end at the same classes in either order."""
     one_first = _all_raised(ledger, [(resource_id, resource_class), (other_id, other_class)])
     other_first = _all_raised(ledger, [(other_id, other_class), (resource_id, resource_class)])
     agree(_classes(one_first), _classes(other_first))
@@ -149,7 +149,10 @@ def raising_is_commutative(
 def raising_is_order_independent(
     ledger: LinearityMap, requests: Sequence[tuple[str, ResourceClass]]
 ) -> None:
-    """Any number of raises, in the order given, backwards or sorted, end at the highest class asked for each id."""
+    """Raises in any order end at the highest class requested for each id.
+
+    Checked in the given, the reverse and both sorted orders.
+    """
     highest = _classes(ledger)
     for resource_id, resource_class in requests:
         highest[resource_id] = max(resource_class, highest.get(resource_id, resource_class))
@@ -165,7 +168,10 @@ def raising_is_monotone(
     resource_class: ResourceClass,
     other_class: ResourceClass,
 ) -> None:
-    """Asking for less never ends higher: the classes after the lower of two requests are at most those after the higher."""
+    """Requesting a lower class never ends higher.
+
+    The classes after the lower of two requests are at most those after the higher.
+    """
     low, high = sorted((resource_class, other_class))
     below, above = (
         _classes(_raised(ledger, resource_id, low)),
@@ -179,7 +185,7 @@ def raising_is_monotone(
 def no_change_shows_in_an_older_ledger(
     ledger: LinearityMap, resource_id: str, resource_class: ResourceClass
 ) -> None:
-    """A ledger reads the same after others were made from it by tagging, promoting and dropping."""
+    """A ledger does not change when tagging, promoting and dropping derive others from it."""
     before = _reading(ledger)
     _all_raised(ledger, [(resource_id, each) for each in ResourceClass])
     outcome(lambda: _raised(ledger, resource_id, resource_class).drop(resource_id))
@@ -193,7 +199,7 @@ def forks_are_independent(
     resource_class: ResourceClass,
     other_class: ResourceClass,
 ) -> None:
-    """Two ledgers made from one never see each other's changes."""
+    """Two ledgers derived from one never see each other's changes."""
     before = _class_of(ledger, resource_id)
     left = _raised(ledger, resource_id, resource_class)
     right = _raised(ledger, resource_id, other_class)
@@ -205,9 +211,9 @@ def forks_are_independent(
 
 @law(_LEDGER)
 def every_id_is_in_the_part_of_its_class(ledger: LinearityMap) -> None:
-    """Every id is in exactly one part, the one `get` names, in the order of the ledger.
+    """Every id is in exactly one part, the one that `get` names, in the order of the ledger.
 
-    `by_class` returns the parts.
+    `by_class` returns the same parts.
     """
     expected = {each: tuple(i for i in ledger if ledger.get(i) is each) for each in ResourceClass}
     agree(ledger.partition(), expected)
@@ -216,7 +222,10 @@ def every_id_is_in_the_part_of_its_class(ledger: LinearityMap) -> None:
 
 @law(_LEDGER)
 def stats_count_the_parts(ledger: LinearityMap) -> None:
-    """The counts a class are the sizes of the parts, together the length, and the droppable ratio is their quotient."""
+    """The counts by class are the sizes of the parts.
+
+    The counts add up to the length, and the droppable ratio is the droppable share of it.
+    """
     stats, sizes = ledger.stats(), {each: len(ids) for each, ids in ledger.partition().items()}
     agree((stats.counts, stats.total), (sizes, len(ledger)))
     agree(
@@ -226,7 +235,7 @@ def stats_count_the_parts(ledger: LinearityMap) -> None:
 
 @law(_LEDGER)
 def all_lookups_agree(ledger: LinearityMap) -> None:
-    """`get`, `tag_of`, `classes_of`, `items`, iteration, membership and length tell the same story."""
+    """`get`, `tag_of`, `classes_of`, `items`, iteration, membership and length agree."""
     ids, items = list(ledger), dict(ledger.items())
     agree((list(items), len(ledger), all(each in ledger for each in ids)), (ids, len(ids), True))
     agree([ledger.tag_of(each) for each in ids], list(items.values()))
@@ -236,7 +245,7 @@ def all_lookups_agree(ledger: LinearityMap) -> None:
 
 @law(_LEDGER)
 def a_drop_is_counted_and_changes_nothing_else(ledger: LinearityMap, resource_id: str) -> None:
-    """Dropping a DROPPABLE resource counts one drop, and its tag stays.
+    """Dropping a DROPPABLE resource counts one drop and keeps its tag.
 
     Any other class and an unknown id are refused.
     """
@@ -253,7 +262,7 @@ def a_drop_is_counted_and_changes_nothing_else(ledger: LinearityMap, resource_id
 
 @law(_LEDGER)
 def the_ledger_survives_json(ledger: LinearityMap) -> None:
-    """A ledger written as JSON text and read again is the same: ids in order, tags and counters."""
+    """A ledger written as JSON text and read back is equal: ids in order, tags and counters."""
     again = type(ledger).from_json(json.loads(json.dumps(ledger.to_json())))
     agree((_reading(again), again == ledger), (_reading(ledger), True))
 
@@ -262,7 +271,7 @@ def the_ledger_survives_json(ledger: LinearityMap) -> None:
 def classification_repeats(
     classifier: Classifier, role: str, content: str, metadata: Mapping[str, Any]
 ) -> None:
-    """A classifier gives the same turn the same resource class again, and leaves the metadata as they were."""
+    """A classifier gives the same turn the same class again and does not change the metadata."""
     before = dict(metadata)
     first = classifier(role, content, metadata)
     again = classifier(role, content, metadata)
@@ -272,7 +281,10 @@ def classification_repeats(
 
 @law('docs/linearity.md, "The rule that classifies"')
 def a_constraint_can_be_quoted(content: str) -> None:
-    """A text states a constraint exactly if some of its sentences do, and each of those stands in it, white space aside."""
+    """A text states a constraint exactly if some of its sentences do.
+
+    Each of these sentences occurs in the text, white space aside.
+    """
     quotes, text = constraint_sentences(content), "".join(content.split())
     agree(states_constraint(content), bool(quotes))
     agree([quote for quote in quotes if "".join(quote.split()) not in text], [])

@@ -1,11 +1,11 @@
-"""AgentContext: the agents' shared, guarded store (docs/agent-context.md).
+"""AgentContext, the guarded store that agents share (docs/agent-context.md).
 
-Import most names from here. The modules hold the rest: every class of the data model (`records`),
+Import most names from here. The modules have the rest: every class of the data model (`records`),
 the table of all keys (`schema`), the protocol of an artifact store (`artifacts`), finding and
 fixing faults (`consistency`), counting model calls (`metrics`) and migrations (`migrations`).
 """
 
 import lazy_loader
 
-# The names stand in `__init__.pyi`; each is loaded when it is first asked for.
+# The names are in `__init__.pyi`; each is imported on first access.
 __getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,6 +1,6 @@
-"""What changed in an array: runs of items that gave way to others.
+"""Changes of an array: runs of items that replace other items.
 
-Items that are shared are never compared by value.
+Shared items are never compared by value.
 """
 
 from collections.abc import Iterator, Sequence
@@ -18,12 +18,12 @@ Array: TypeAlias = tuple[Any, ...]
 
 _REACH = 8
 _NEARBY = sorted((step for step in product(range(_REACH + 1), repeat=2) if any(step)), key=sum)
-"""How far ahead to look in both arrays for where they meet again, the nearest first."""
+"""Offsets into both arrays at which to look for an item they share, the nearest first."""
 
 
 @frozen
 class Run:
-    """Hold that from index `at` of the source on, `removed` gave way to `added`."""
+    """A change at index `at` of the source: `added` replaces `removed`."""
 
     at: int
     removed: Array
@@ -32,19 +32,19 @@ class Run:
 
 @frozen
 class Items:
-    """Hold the runs that lead from an array of `length` items to another, in order."""
+    """The runs that turn an array of `length` items into another, in order."""
 
     length: int
     runs: tuple[Run, ...]
 
     @property
     def target_length(self) -> int:
-        """Return how many items the other array has."""
+        """Return the number of items in the other array."""
         return self.length + sum(len(run.added) - len(run.removed) for run in self.runs)
 
 
 def diff_runs(source: Array, target: Array) -> Iterator[Run]:
-    """Yield what changed, in order; nothing if the arrays are the same."""
+    """Yield the changes from `source` to `target` in order, none if they are the same."""
     i = j = 0
     while True:
         shared = shared_start(source[i:], target[j:])
@@ -60,9 +60,9 @@ def diff_runs(source: Array, target: Array) -> Iterator[Run]:
 
 
 def shared_start(source: Sequence[Any], target: Sequence[Any]) -> int:
-    """Return how many items are the same at the beginning."""
-    # What is shared passes at the speed of C; only the rest is compared by value, which costs two
-    # JSON texts.
+    """Return the number of items that are the same at the beginning."""
+    # Identical items are skipped in C; only the others are compared by value, which costs two JSON
+    # texts.
     for index in compress(count(), map(is_not, source, target)):
         if not is_same(source[index], target[index]):
             return index
@@ -70,7 +70,7 @@ def shared_start(source: Sequence[Any], target: Sequence[Any]) -> int:
 
 
 def _find_meeting(source: Array, target: Array, i: int, j: int) -> tuple[int, int] | None:
-    """Return how far from here the arrays share an item, or end together; None if not nearby."""
+    """Return the offsets at which both arrays share an item or end, None if not nearby."""
     left, right = len(source) - i, len(target) - j
     if not (left and right):
         return left, right
@@ -83,10 +83,11 @@ def _find_meeting(source: Array, target: Array, i: int, j: int) -> tuple[int, in
 
 
 def _far_runs(source: Array, target: Array) -> Iterator[Run]:
-    """Yield what changed in arrays that differ widely, at the price of looking at each item."""
+    """Yield the changes between arrays that differ widely; every item is compared."""
     end = shared_start(source[::-1], target[::-1])
     removed, added = source[: len(source) - end], target[: len(target) - end]
-    # Ids are quick but tell only of shared items; what one side alone holds is known by its JSON.
+    # Ids are fast but identify only shared items; an item on one side only is identified by its
+    # JSON.
     shared = set(map(id, removed)) & set(map(id, added))
     before, after = (
         [id(item) if id(item) in shared else canonical(item) for item in items]
@@ -98,16 +99,16 @@ def _far_runs(source: Array, target: Array) -> Iterator[Run]:
 
 
 def diff_items(source: Array, target: Array) -> Items | None:
-    """Return what changed in an array, None if nothing did."""
+    """Return the changes from `source` to `target`, None if there are none."""
     runs = tuple(diff_runs(source, target))
     return Items(len(source), runs) if runs else None
 
 
 def apply_items(items: Items, source: Array) -> Array:
-    """Return the array that the runs lead to.
+    """Return the array after the runs.
 
     Raises:
-        InvalidDataError: another length, or other items where the runs remove some.
+        InvalidDataError: the length, or the items that the runs remove, differ.
     """
     _check_length(items.length, len(source))
     target: list[Any] = []
@@ -128,7 +129,7 @@ def _check_length(expected: int, found: int) -> None:
 
 
 def invert_items(items: Items) -> Items:
-    """Return the runs that lead back."""
+    """Return the runs that undo `items`."""
     runs: list[Run] = []
     shift = 0
     for run in items.runs:
@@ -139,9 +140,9 @@ def invert_items(items: Items) -> Items:
 
 @frozen
 class _Addition:
-    """Stand for an item that was added.
+    """An item that was added.
 
-    One of the source, whose value is not at hand, is its index.
+    Items of the source, whose values are unknown here, are represented by their index.
     """
 
     value: Any
@@ -151,14 +152,14 @@ _Place: TypeAlias = int | _Addition
 
 
 def join_items(first: Items, second: Items) -> Items | None:
-    """Return the runs that do what two others do one after the other, None if that is nothing.
+    """Return the runs that do `first` and then `second`, None if they cancel out.
 
     Raises:
-        InvalidDataError: the second does not start where the first ends.
+        InvalidDataError: `second` does not start where `first` ends.
     """
     _check_length(second.length, first.target_length)
-    # Every item of the source is followed through both by its index; `gone` holds the values of
-    # those that leave.
+    # Follow every item of the source through both by its index; `gone` has the values of those that
+    # are removed.
     gone: dict[int, Any] = {}
     final = _trace_items(_trace_items([*range(first.length)], first, gone), second, gone)
     runs = tuple(_runs_of(final, gone, first.length))
@@ -166,7 +167,7 @@ def join_items(first: Items, second: Items) -> Items | None:
 
 
 def _trace_items(places: list[_Place], items: Items, gone: dict[int, Any]) -> list[_Place]:
-    """Return the places after the runs, and remember what stood where a place of the source goes."""
+    """Return the places after the runs, and record the source values they remove in `gone`."""
     result: list[_Place] = []
     at = 0
     for run in items.runs:
@@ -184,7 +185,7 @@ def _trace_items(places: list[_Place], items: Items, gone: dict[int, Any]) -> li
 def _runs_of(places: list[_Place], gone: dict[int, Any], length: int) -> Iterator[Run]:
     at = 0
     added: list[Any] = []
-    # The length stands for the end, which closes the last run.
+    # The length marks the end, which closes the last run.
     for place in (*places, length):
         if isinstance(place, _Addition):
             added.append(place.value)

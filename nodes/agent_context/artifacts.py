@@ -1,10 +1,11 @@
-"""How large values leave the context, and come back: content is stored under its own SHA-256 (docs/agent-context.md, Artifacts).
+"""Large values stored outside a context (docs/agent-context.md, "Artifacts").
 
-The content of an artifact leaves its stub in `external`; any other JSON value, such as the results
-of a query, gives way to ``{"$external": {"uri": …, "sha256": …, "size": …}}``.
+Content is stored under its own SHA-256. An artifact keeps a stub of its content in `external`. Any
+other JSON value, such as the results of a query, is replaced by ``{"$external": {"uri": …,
+"sha256": …, "size": …}}``.
 
-Content is stored before a stub takes its place. Whatever fails in between leaves the context as it
-was, and at most content that no context mentions, which `collect_garbage` finds.
+Content is stored before a stub replaces it. A failure in between leaves the context unchanged, and
+at most leaves content that no context mentions, which `collect_garbage` finds.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -29,16 +30,16 @@ from .record_base import Record, layout, with_changes
 from .records import AgentContext, Artifact, AuditContext, ExternalContent
 
 is_sha256 = pattern(r"[0-9a-f]{64}").fullmatch
-"""Find out whether text is a SHA-256 in hex."""
+"""Match text that is a SHA-256 in hex."""
 STUB = "$external"
-"""The one key of what stands for a value that has left."""
-# Looks ahead and takes nothing, so that it finds every 64 digits in a longer run of them.
+"""The only key of an object that replaces a value stored outside."""
+# A lookahead consumes nothing, so it finds every 64 digits in a longer run of them.
 _MENTIONED = pattern(rb"(?=([0-9a-f]{64}))")
 
 
 @frozen
 class StoredContent:
-    """Describe content in a store: its SHA-256 in hex, its size in bytes, and when it was last stored."""
+    """Content in a store: its SHA-256 in hex, its size in bytes, and when it was last stored."""
 
     sha256: str
     size: int
@@ -46,39 +47,40 @@ class StoredContent:
 
 
 class ArtifactExternalizer(Protocol):
-    """Store content under its SHA-256, and find it again.
+    """A store of content under its SHA-256.
 
-    All methods raise `ArtifactError` where the store fails.
+    All methods raise `ArtifactError` if the store fails.
     """
 
     def externalize(self, content: Any) -> ExternalContent:
-        """Store JSON data and return the stub for it.
+        """Store JSON data and return its stub.
 
-        Storing the same again changes nothing but its age.
+        Storing the same data again only renews its time.
         """
         ...
 
     def retrieve(self, external: ExternalContent) -> Any:
-        """Return the content that a stub stands for.
+        """Return the content of a stub.
 
-        Raise `ArtifactError` if it is missing or damaged.
+        Raises:
+            ArtifactError: it is missing or damaged.
         """
         ...
 
     def stored(self) -> Iterable[StoredContent]:
-        """Return what is stored, in any order."""
+        """Return all stored content, in any order."""
         ...
 
     def discard(self, sha256: str) -> None:
-        """Forget content; what is not there is forgotten already."""
+        """Delete content, if it exists."""
         ...
 
 
 def encode_content(content: Any) -> tuple[str, bytes]:
-    """Return the SHA-256 in hex of JSON data, and the bytes it is of: JSON with sorted keys.
+    """Return the SHA-256 in hex of JSON data, and the hashed bytes: JSON with sorted keys.
 
     Raises:
-        InvalidDataError: not JSON data; bytes are none, encode them as text first.
+        InvalidDataError: not JSON data. Bytes are not; encode them as text first.
 
     >>> encode_content({"b": 1, "a": 2})[1]
     b'{"a":2,"b":1}'
@@ -88,10 +90,10 @@ def encode_content(content: Any) -> tuple[str, bytes]:
 
 
 def decode_content(raw: bytes, external: ExternalContent, place: str) -> Any:
-    """Return the JSON data that was stored, immutable.
+    """Return stored JSON data, immutable.
 
     Raises:
-        ArtifactError: the bytes are not those that the stub stands for.
+        ArtifactError: the bytes are not those of the stub.
     """
     check_size(len(raw), external.size, place, external.sha256)
     found = sha256(raw).hexdigest()
@@ -103,7 +105,7 @@ def decode_content(raw: bytes, external: ExternalContent, place: str) -> Any:
 
 
 def check_size(found: int, promised: int, place: str, name: str) -> None:
-    """Raise `ArtifactError` for an object of another size than its stub promised, before it is read."""
+    """Raise `ArtifactError` for an object whose size differs from its stub's, before it is read."""
     if found != promised:
         digest = name.partition(".")[0]
         raise ArtifactError(
@@ -115,9 +117,10 @@ def check_size(found: int, promised: int, place: str, name: str) -> None:
 
 
 def check_sha256(text: str) -> str:
-    """Return `text` if it is a SHA-256 in hex.
+    """Return `text` if it is a SHA-256 in hex, since it is about to name a file.
 
-    Raise `InvalidDataError` otherwise: it is about to name a file.
+    Raises:
+        InvalidDataError: it is not.
     """
     if not is_sha256(text):
         raise InvalidDataError(
@@ -131,10 +134,10 @@ def externalize_artifacts(
     externalizer: ArtifactExternalizer,
     limits: ContextLimits = DEFAULT_LIMITS,
 ) -> AgentContext:
-    """Return the context with stubs for the content of large artifacts, which is stored first.
+    """Store the content of large artifacts, and return the context with stubs for it.
 
-    Content beyond `max_inline_artifact_size` goes, and then the largest until all that is inline
-    keeps to `artifact_externalization_threshold`.
+    Content larger than `max_inline_artifact_size` is moved out, and then the largest until all
+    inline content is within `artifact_externalization_threshold`.
 
     Law: ``not ContextSizeChecker(limits).should_externalize_artifacts(externalize_artifacts(c, e,
     limits))``.
@@ -147,12 +150,12 @@ def externalize_artifacts(
 
 
 def retrieve_artifact(artifact: Artifact, externalizer: ArtifactExternalizer) -> Artifact:
-    """Return the artifact with its content inline, wherever it was.
+    """Return the artifact with its content inline.
 
     Law: ``retrieve_artifact(a, e)`` is the artifact that was externalised.
 
     Raises:
-        ArtifactError: the content cannot be had.
+        ArtifactError: the content cannot be retrieved.
     """
     if artifact.external is None:
         return artifact
@@ -160,9 +163,10 @@ def retrieve_artifact(artifact: Artifact, externalizer: ArtifactExternalizer) ->
 
 
 def retrieve_value(value: Any, externalizer: ArtifactExternalizer) -> Any:
-    """Return what a JSON value was before it left, or the value if it did not.
+    """Return the JSON value that a stub replaces, or the value itself if it is not a stub.
 
-    Raise `ArtifactError` if that cannot be had.
+    Raises:
+        ArtifactError: the content cannot be retrieved.
     """
     if not is_stub(value):
         return value
@@ -170,12 +174,12 @@ def retrieve_value(value: Any, externalizer: ArtifactExternalizer) -> Any:
 
 
 def is_stub(value: Any) -> bool:
-    """Tell whether a JSON value stands for one that has left."""
+    """Return whether a JSON value is a stub."""
     return isinstance(value, Mapping) and len(value) == 1 and STUB in value
 
 
 def large_values(limits: ContextLimits) -> tuple[list[Any], "Swap"]:
-    """Return a list, and what fills it with the values beyond the inline limit as it is shown them."""
+    """Return an empty list, and a `Swap` that adds every value over the inline limit to it."""
     found: list[Any] = []
 
     def look(value: Any) -> None:
@@ -188,9 +192,10 @@ def large_values(limits: ContextLimits) -> tuple[list[Any], "Swap"]:
 def store_contents(
     contents: Iterable[Any], externalizer: ArtifactExternalizer
 ) -> dict[str, ExternalContent]:
-    """Store contents, and return their stubs by SHA-256.
+    """Store contents and return their stubs by SHA-256.
 
-    Raise `ArtifactError` if one cannot be stored, or its stub is of something else.
+    Raises:
+        ArtifactError: content cannot be stored, or the store returns a stub of other bytes.
     """
     stubs: dict[str, ExternalContent] = {}
     for content in contents:
@@ -205,16 +210,16 @@ def store_contents(
 
 
 def with_stubs(context: AgentContext, stubs: Mapping[str, ExternalContent]) -> AgentContext:
-    """Return the context with stubs for all values that have one."""
+    """Return the context with stubs in place of all values that have one."""
     return swap_values(kind_of(AgentContext), context, stub_finder(stubs)) if stubs else context
 
 
 Swap: TypeAlias = Callable[[Any], ExternalContent | None]
-"""Says which stub takes the place of a JSON value; none leaves it where it is."""
+"""Returns the stub that replaces a JSON value, or None to keep the value."""
 
 
 def stub_finder(stubs: Mapping[str, ExternalContent]) -> Swap:
-    """Return what finds the stub of a value by its SHA-256."""
+    """Return a `Swap` that finds stubs by the SHA-256 of a value."""
     sizes = {stub.size for stub in stubs.values()}
 
     def find(value: Any) -> ExternalContent | None:
@@ -225,9 +230,9 @@ def stub_finder(stubs: Mapping[str, ExternalContent]) -> Swap:
 
 
 def swap_values(kind: Kind, value: Any, swap: Swap) -> Any:
-    """Return a value of a kind with stubs for the JSON values in it that `swap` has one for.
+    """Return a value of a kind, with its JSON values replaced by the stubs that `swap` returns.
 
-    What does not change is shared.
+    Unchanged parts are shared.
     """
     if value is None or is_stub(value) or not _holds_json(kind):
         return value
@@ -259,9 +264,9 @@ def _swap_fields(record: Record, swap: Swap) -> Record:
 
 @cache
 def _holds_json(kind: Kind) -> bool:
-    """Tell whether there may be JSON values in a value of a kind.
+    """Return whether a value of a kind may contain JSON values.
 
-    The trail holds its own, which are seen to apart.
+    Those of the trail are handled separately.
     """
     if kind.record is AuditContext:
         return False
@@ -272,7 +277,7 @@ def _holds_json(kind: Kind) -> bool:
 
 @frozen
 class GarbageReport:
-    """Hold what was collected, or would be, and how much is kept; sizes are bytes."""
+    """The content that was collected, or would be, and the number of contents that are kept."""
 
     collected: tuple[StoredContent, ...]
     kept: int
@@ -280,7 +285,7 @@ class GarbageReport:
 
     @property
     def freed(self) -> int:
-        """Return the bytes of what was collected."""
+        """Return the size of the collected content in bytes."""
         return sum(content.size for content in self.collected)
 
 
@@ -291,15 +296,15 @@ def collect_garbage(
     older_than: datetime,
     dry_run: bool = False,
 ) -> GarbageReport:
-    """Discard content that none of the contexts mentions anywhere, their trails included, and that was stored before `older_than`.
+    """Discard content that no context mentions and that was stored before `older_than`.
 
-    Give it every context that is in use. What is younger may belong to a context that is about to
-    be saved.
+    Pass every context in use; mentions in their trails count as well. Younger content may belong to
+    a context that is about to be saved. With `dry_run`, nothing is discarded.
 
     Raises:
-        ArtifactError: the store failed; what was discarded until then is gone.
+        ArtifactError: the store failed; the content discarded until then is gone.
     """
-    # Whatever may be a SHA-256 counts: a stub may stand in results and provenance, too.
+    # Any 64 hex digits count as a mention: results and provenance may contain stubs, too.
     mentioned = {
         found.decode() for context in contexts for found in _MENTIONED.findall(serialize(context))
     }

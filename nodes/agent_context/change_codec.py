@@ -1,8 +1,8 @@
-"""A patch as JSON and back, as `ContextDiff.changes` holds it, and as a JSON Patch (RFC 6902) of the serialised document.
+"""Patches as JSON: in `ContextDiff.changes`, and as a JSON Patch (RFC 6902) of the document.
 
-Namespaces and their keys nest as in the document. Below, ``{"old", "new"}`` is a value that gave
-way to another (one of them is left out where there is none), ``{"length", "items"}`` an array,
-``{"size", "entries"}`` a map and ``{"fields"}`` a record.
+Changes nest like the namespaces and keys of the document. ``{"old", "new"}`` is a value that was
+replaced (one of them is left out if there is none), ``{"length", "items"}`` an array, ``{"size",
+"entries"}`` a map and ``{"fields"}`` a record.
 """
 
 import re
@@ -28,13 +28,13 @@ ValueReader: TypeAlias = Callable[[Kind, Any], Any]
 
 
 def strict_value(kind: Kind, data: Any) -> Any:
-    """Return a value of a kind, refusing unknown fields."""
+    """Return a value of a kind; unknown fields are refused."""
     return kind.read(data)
 
 
 def lenient_value(kind: Kind, data: Any) -> Any:
-    """Return a value of a kind, keeping unknown fields."""
-    # The trail holds tuples and frozen maps; `set_aside_extras` looks for the lists and dicts of a
+    """Return a value of a kind; unknown fields are kept."""
+    # The trail has tuples and frozen maps; `set_aside_extras` needs the lists and dicts of a
     # document.
     return kind.read(set_aside_extras(kind, plain(data)))
 
@@ -70,7 +70,7 @@ def changes_from_json(data: Any, read: ValueReader) -> Fields:
     """Return the changes of a context that JSON data describes.
 
     Raises:
-        InvalidDataError: no such changes; names the path.
+        InvalidDataError: the data does not describe changes; names the path.
     """
 
     def change(name: str, value: Any) -> Patch:
@@ -88,7 +88,7 @@ def changes_from_json(data: Any, read: ValueReader) -> Fields:
 def _from_json(kind: Kind, data: Any, read: ValueReader, *, unknown: bool) -> Patch:
     """Return a change of a value of a kind.
 
-    `unknown` tells that the value may be missing, before or after.
+    `unknown` means that the value may be missing, before or after.
     """
     if not isinstance(data, Mapping):
         raise InvalidDataError("", f"{type(data).__name__} is no change", _LEGAL)
@@ -186,7 +186,10 @@ Test: TypeAlias = Callable[[Any], bool]
 
 
 def operations(record: type, fields: Fields, pointer: str = "") -> Iterator[Operation]:
-    """Yield the operations that change a record which stands at `pointer`, each behind a test of what it changes; values are as they are held."""
+    """Yield the JSON Patch operations for the changes of a record at `pointer`.
+
+    Each follows a test of the value that it changes. Values are not yet plain JSON data.
+    """
     known = layout(record).kinds
     for key, change in fields.changes.items():
         kind = field_kind(record, key)
@@ -201,7 +204,7 @@ def _change(kind: Kind, patch: Patch, pointer: str, is_shown: Test) -> Iterator[
                 pointer, *(value if is_shown(value) else ABSENT for value in (old, new))
             )
         case Items(length, runs) if length and patch.target_length:
-            # From the back: what comes first keeps its place.
+            # From the back, so that the places of earlier items stay valid.
             for run in reversed(runs):
                 yield from _change_items(run, pointer)
         case Items(length, runs):
@@ -256,17 +259,17 @@ def _below(pointer: str, key: str) -> str:
 
 
 def refine_operations(operations: Iterable[Operation], document: Any) -> Iterator[Operation]:
-    """Yield operations that do to `document` what these do, with the diffs of its trail told by what changed of them.
+    """Yield operations with the same effect on `document` that change diffs of its trail in part.
 
-    Older diffs are joined into one that grows with all that was ever added: told as a whole it
-    would be written anew by every run.
+    Older diffs are joined into one that grows with every addition. Without this, every run would
+    write that diff again as a whole.
 
-    Law: both lead to one document.
+    Law: both lead to the same document.
     """
     for operation in operations:
         place = _DIFF.fullmatch(operation["path"])
         if operation["op"] == "replace" and place is not None:
-            # Operations come from the back: what stands there is what stood there.
+            # Operations come from the back, so this place still has its original value.
             yield from _refine(
                 document["audit"]["diffs"][int(place[1])], operation["value"], operation["path"]
             )

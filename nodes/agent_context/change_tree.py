@@ -1,7 +1,7 @@
-"""What changed in a value of a kind: a tree that follows the document as far as something changed, and holds values only there.
+"""Changes of a value: a tree that follows the document, with values only where it changed.
 
-Every part knows what was and what became, so it can be checked, turned round and joined
-without the context that it was made from. Items of arrays and JSON data are changed whole.
+Every part knows the old and the new value, so it can be checked, inverted and joined without the
+context it was made from. Items of arrays and JSON data are changed as a whole.
 """
 
 from collections.abc import Callable, Mapping
@@ -22,9 +22,9 @@ JSON_DATA = kind_of(Any)
 
 @frozen
 class Replacement:
-    """Hold that one value gave way to another.
+    """The replacement of one value by another.
 
-    `ABSENT` stands for none, in a map and among unknown fields.
+    `ABSENT` means no value, in a map or among unknown fields.
     """
 
     old: Any
@@ -33,21 +33,21 @@ class Replacement:
 
 @frozen
 class Fields:
-    """Hold what changed in a record, by JSON name."""
+    """The changes of a record, by JSON name."""
 
     changes: "Mapping[str, Patch]"
 
 
 @frozen
 class Entries:
-    """Hold what changed in a map of `size` entries, by key."""
+    """The changes of a map of `size` entries, by key."""
 
     size: int
     changes: "Mapping[str, Patch]"
 
     @property
     def target_size(self) -> int:
-        """Return how many entries the map has afterwards."""
+        """Return the number of entries after the changes."""
         swaps = [change for change in self.changes.values() if isinstance(change, Replacement)]
         return self.size + sum((change.old is ABSENT) - (change.new is ABSENT) for change in swaps)
 
@@ -56,7 +56,7 @@ Patch: TypeAlias = Replacement | Fields | Entries | Items
 
 
 def field_kind(record: type, key: str) -> Kind:
-    """Return the kind of a record's field; what the schema does not know is JSON data."""
+    """Return the kind of a record's field; fields that the schema does not know are JSON data."""
     return layout(record).kinds.get(key, JSON_DATA)
 
 
@@ -67,17 +67,16 @@ def entry_kind(kind: Kind) -> Kind:
 
 
 def field_value(record: Record, key: str) -> Any:
-    """Return a field by its JSON name, the unknown ones included; `ABSENT` if there is none."""
+    """Return a field by its JSON name, also an unknown one; `ABSENT` if there is none."""
     attribute = layout(type(record)).attributes.get(key)
     return record.extras.get(key, ABSENT) if attribute is None else getattr(record, attribute)
 
 
 def diff_values(kind: Kind, source: Any, target: Any) -> Patch | None:
-    """Return what leads from one value of a kind to another, None if they are the same."""
+    """Return the change from one value of a kind to another, None if they are the same."""
     if source is target:
         return None
-    # Absence is not null: an unknown field may be there and hold null, so this comes before the
-    # kind.
+    # Absence is not null: an unknown field may be present and null, so this comes before the kind.
     if source is ABSENT or target is ABSENT:
         return Replacement(source, target)
     if kind.shape is Shape.ARRAY:
@@ -91,7 +90,7 @@ def diff_values(kind: Kind, source: Any, target: Any) -> Patch | None:
 
 
 def diff_fields(source: Record, target: Record) -> Fields | None:
-    """Return what changed in a record, None if nothing did."""
+    """Return the changes from one record to another, None if there are none."""
     shape = layout(type(source))
     changes = {
         key: change
@@ -117,7 +116,7 @@ def _changes(kind: Kind, source: Mapping[str, Any], target: Mapping[str, Any]) -
 
 
 def apply_patch(kind: Kind, patch: Patch, value: Any) -> Any:
-    """Return what a value becomes.
+    """Return the value after a change.
 
     Raises:
         InvalidDataError: the patch was made from another value.
@@ -138,7 +137,7 @@ def apply_patch(kind: Kind, patch: Patch, value: Any) -> Any:
 
 
 def apply_fields(fields: Fields, record: Any) -> Any:
-    """Return the record that the changes lead to."""
+    """Return the record after the changes."""
     if not isinstance(record, Record):
         raise origin_mismatch("an object", absent_to_none(record))
     cls = type(record)
@@ -150,7 +149,7 @@ def apply_fields(fields: Fields, record: Any) -> Any:
     }
     known = {key: value for key, value in values.items() if key in layout(cls).kinds}
     unknown = {key: value for key, value in values.items() if key not in known}
-    # Unknown fields are no fields for `with_changes`; they are few, and checked again as a whole.
+    # `with_changes` does not accept unknown fields; they are few, and checked again as a whole.
     result = with_changes(record, **known)
     return evolve(result, extras=_merge_present(record.extras, unknown)) if unknown else result
 
@@ -177,7 +176,7 @@ def _merge_present(before: Mapping[str, Any], changes: Mapping[str, Any]) -> Fro
 
 
 def invert_patch(patch: Patch) -> Patch:
-    """Return what leads back."""
+    """Return the change that undoes `patch`."""
     match patch:
         case Replacement(old, new):
             return Replacement(new, old)
@@ -198,15 +197,15 @@ def _invert(_key: str, change: Patch) -> Patch:
 def map_changes(
     make: Callable[[str, Patch], Patch], changes: Mapping[str, Patch]
 ) -> FrozenDict[Patch]:
-    """Return what `make` makes of each change, by key."""
+    """Return the results of `make` for each change, by key."""
     return FrozenDict({key: make(key, change) for key, change in changes.items()})
 
 
 def join_patches(kind: Kind, first: Patch, second: Patch) -> Patch | None:
-    """Return what does both, one after the other; None if they cancel out.
+    """Return the change that does `first` and then `second`, None if they cancel out.
 
     Raises:
-        InvalidDataError: the second does not start where the first ends.
+        InvalidDataError: `second` does not start where `first` ends.
     """
     if isinstance(first, Items) and isinstance(second, Items):
         return join_items(first, second)
@@ -217,7 +216,7 @@ def join_patches(kind: Kind, first: Patch, second: Patch) -> Patch | None:
             raise origin_mismatch(f"{second.size} entries", f"{first.target_size} entries")
         changes = _join_changes(first.changes, second.changes, lambda _: entry_kind(kind))
         return Entries(first.size, changes) if changes else None
-    # One of them knows a whole value, and from there the other leads to the rest.
+    # One of them has a whole value, from which the other gives the rest.
     middle = (
         first.new
         if isinstance(first, Replacement)
@@ -231,7 +230,7 @@ def join_patches(kind: Kind, first: Patch, second: Patch) -> Patch | None:
 
 
 def join_fields(record: Any, first: Fields, second: Fields) -> Fields | None:
-    """Return what changes a record of a class as both do, one after the other.
+    """Return the changes of a record that do `first` and then `second`.
 
     None if they cancel out.
     """

@@ -1,4 +1,4 @@
-"""A context as JSON text, and back, trusting nothing that it reads."""
+"""Conversion of contexts to and from JSON text, with strict checks of everything read."""
 
 import json
 from collections.abc import Mapping
@@ -18,9 +18,9 @@ SCHEMA_FILE = "agent_context.schema.json"
 
 
 def json_schema() -> dict[str, Any]:
-    """Return the JSON Schema (draft 2020-12), as it is shipped.
+    """Return the JSON Schema (draft 2020-12) of a context, as shipped.
 
-    Whatever `serialize` writes of a context without extras validates against it.
+    The output of `serialize` for a context without extras validates against it.
 
     >>> json_schema()["properties"]["reasoning"]
     {'$ref': '#/$defs/ReasoningContext'}
@@ -48,21 +48,22 @@ def deserialize(
     lenient: bool = False,
     migrations: MigrationRegistry = MIGRATIONS,
 ) -> AgentContext:
-    """Return the context that JSON text describes; what it leaves out has its default.
+    """Return the context that JSON text describes; missing fields have their defaults.
 
-    Documents of older versions are migrated first. `lenient` keeps unknown fields in the `extras`
-    of their record, and `serialize` writes them again; and it takes a null for a field that is left
-    out. Otherwise both are refused. Nothing is ever coerced.
+    Documents of older versions are migrated first. With `lenient`, unknown fields are kept in the
+    `extras` of their record and written again by `serialize`, and a null counts as a missing field.
+    Otherwise both are refused. Values are never coerced.
 
     Raises:
-        InvalidDataError: naming the path of the first fault.
-        UnknownVersionError: a version that no migration leads from.
+        InvalidDataError: the text is not a context; names the path of the first fault.
+        UnknownVersionError: no migration leads from its version.
         MigrationError: a migration failed.
     """
     data = at_path("$", loads, raw)
     if not isinstance(data, dict):
         raise wrong_type(data, "an object", "an object with version and namespaces", "$")
-    # Migrations know that the version stands at the root; records do not know where they stand.
+    # Migrations name the full path themselves; records do not know their path, so `$` is added
+    # here.
     document = migrations.migrate(data)
     return at_path(
         "$",
@@ -72,7 +73,10 @@ def deserialize(
 
 
 def _with_extras(cls: type, data: Any) -> Any:
-    """Return JSON data with the unknown fields of every record set aside as its extras, and without nulls; what is no record stays as it is."""
+    """Return JSON data with every record's unknown fields in its extras, and without nulls.
+
+    Data that is not a record is returned unchanged.
+    """
     if not isinstance(data, dict):
         return data
     kinds = layout(cls).kinds

@@ -1,7 +1,7 @@
-"""What does not go together in a context, and how it is mended.
+"""Faults in a context, such as duplicate ids and dangling references, and fixes for them.
 
-A document is read as it is, so that it can be looked at. `examine` tells its faults and how to mend
-them; a write that would add one is refused.
+A document with faults can be read, so that it can be inspected. `examine` reports the faults with
+fixes; a write that would add a fault is refused.
 """
 
 from collections import Counter
@@ -21,8 +21,8 @@ from .record_base import with_changes
 from .records import AgentContext, ValidationReport
 
 Maker: TypeAlias = Callable[[AgentContext], AgentContext]
-"""Makes a fix: returns the context as it ought to be, or the very context where there is nothing to
-mend."""
+"""A function that makes a fix: it returns the corrected context, or the same context if there is
+nothing to fix."""
 
 WITH_IDS = (
     "reasoning.hypotheses",
@@ -51,7 +51,8 @@ REFERENCES = {
         ("enrichment.facts", "enrichment.derived_knowledge"),
     ),
 }
-"""The lists whose entries refer to others: in which field, and to the ids of which lists."""
+"""The lists whose entries refer to others: the field with the references, and the lists with their
+targets."""
 
 MOST_ISSUES = 100
 
@@ -59,9 +60,9 @@ MOST_ISSUES = 100
 def faults(
     context: AgentContext, changed_lists: Collection[str] = WITH_IDS
 ) -> Iterator[InvalidDataError]:
-    """Yield what refuses every second entry of one id, and every reference to nothing.
+    """Yield an error for every duplicate id and every dangling reference.
 
-    Only those that a change of some lists may have made.
+    Only faults that a change of `changed_lists` may have caused are reported.
     """
     for path in changed_lists:
         found = [entry.id for entry in entries_of(context, path)]
@@ -91,7 +92,7 @@ def _ids(context: AgentContext, paths: Sequence[str]) -> frozenset[str]:
 def _duplicate_ids(path: str, ids: Sequence[str]) -> Iterator[InvalidDataError]:
     seen: set[str] = set()
     for index, id_ in enumerate(ids):
-        # An entry without an id repeats nothing.
+        # Entries without an id are never duplicates.
         if id_ and id_ in seen:
             yield InvalidDataError(
                 f"$.{path}[{index}]", f"the id {id_[:40]!a} is there already", "an id of its own"
@@ -109,9 +110,9 @@ def entries_of(context: AgentContext, path: str) -> tuple[Any, ...]:
 
 
 def refuse_new_faults(before: AgentContext, after: AgentContext) -> None:
-    """Raise `InvalidDataError` for the first fault that was not there before.
+    """Raise `InvalidDataError` for the first fault of `after` that `before` did not have.
 
-    What a document brought along hinders nobody.
+    Faults that a document already had block no writes.
     """
     changed_lists = [
         path for path in WITH_IDS if entries_of(before, path) is not entries_of(after, path)
@@ -125,17 +126,20 @@ def refuse_new_faults(before: AgentContext, after: AgentContext) -> None:
 
 
 def _signature(fault: InvalidDataError) -> tuple[str, str]:
-    # Without the index: entries move.
+    # Without the index, because entries move.
     return fault.path.partition("[")[0], fault.what
 
 
 def make_ids_unique(context: AgentContext) -> AgentContext:
-    """Return the context without entries that stand in a list twice, and with new ids for different entries of one id."""
+    """Return the context without repeated entries and with unique ids.
+
+    If different entries have one id, all but the first get a new one.
+    """
     for path in WITH_IDS:
         entries = entries_of(context, path)
         ids, unique = {entry.id for entry in entries}, dict[str, Any]()
         for number, entry in enumerate(entries):
-            # What has no id is nobody's second.
+            # Entries without an id are never duplicates.
             first = unique.setdefault(entry.id or f"\0{number}", entry)
             if first is not entry and not is_same(first, entry):
                 free = next(id_ for id_ in (f"{entry.id}-{n}" for n in count(2)) if id_ not in ids)
@@ -147,7 +151,7 @@ def make_ids_unique(context: AgentContext) -> AgentContext:
 
 
 def drop_dangling_references(context: AgentContext) -> AgentContext:
-    """Return the context without references to what is not there."""
+    """Return the context without references that have no target."""
     for path, (field, targets) in REFERENCES.items():
         there = _ids(context, targets)
         entries = entries_of(context, path)
@@ -169,7 +173,7 @@ def drop_dangling_references(context: AgentContext) -> AgentContext:
 
 
 def with_entries(context: AgentContext, path: str, entries: tuple[Any, ...]) -> AgentContext:
-    """Return the context with another list at a path."""
+    """Return the context with `entries` as the list at a path."""
     namespace, _, key = path.partition(".")
     return with_changes(
         context, **{namespace: with_changes(getattr(context, namespace), **{key: entries})}
@@ -177,8 +181,7 @@ def with_entries(context: AgentContext, path: str, entries: tuple[Any, ...]) -> 
 
 
 MAKERS: tuple[Maker, ...] = (make_ids_unique, drop_dangling_references)
-"""The makers of fixes that are asked by default, in this order: each sees what the one before has
-mended."""
+"""The default makers of fixes, in order: each sees the context that the one before it corrected."""
 
 
 def examine(
@@ -188,7 +191,9 @@ def examine(
     agent_id: str = "",
     timestamp: datetime = UNIX_EPOCH,
 ) -> ValidationReport:
-    """Return a report of a context's faults, the first hundred, with fixes that `apply_fixes` applies; each is a `ContextPatch` as JSON text.
+    """Return a report of a context's faults, with fixes for `apply_fixes`.
+
+    It lists the first hundred faults. Each fix is a `ContextPatch` as JSON text.
 
     >>> from polycontext.nodes.agent_context import deserialize
     >>> damaged = deserialize('{"reasoning": {"conclusions": [{"id": "c1", "based_on": ["f1"]}]}}')
@@ -214,7 +219,8 @@ def examine(
 def apply_fixes(context: AgentContext, report: ValidationReport) -> AgentContext:
     """Return the context with the fixes of a report applied in order.
 
-    Raise `InvalidDataError` for what is none, or does not fit any more.
+    Raises:
+        InvalidDataError: not a fix, or one that does not fit any more.
     """
     for index, fix in enumerate(ValidationReport.from_json(report).auto_fixes):
         context = at_path(f"auto_fixes[{index}]", _apply_fix, fix, context)
@@ -226,9 +232,9 @@ def _apply_fix(fix: str, context: AgentContext) -> AgentContext:
 
 
 def diff_fixes(context: AgentContext, report: ValidationReport) -> dict[str, Any]:
-    """Return what to write so that the fixes of a report are applied, by key.
+    """Return the values to write, by key, to apply the fixes of a report.
 
-    Raises as `apply_fixes`.
+    It raises the errors of `apply_fixes`.
     """
     better = apply_fixes(context, report)
     return {path: entries_of(better, path) for path in diff(context, better).keys}

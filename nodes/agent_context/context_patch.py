@@ -1,4 +1,7 @@
-"""What leads from one context to another: a value that can be applied, turned round, joined, told, and written as JSON."""
+"""The changes from one context to another, as a value.
+
+A patch can be applied, inverted, joined, summarised, and written as JSON.
+"""
 
 from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
@@ -45,10 +48,10 @@ def _timestamp(value: Any) -> Any:
 
 @frozen
 class ContextPatch:
-    """Hold what changed, and where known who changed it and when; `diff` makes it.
+    """The changes from one context to another, as `diff` returns them.
 
-    It holds the values before and after, and only where something changed. It is what
-    a `ContextDiff` of the audit trail records.
+    It has the values before and after, only where something changed. `agent_id` and `timestamp` say
+    who changed it and when, if known. A `ContextDiff` of the audit trail records a patch.
 
     >>> from polycontext.nodes.agent_context import ContextValidator
     >>> before = AgentContext.new("session-1", "trace-1")
@@ -66,7 +69,7 @@ class ContextPatch:
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """Return the names of the changed keys, such as ``reasoning.intents``, in the order of the document."""
+        """Return the changed keys, such as ``reasoning.intents``, in the order of the document."""
         return tuple(path for path, _ in self._changed_keys())
 
     def _changed_keys(self) -> Iterator[tuple[str, Patch]]:
@@ -79,21 +82,21 @@ class ContextPatch:
             yield from inside.items()
 
     def apply(self, context: AgentContext) -> AgentContext:
-        """Return the context that the changes lead to.
+        """Return the context after the changes.
 
-        What did not change is not looked at, so a context that differs elsewhere will do.
+        Unchanged values are not compared, so the context may differ elsewhere.
 
         Law: ``diff(a, b).apply(a) == b``.
 
         Raises:
-            InvalidDataError: the context is not what the patch was made from; names the path and
-                both values.
+            InvalidDataError: the context is not the one that the patch was made from; names the
+                path and both values.
         """
         result: AgentContext = at_path("$", apply_fields, self.changes, context)
         return result
 
     def invert(self) -> Self:
-        """Return the patch that leads back.
+        """Return the patch that undoes this one.
 
         Law: ``diff(a, b).invert().apply(b) == a``.
         """
@@ -102,15 +105,15 @@ class ContextPatch:
         return evolve(self, changes=back)
 
     def then(self, other: "ContextPatch") -> Self:
-        """Return the patch that does this one and then the other.
+        """Return the patch that does this one and then `other`.
 
-        It names the agents of both, and the later time.
+        It has the agents of both, and the later time.
 
-        Law: ``diff(a, b).then(diff(b, c)).apply(a) == c``; it is associative, and an empty patch
+        Law: ``diff(a, b).then(diff(b, c)).apply(a) == c``. It is associative, and an empty patch
         changes nothing.
 
         Raises:
-            InvalidDataError: the other does not start where this one ends.
+            InvalidDataError: `other` does not start where this one ends.
         """
         changes = at_path("$", join_fields, AgentContext, self.changes, other.changes) or _NOTHING
         # Each name once.
@@ -125,7 +128,7 @@ class ContextPatch:
         )
 
     def without_trail(self) -> Self:
-        """Return the patch without the changes of the audit trail, which does not record itself."""
+        """Return the patch without changes of the audit trail, which does not record itself."""
         others = {name: change for name, change in self.changes.changes.items() if name != "audit"}
         return (
             self
@@ -136,8 +139,8 @@ class ContextPatch:
     def summary(self) -> str:
         """Return one line such as ``[intent_detection] Changes: reasoning.intents_added=1``.
 
-        Keys come in the order of the document, each with how many items of an array or entries of a
-        map were added, removed and changed; any other key counts as one change.
+        Keys are in the order of the document, each with the number of array items or map entries
+        that were added, removed and changed. Any other key counts as one change.
         """
         counts = [
             f"{path}_{verb}={number}"
@@ -151,8 +154,8 @@ class ContextPatch:
     def to_json_patch(self, *, tests: bool = False) -> list[dict[str, Any]]:
         """Return the changes as a JSON Patch (RFC 6902) of the serialised context.
 
-        `tests` puts a ``test`` operation before whatever is removed or replaced, so that the patch
-        fails as a whole on another document.
+        `tests` adds a ``test`` operation before every value that is removed or replaced, so that
+        the patch fails as a whole on another document.
         """
         found = operations(AgentContext, self.changes)
         patch: list[dict[str, Any]] = plain(
@@ -161,7 +164,7 @@ class ContextPatch:
         return patch
 
     def record(self) -> ContextDiff:
-        """Return the changes as the audit trail records them (docs/agent-context.md, What changed).
+        """Return the changes as a record of the audit trail (docs/agent-context.md, "Diffs").
 
         Law: ``ContextPatch.of(patch.record()) == patch``.
         """
@@ -169,12 +172,12 @@ class ContextPatch:
 
     @classmethod
     def of(cls, record: ContextDiff) -> Self:
-        """Return what a record of the audit trail says was changed.
+        """Return the patch that a record of the audit trail contains.
 
         Unknown fields of records are kept.
 
         Raises:
-            InvalidDataError: the changes are not of the form that `record` writes; names the path.
+            InvalidDataError: the changes are not in the form that `record` writes; names the path.
         """
         return cls(
             changes_from_json(record.changes, lenient_value), record.agent_id, record.timestamp
@@ -195,7 +198,7 @@ class ContextPatch:
         Law: ``ContextPatch.from_dict(patch.to_dict()) == patch``.
 
         Raises:
-            InvalidDataError: anything else than `to_dict` writes; names the path.
+            InvalidDataError: the data is not in the form that `to_dict` writes; names the path.
         """
         if not isinstance(data, Mapping) or set(data) != {"timestamp", "agent_id", "changes"}:
             raise InvalidDataError(
@@ -217,7 +220,9 @@ def diff(
     agent_id: str = "",
     timestamp: datetime = UNIX_EPOCH,
 ) -> ContextPatch:
-    """Return what leads from one context to another, by value; what they share is not looked at.
+    """Return the patch from `source` to `target`.
+
+    Values are compared, except for those that both share.
 
     Law: ``diff(a, b).apply(a) == b``.
     """
@@ -242,12 +247,14 @@ def _counts(change: Patch) -> dict[str, int]:
 
 
 class DiffTracker:
-    """Remember a context, and tell what an agent made of it.
+    """Remember a context, and return what an agent changed in it.
 
     >>> from polycontext.nodes.agent_context import ContextValidator, Intent
     >>> ctx = AgentContext.new("session-1", "trace-1")
     >>> tracker = DiffTracker(ctx)
-    >>> after = ContextValidator.default().safe_set(ctx, "intent_detection", "reasoning", "intents", [Intent("query", 0.95)])
+    >>> after = ContextValidator.default().safe_set(
+    ...     ctx, "intent_detection", "reasoning", "intents", [Intent("query", 0.95)]
+    ... )
     >>> tracker.capture("intent_detection", after).summary()
     '[intent_detection] Changes: reasoning.intents_added=1'
     """
@@ -259,14 +266,12 @@ class DiffTracker:
     def capture(
         self, agent_id: str, context: AgentContext, *, timestamp: datetime | None = None
     ) -> ContextPatch:
-        """Return what changed since the last capture; the next one starts from here.
+        """Return the changes since the last capture, without those of the audit trail.
 
-        The trail itself is left out.
-
-        Without a `timestamp` the clock is asked.
+        The next capture starts from `context`. The default of `timestamp` is the time of the clock.
 
         Raises:
-            InvalidDataError: the name is no text, or the time naive.
+            InvalidDataError: the name is not text, or the time is naive.
         """
         patch = diff(
             self._context, context, agent_id=agent_id, timestamp=timestamp or self._clock()

@@ -1,6 +1,6 @@
-"""What an AgentContext refuses or reports that somebody would catch alone.
+"""Exceptions of an AgentContext that callers may want to catch separately.
 
-The rest are the shared errors of `linearity`.
+All others are the shared errors of `linearity`.
 """
 
 from collections.abc import Callable
@@ -16,11 +16,11 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 _LONGEST_VALUE = 80
-"""Characters of a value in an error: a line of a terminal."""
+"""Maximum number of characters of a value in an error message: a line of a terminal."""
 
 
 def step_of(key: object) -> str:
-    """Return how a path shows a key of a map: bare where that is readable, quoted otherwise, shortened where it is long."""
+    """Return a key of a map as a step of a path: quoted unless readable, shortened if long."""
     return under("", key if isinstance(key, str) else f"{type(key).__name__} key")
 
 
@@ -37,15 +37,15 @@ def join_path(step: str, path: str) -> str:
 def prefix_path(error: InvalidDataError, step: str) -> InvalidDataError:
     """Put `step` before the path of an error that is on its way out, and return the same error.
 
-    Who refuses a value does not know where it stands: every reader that the error passes adds its
-    own step.
+    The code that refuses a value does not know its path: every reader that the error passes adds
+    its own step.
     """
     error.path = join_path(step, error.path)
     return error
 
 
 def at_path(step: str, make: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
-    """Return what `make` returns; `step` goes before the path of what it refuses."""
+    """Return the result of `make`, with `step` before the path of any `InvalidDataError`."""
     try:
         return make(*args, **kwargs)
     except InvalidDataError as error:
@@ -53,7 +53,7 @@ def at_path(step: str, make: Callable[P, T], /, *args: P.args, **kwargs: P.kwarg
 
 
 def origin_mismatch(expected: Any, found: Any, path: str = "") -> InvalidDataError:
-    """Return the refusal to apply or join a patch where it does not start."""
+    """Return the error for a patch that is applied or joined where it does not start."""
     return InvalidDataError(
         path,
         f"the patch expects {_abbreviate(expected)}, found {_abbreviate(found)}",
@@ -62,7 +62,7 @@ def origin_mismatch(expected: Any, found: Any, path: str = "") -> InvalidDataErr
 
 
 def wrong_type(value: object, expected: str, legal: str, path: str = "") -> InvalidDataError:
-    """Return the refusal of a value of another type."""
+    """Return the error for a value of a wrong type."""
     return InvalidDataError(path, f"{type(value).__name__} is not {expected}", legal)
 
 
@@ -73,9 +73,9 @@ def _abbreviate(value: Any) -> str:
 
 @define(slots=False, eq=False)
 class ContextViolationError(CallerError, PermissionError):
-    """Refuse a write that the agent has no right to.
+    """An agent may not write a key.
 
-    `allowed` are its rights, `reason` what forbids it to everybody.
+    `allowed` are its rights. `reason` is set if more than a missing right forbids the write.
     """
 
     agent_id: str
@@ -87,12 +87,19 @@ class ContextViolationError(CallerError, PermissionError):
     def __str__(self) -> str:
         why = f" ({self.reason})" if self.reason else ""
         legal = ", ".join(self.allowed) or "nothing: it is not registered, or has no rights"
-        return f"agent {self.agent_id!r} may not write {self.namespace}.{self.key}{why}. It may write {legal}."
+        return (
+            f"agent {self.agent_id!r} may not write {self.namespace}.{self.key}{why}. "
+            f"It may write {legal}."
+        )
 
 
 @define(slots=False, eq=False)
 class ContextSizeError(CallerError, ValueError):
-    """Refuse a context that is too large: which limit, how much there is, how much is legal, of what, and where."""
+    """A context is too large.
+
+    `limit` names the limit, `current` is the size, `maximum` the most that is legal, both in
+    `unit`, and `where` is the path.
+    """
 
     limit: str
     current: int
@@ -106,12 +113,12 @@ class ContextSizeError(CallerError, ValueError):
 
 
 class ContextSizeWarning(UserWarning):
-    """Warn that a context comes near its size limit."""
+    """A context is close to its size limit."""
 
 
 @define(slots=False, eq=False)
 class MergeConflictError(CallerError, ValueError):
-    """Refuse to merge two changes of one thing.
+    """Two changes of one value conflict.
 
     `base`, `ours` and `theirs` are its values, None where there is none.
     """
@@ -123,25 +130,34 @@ class MergeConflictError(CallerError, ValueError):
 
     def __str__(self) -> str:
         base, ours, theirs = map(_abbreviate, (self.base, self.ours, self.theirs))
-        return f"{self.path}: changed from {base} to {ours} and to {theirs}. Write one of the two again on the current context."
+        return (
+            f"{self.path}: changed from {base} to {ours} and to {theirs}. "
+            "Write one of the two again on the current context."
+        )
 
 
 @define(slots=False, eq=False)
 class TrailError(CallerError, ValueError):
-    """Refuse a trail whose diffs do not lead to the context that carries them: which one is at fault, and how."""
+    """The diffs of a trail do not lead to the context that has them.
+
+    `path` names the faulty diff, and `problem` says what is wrong with it.
+    """
 
     path: str
     problem: str
 
     def __str__(self) -> str:
-        return f"{self.path}: {self.problem}. Use a context whose audit.diffs lead to it, or one without diffs."
+        return (
+            f"{self.path}: {self.problem}. "
+            "Use a context whose audit.diffs lead to it, or one without diffs."
+        )
 
 
 @define(slots=False, eq=False)
 class UnknownVersionError(CallerError, ValueError):
-    """Refuse a document of a version that no migration leads from.
+    """No migration leads from the version of a document.
 
-    `newer` tells that a later release wrote it.
+    `newer` means that a later release wrote it.
     """
 
     version: str
@@ -160,7 +176,7 @@ class UnknownVersionError(CallerError, ValueError):
 
 @define(slots=False, eq=False)
 class MigrationError(CollaboratorError, ValueError):
-    """Report that a migration itself failed on a document."""
+    """A migration failed on a document."""
 
     source: str
     target: str
@@ -172,7 +188,7 @@ class MigrationError(CollaboratorError, ValueError):
 
 
 class ArtifactFault(Enum):
-    """Say what is wrong with stored content; the value is what would be legal."""
+    """The fault of stored content; the value is what would be legal."""
 
     MISSING = "the place where the content was externalised"
     DAMAGED = "the bytes that were stored"
@@ -181,7 +197,11 @@ class ArtifactFault(Enum):
 
 @define(slots=False, eq=False)
 class ArtifactError(CollaboratorError, OSError):
-    """Report that content cannot be stored or had: why, in which place, and its SHA-256 where it is about one content."""
+    """Content cannot be stored or retrieved.
+
+    `reason` and `problem` say why, `place` is the store, and `sha256` the content, if it is about
+    one.
+    """
 
     reason: ArtifactFault
     place: str

@@ -1,4 +1,4 @@
-"""A context that agents share in whatever process they run: each run is an event of a session's journal."""
+"""An AgentContext that processes share: each run is an event of a session's journal."""
 
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
@@ -21,39 +21,46 @@ from .store import AgentContextRun, AgentContextStore
 from .trail import origin
 
 T = TypeVar("T")
-_LEGAL = 'the context to begin with, such as AgentContext.new("session-1", "trace-1"): the session keeps none of that name yet'
+_LEGAL = (
+    'the context to begin with, such as AgentContext.new("session-1", "trace-1"): '
+    "the session keeps none of that name yet"
+)
 
 
 class CommitOptions(TypedDict, total=False):
-    """What may be said beside a write; see `KeptContextStore.write`."""
+    """Options of a write; see `KeptContextStore.write`."""
 
     turns: Iterable[Turn | Mapping[str, Any]]
     idempotency_key: str | None
 
 
 class KeptContextStore(AgentContextStore):
-    """Hold a context that a session keeps, guarded and recorded as in every `AgentContextStore` (docs/agent-context.md, "Kept with a session").
+    """A context that a session keeps, guarded and recorded like any `AgentContextStore`.
 
-    Rights are checked here, by the writing process, before anything is stored. Any number of these
-    over one session, in threads, tasks or
-    processes, write as one: who was late is decided anew, merged with what others wrote. What two
-    runs wrote differently at the same time is a `MergeConflictError` for the later one; a run
-    begins with all that is stored by then.
+    See docs/agent-context.md, "Kept with a session".
+
+    The writing process checks rights before anything is stored. Any number of these stores over one
+    session, in threads, tasks or processes, work as one: a run that is late is decided again,
+    merged with what others wrote. If two runs wrote the same value differently at the same time,
+    the later one raises `MergeConflictError`. A run begins with everything that is stored by then.
 
     Args:
-        session: where the context is kept. name: under which name.
-        context: what to begin with where the session keeps none.
-        lenient: keep unknown fields of what is kept there, see `deserialize`. options: those of an
-            `AgentContextStore`.
+        session: where the context is kept.
+        name: the name it is kept under.
+        context: the initial context, if the session keeps none.
+        lenient: keep unknown fields of the stored document; see `deserialize`.
+        options: those of an `AgentContextStore`.
 
     Raises:
-        InvalidOptionError: there is no context to begin with, or something else has the name.
-        InvalidDataError: what is kept there is no context. Whatever an `AgentContextStore` raises
-            of one.
+        InvalidOptionError: there is no initial context, or the name is used for something else.
+        InvalidDataError: the stored document is not a context.
+        Any exception of an `AgentContextStore`.
 
     >>> session = ContextSession(max_tokens=8000)
     >>> shared = KeptContextStore(session, "plan", AgentContext.new("session-1", "trace-1"))
-    >>> _ = shared.write("intent_detection", {"reasoning.intents": [{"type": "query", "confidence": 0.95}]})
+    >>> _ = shared.write(
+    ...     "intent_detection", {"reasoning.intents": [{"type": "query", "confidence": 0.95}]}
+    ... )
     >>> session.documents.get("plan")["reasoning"]
     {'intents': [{'type': 'query', 'confidence': 0.95}]}
     >>> KeptContextStore(session, "plan").context == shared.context
@@ -86,7 +93,7 @@ class KeptContextStore(AgentContextStore):
     def context(self) -> AgentContext:
         """Return the context as the session has it, which no later write changes.
 
-        `ContextSession.history.refresh` brings what others wrote.
+        `ContextSession.history.refresh` fetches what others wrote.
         """
         with self._lock:
             self._adopt()
@@ -100,10 +107,11 @@ class KeptContextStore(AgentContextStore):
     ) -> AgentContext:
         """Write several keys as one run of an agent, in one commit with `turns`.
 
-        Once for a key, however often it is asked for.
+        A repeated `idempotency_key` writes nothing.
 
         Raises:
-            Whatever `AgentContextStore.write` raises; `ContextSession.extend` of the turns;
+            Any exception of `AgentContextStore.write`, and of `ContextSession.extend` for the
+                turns.
             StoreError: nothing is stored.
         """
         with self.run(agent, **options) as run:
@@ -116,9 +124,9 @@ class KeptContextStore(AgentContextStore):
         entries: Mapping[str, Sequence[Any]],
         **options: Unpack[CommitOptions],
     ) -> AgentContext:
-        """Add entries at the end of lists as one run of an agent.
+        """Add entries to the end of lists as one run of an agent; see `write`.
 
-        What two add in the same words at the same moment snapshot once. See `write`.
+        Identical entries that two runs add at the same time are stored once.
         """
         with self.run(agent, **options) as run:
             run.append(entries)
@@ -126,12 +134,12 @@ class KeptContextStore(AgentContextStore):
 
     @contextmanager
     def run(self, agent: str, **options: Unpack[CommitOptions]) -> Generator[AgentContextRun]:
-        """Run an agent on what is stored by now.
+        """Run an agent on the stored context, and commit its writes at the end of the block.
 
-        What it writes in the block is committed at its end, in one commit with `turns`.
+        `turns` are part of the same commit.
 
         Raises:
-            Whatever `AgentContextStore.run` raises, and `write`.
+            Any exception of `AgentContextStore.run`, and of `write`.
         """
         self._session.history.refresh()
         with super().run(agent) as run:
@@ -139,7 +147,7 @@ class KeptContextStore(AgentContextStore):
             yield run
 
     def _transact(self, run: AgentContextRun, change: Callable[[], T]) -> T:
-        """Do what changes the context as a commit of the session, on what is stored: again where another writer was first."""
+        """Commit `change` to the session, again if another writer was first."""
         done: list[tuple[T, _Snapshot]] = []
         not_yet = RuntimeError("values must leave first")
 
@@ -150,7 +158,8 @@ class KeptContextStore(AgentContextStore):
                 try:
                     result = change()
                     done[:] = [(result, before)]
-                    # What must leave first is not committed, nor what comes with it.
+                    # If values must be moved out first, neither the change nor its turns are
+                    # committed.
                     if result:
                         raise not_yet
                     operations = list(
@@ -162,7 +171,7 @@ class KeptContextStore(AgentContextStore):
                     done[:] = [(result, _Snapshot(expected, self._context, self._base))]
                     return operations
                 finally:
-                    # It is ours once it is stored.
+                    # The change is ours only once it is stored.
                     self._snapshot = before
 
         options, run.options = run.options, {}
@@ -174,7 +183,7 @@ class KeptContextStore(AgentContextStore):
             run.options = options
             return done[0][0]
         if not done:
-            # The command of that key was there already.
+            # A command with this idempotency key is already stored.
             run.end()
             nothing: T = _NOTHING
             return nothing
@@ -182,7 +191,7 @@ class KeptContextStore(AgentContextStore):
         kept = self._session.conversation.documents[self._name]
         with self._lock:
             if kept == snapshot.document:
-                # As everybody else reads it, without reading it again.
+                # Use the session's own document, so that it is not read again.
                 self._snapshot = evolve(snapshot, document=kept)
         return result
 
@@ -199,7 +208,7 @@ class KeptContextStore(AgentContextStore):
         )
 
     def _adopt(self, document: Any = None) -> None:
-        """Become what the session has, or `document`."""
+        """Adopt the document of the session, or `document`."""
         document = (
             self._session.conversation.documents[self._name] if document is None else document
         )
@@ -213,7 +222,7 @@ class KeptContextStore(AgentContextStore):
 
 @frozen
 class _Snapshot:
-    """Hold a document with the context that it tells, and the one at which its trail begins."""
+    """A document, the context it describes, and the context at the beginning of its trail."""
 
     document: Any
     context: AgentContext

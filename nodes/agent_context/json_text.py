@@ -1,10 +1,10 @@
-"""JSON text in and out: the one module that knows the JSON libraries.
+"""JSON text: the only module that uses the JSON libraries.
 
-orjson writes; the standard library reads, because it keeps large integers exact and shows an object
-as its text does, so that both too large a number and a key that stands twice can be refused.
+orjson writes. The standard library reads, because it keeps large integers exact and reports every
+key of an object as written, so that numbers that are too large and duplicate keys can be refused.
 
-Two values are the same when their JSON is: 1 is not true, 1 is not 1.0, and the order of keys says
-nothing.
+Two values are the same if their JSON is: 1 is not true, 1 is not 1.0, and the order of keys does
+not matter.
 """
 
 import json
@@ -22,7 +22,7 @@ from .record_base import Record, json_fields
 
 _OPTIONS = orjson.OPT_UTC_Z
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
-"""What may escape half of a letter, which no text can hold."""
+"""An escape that may be half of a character, which no text can contain."""
 
 
 def dumps(value: Any) -> bytes:
@@ -31,12 +31,12 @@ def dumps(value: Any) -> bytes:
 
 
 def canonical(value: Any) -> bytes:
-    """Return a record, or immutable JSON data, as JSON that does not depend on the order of keys: one value, one text."""
+    """Return a record, or immutable JSON data, as JSON with sorted keys: one value, one text."""
     return orjson.dumps(value, _plain, _OPTIONS | orjson.OPT_SORT_KEYS)
 
 
 def plain(value: Any) -> Any:
-    """Return a record, or immutable JSON data, as the dicts and lists of JSON."""
+    """Return a record, or immutable JSON data, as plain dicts and lists."""
     return orjson.loads(dumps(value))
 
 
@@ -48,7 +48,7 @@ def _plain(value: Any) -> dict[str, Any]:
 
 
 class Missing(Enum):
-    """Stand for no value at all, which null is not."""
+    """The absence of a value, which is not null."""
 
     ABSENT = "absent"
 
@@ -57,7 +57,7 @@ ABSENT: Literal[Missing.ABSENT] = Missing.ABSENT
 
 
 def is_same(left: Any, right: Any) -> bool:
-    """Tell whether two values are the same; values that are shared cost nothing."""
+    """Return whether two values are the same; values that are shared cost nothing."""
     if left is right:
         return True
     # orjson would write ABSENT, which is an enum, as its value.
@@ -65,17 +65,17 @@ def is_same(left: Any, right: Any) -> bool:
 
 
 def absent_to_none(value: Any) -> Any:
-    """Return a value for a reader who knows no `ABSENT`."""
+    """Return None for `ABSENT`, and any other value unchanged."""
     return None if value is ABSENT else value
 
 
 def loads(raw: object) -> Any:
-    """Return what JSON text says.
+    """Return the value of JSON text.
 
     Raises:
-        InvalidDataError: no text, not JSON (NaN and infinities are not), invalid UTF-8, a lone
-            surrogate, a number of thousands of digits, nested deeper than can be read; a duplicate
-            key, with its path.
+        InvalidDataError: not text, not JSON (NaN and infinities are not), invalid UTF-8, a lone
+            surrogate, a number of thousands of digits, or nesting that is too deep to read; a
+            duplicate key, with its path.
     """
     text = _text(raw)
     try:
@@ -113,7 +113,7 @@ def _text(raw: object) -> str:
 
 
 class _Pairs(list[tuple[str, Any]]):
-    """Hold an object as its text does: a key as often as it stands there."""
+    """An object with all its keys as written, duplicates included."""
 
 
 def _path(value: object) -> str | None:

@@ -1,8 +1,10 @@
-"""What a field may hold, read off its annotation: one table for checking, writing, limits and the JSON Schema.
+"""The values that fields may have, read from their annotations.
 
-A kind never coerces: text stays text, ``"3"`` is no number, ``1`` no truth value. It takes
-what JSON has (lists, dicts, RFC 3339 text) as well as what Python has (tuples, records,
-datetimes), and returns the immutable form.
+Checks, writing, limits and the JSON Schema use this one table.
+
+A kind never coerces: text stays text, ``"3"`` is not a number, ``1`` is not a truth value. It
+accepts JSON values (lists, dicts, RFC 3339 text) and Python values (tuples, records, datetimes),
+and returns the immutable form.
 """
 
 from collections.abc import Callable, Mapping
@@ -35,26 +37,27 @@ Confidence = Annotated[float, "0..1"]
 """A number from 0 to 1, both included."""
 
 Count = Annotated[int, "0.."]
-"""A whole number from 0."""
+"""A whole number of at least 0."""
 
 Amount = Annotated[float, "0.."]
-"""A number from 0, such as a price."""
+"""A number of at least 0, such as a price."""
 
 Changes = Annotated[Mapping[str, Any], "what was changed"]
-"""A JSON object that wraps values of other fields, and may be deeper than one of them."""
+"""A JSON object that contains values of other fields, and may be nested deeper than one of them."""
 
 _CHANGES_DEPTH = MAX_DEPTH + 16
 
 MIN_INTEGER, MAX_INTEGER = -(2**63), 2**63 - 1
-"""The integers of a field; JSON data take what `json_data` takes."""
+"""The range of an integer field; JSON data may have the integers that `json_data` accepts."""
 
 _RFC_3339 = pattern(
-    r"[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ][0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]+)?(?:[Zz]|[+-][0-9]{2}:[0-9]{2})"
+    r"[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ][0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]+)?"
+    r"(?:[Zz]|[+-][0-9]{2}:[0-9]{2})"
 ).fullmatch
 
 
 class Shape(StrEnum):
-    """Say what a value looks like in JSON: an array, a map from any key, a record, a scalar, or anything at all."""
+    """The form of a value in JSON: an array, a map with any keys, a record, a scalar, or any."""
 
     ARRAY = "array"
     MAP = "map"
@@ -65,12 +68,11 @@ class Shape(StrEnum):
 
 @frozen
 class Kind:
-    """Describe what a field may hold.
+    """The values that a field may have.
 
-    `read` checks and freezes a value, `item` is the kind of one element of an array or map,
-    `record` the class of an OBJECT, `optional` whether None is legal, `keep_empty` whether an
-    empty value is written too: numbers, truth values and moments are, since 0 and False say
-    something.
+    `read` checks and freezes a value. `item` is the kind of an element of an array or map, `record`
+    the class of an OBJECT. `optional` means that None is legal. `keep_empty` means that an empty
+    value is written, too: numbers, truth values and times are, since 0 and False are information.
     """
 
     shape: Shape
@@ -89,7 +91,7 @@ def json_name(name: str) -> str:
 
 @cache
 def kind_of(annotation: Any) -> Kind:
-    """Return the kind that an annotation asks for."""
+    """Return the kind of an annotation."""
     if annotation in _SCALARS:
         return _SCALARS[annotation]
     origin, parts = get_origin(annotation), get_args(annotation)
@@ -182,7 +184,7 @@ def _in_utc(moment: Any) -> datetime:
         raise InvalidDataError(
             "", f"{moment!s:.40} has no UTC time", "a moment between the years 1 and 9999 in UTC"
         ) from None
-    # A plain datetime: a subclass could carry state of its own, and compare as it likes.
+    # A plain datetime: a subclass could have state and comparisons of its own.
     return datetime(*utc.timetuple()[:6], utc.microsecond, tzinfo=UTC)
 
 
@@ -195,12 +197,12 @@ def _array(item: Kind) -> Kind:
         try:
             items = tuple(map(one, value))
         except InvalidDataError:
-            # Again, for the place of the fault, as below: minding it while all is well would cost
+            # Read again to find the path of the fault; tracking it in the normal case would cost
             # more.
             items = tuple(
                 at_path(f"[{index}]", one, element) for index, element in enumerate(value)
             )
-        # What is shared is found by identity: contexts keep what they have in common.
+        # Return the same tuple if nothing changed: shared values are recognised by identity.
         return value if type(value) is tuple and all(map(is_, items, value)) else items
 
     return Kind(Shape.ARRAY, read, f"list of {item.name}", item=item)

@@ -1,9 +1,8 @@
-"""How large a context is and may become (docs/agent-context.md, Sizes).
+"""Sizes of a context and their limits (docs/agent-context.md, "Size limits").
 
-Sizes are remembered part by part, so that asking again costs what has changed since: a record never
-changes, hence neither does its size. Records inside a namespace are measured once each; a
-namespace, and the context, add up their parts and pass the unchanged ones to the record that
-`with_changes` makes of them.
+Sizes are cached part by part, so measuring again costs only what changed: a record never changes,
+and neither does its size. Each record inside a namespace is measured once. A namespace and the
+context add up their parts, and `with_changes` passes the unchanged ones on to the new record.
 """
 
 import warnings
@@ -24,12 +23,12 @@ from .records import AgentContext, Artifact
 from .schema import SCHEMA, all_keys
 
 Part: TypeAlias = tuple[int, int]
-"""Bytes of a value, and the length of its longest array, itself included."""
+"""Bytes of a value, and the length of the longest array in it, itself included."""
 
 
 @frozen
 class Measure:
-    """Hold the bytes of a record in JSON, the length of the longest array in it, and both for every field."""
+    """The bytes of a record in JSON, the length of its longest array, and both for each field."""
 
     size: int
     longest: int
@@ -65,7 +64,7 @@ def measure(record: Record) -> Measure:
 
 
 def _remember(record: Record, found: Measure) -> Measure:
-    # Threads that meet here write the same numbers.
+    # Concurrent threads write the same numbers.
     object.__setattr__(record, "_measure", found)
     object.__setattr__(record, "_parts", found.parts)
     return found
@@ -85,7 +84,7 @@ def _part(kind: Kind, value: Any) -> Part:
 
 
 def _measure_item(record: Record) -> Measure:
-    """Return the measure of an item of an array, which is written at once and not field by field."""
+    """Return the measure of an item of an array, which is serialised at once, not by field."""
     known: Measure | None = getattr(record, "_measure", None)
     return known or _remember(
         record,
@@ -100,7 +99,11 @@ def arrays_of(record: Record) -> dict[str, tuple[Any, ...]]:
 
 @frozen
 class ContextStats:
-    """Hold bytes in JSON of the whole and of each namespace, items of each array, and how many artifacts are stored outside."""
+    """Sizes of a context.
+
+    They are the bytes in JSON of the whole and of each namespace, the items of each array, and the
+    number of artifacts stored outside.
+    """
 
     total_size: int
     namespace_sizes: Mapping[str, int]
@@ -111,7 +114,7 @@ class ContextStats:
 def get_stats(context: AgentContext) -> ContextStats:
     """Return the statistics of a context.
 
-    Arrays go by their key alone, which no two namespaces share.
+    Arrays are listed by their key alone, which is unique among all namespaces.
 
     Law: ``get_stats(c).total_size == len(serialize(c))``.
 
@@ -136,20 +139,19 @@ MIB = 1024 * KIB
 
 
 def is_size(_limits: object, attribute: "Attribute[int]", value: object) -> None:
-    """Refuse what is no size (an attrs validator)."""
+    """Raise `InvalidOptionError` for a value that is not a size (an attrs validator)."""
     if not isinstance(value, int) or isinstance(value, bool) or value < 0:
         raise InvalidOptionError(attribute.name, value, "a whole number from 0")
 
 
 @frozen(kw_only=True)
 class ContextLimits:
-    """Hold the limits: sizes in bytes of JSON, lengths in items.
+    """The limits of a context: sizes in bytes of JSON, lengths in items.
 
-    A limit itself is legal; one more is not.
-
-    `warn_total_size` is where a warning begins, `artifact_externalization_threshold` the size of
-    all inline artifacts together, and `max_inline_artifact_size` that of one artifact's content,
-    beyond which content should be moved out.
+    A value equal to a limit is legal. A context larger than `warn_total_size` causes a warning.
+    Content should be moved out if all inline artifacts together exceed
+    `artifact_externalization_threshold`, or if the content of one artifact exceeds
+    `max_inline_artifact_size`.
     """
 
     max_total_size: int = field(default=10 * MIB, validator=is_size)
@@ -167,30 +169,33 @@ DEFAULT_LIMITS = ContextLimits()
 class ContextSizeChecker:
     """Check contexts against limits.
 
-    What was measured once is remembered, so a check costs what changed since the last one.
+    Measures are cached, so a check costs only what changed since the last one.
 
     >>> ContextSizeChecker(ContextLimits(max_total_size=10)).check(AgentContext())
     Traceback (most recent call last):
-    polycontext.nodes.agent_context.errors.ContextSizeError: size limit exceeded: max_total_size at
-    $: 151 bytes. Use at most 10 bytes.
+    polycontext.nodes.agent_context.errors.ContextSizeError: size limit exceeded: max_total_size at \
+$: 151 bytes. Use at most 10 bytes.
     """
 
     limits: ContextLimits = DEFAULT_LIMITS
 
     def check(self, context: AgentContext) -> None:
-        """Return if the context, every namespace and every array of the schema, nested ones included, are within the limits.
+        """Check the size of the context, of every namespace and of every array, also nested ones.
 
         Warns:
-            ContextSizeWarning: larger than `warn_total_size`.
+            ContextSizeWarning: the context is larger than `warn_total_size`.
 
         Raises:
-            ContextSizeError: as `refuse_oversized`.
+            ContextSizeError: see `refuse_oversized`.
         """
         self.refuse_oversized(context)
         self.warn(context)
 
     def refuse_oversized(self, context: AgentContext) -> None:
-        """Raise `ContextSizeError` if the whole is too large, for the first namespace that is, or for the longest array if it is too long."""
+        """Raise `ContextSizeError` if the context, a namespace or an array is too large.
+
+        The error is about the whole context, else the first namespace, else the longest array.
+        """
         limits, whole = self.limits, measure(context)
         if whole.size > limits.max_total_size:
             raise ContextSizeError("max_total_size", whole.size, limits.max_total_size, "bytes")
@@ -201,7 +206,7 @@ class ContextSizeChecker:
                     "max_namespace_size", size, limits.max_namespace_size, "bytes", f"$.{name}"
                 )
         if whole.longest > limits.max_array_items:
-            # Slow, and only done when it is known that one is too long.
+            # Slow, so this is done only if an array is known to be too long.
             arrays = (
                 found for name in SCHEMA for found in _arrays(getattr(context, name), f"$.{name}")
             )
@@ -211,19 +216,22 @@ class ContextSizeChecker:
             )
 
     def warn(self, context: AgentContext) -> None:
-        """Warn, with `ContextSizeWarning`, of a context that is larger than `warn_total_size`."""
+        """Issue a `ContextSizeWarning` if the context is larger than `warn_total_size`."""
         size = measure(context).size
         if size > self.limits.warn_total_size:
             near = f"the context holds {size:,} bytes; the limit is {self.limits.max_total_size:,}"
             warnings.warn(near, ContextSizeWarning, stacklevel=3)
 
     def should_externalize_artifacts(self, context: AgentContext) -> bool:
-        """Tell whether content of artifacts should be moved out: one is too large, or all that are inline are together."""
+        """Return whether content of artifacts should be moved out.
+
+        It should if one is too large, or if all inline artifacts together are.
+        """
         return bool(large_artifacts(context, self.limits))
 
 
 def large_artifacts(context: AgentContext, limits: ContextLimits) -> list[Artifact]:
-    """Return the artifacts whose content should go, the largest first."""
+    """Return the artifacts whose content should be moved out, the largest first."""
     inline = [
         (measure(artifact).size, artifact)
         for artifact in context.retrieval.artifacts
@@ -239,10 +247,10 @@ def large_artifacts(context: AgentContext, limits: ContextLimits) -> list[Artifa
 
 
 def _is_oversized(artifact: Artifact, limits: ContextLimits) -> bool:
-    """Tell whether the inline content of an artifact is beyond its limit."""
+    """Return whether the inline content of an artifact exceeds its limit."""
     most = limits.max_inline_artifact_size
-    # The size of the artifact is remembered, and that of its content is not more: it is written out
-    # only in doubt.
+    # The size of the artifact is cached, and that of its content is at most as large, so the
+    # content is serialised only in doubt.
     return (
         artifact.content is not None
         and measure(artifact).size > most

@@ -1,4 +1,7 @@
-"""How two changes of one context become one: by namespace and key, and nothing is lost in silence."""
+"""Three-way merges of contexts, by namespace and key.
+
+Conflicts raise an error, so that nothing is lost silently.
+"""
 
 from collections.abc import Callable, Mapping
 from operator import is_
@@ -21,7 +24,7 @@ from .records import AgentContext, AuditContext
 
 @frozen
 class Sides:
-    """Hold what stood at a path, and what each of two made of it."""
+    """The value at a path in the base and in the two changed contexts."""
 
     path: str
     base: Any
@@ -38,16 +41,16 @@ class Sides:
         )
 
     def resolve(self, alike: Callable[[Any, Any], bool] = is_same) -> tuple[Any] | None:
-        """Return the result where at most one of them changed something, or both the same.
+        """Return the result if at most one side changed the value, or both did the same.
 
-        None otherwise. With `is_` it is O(1).
+        Otherwise None. With `is_` it is O(1).
         """
         if alike(self.base, self.theirs) or alike(self.ours, self.theirs):
             return (self.ours,)
         return (self.theirs,) if alike(self.base, self.ours) else None
 
     def all_are(self, cls: Any) -> bool:
-        """Tell whether all three are of a class."""
+        """Return whether all three are instances of a class."""
         return (
             isinstance(self.base, cls)
             and isinstance(self.ours, cls)
@@ -55,7 +58,7 @@ class Sides:
         )
 
     def conflict(self) -> MergeConflictError:
-        """Return the refusal to choose."""
+        """Return the error for conflicting changes."""
         return MergeConflictError(
             self.path,
             absent_to_none(self.base),
@@ -65,18 +68,18 @@ class Sides:
 
 
 def merge(base: AgentContext, ours: AgentContext, theirs: AgentContext) -> AgentContext:
-    """Return a context with what two agents each made of `base`.
+    """Return the merge of two contexts that agents made from `base`.
 
     Keys, and entries of maps, that only one of them changed are taken from it. Arrays of records
-    with ids merge by id, other arrays by place; what both appended is kept, ours first. The trail
-    goes on from ours: what theirs adds to it is recorded as one diff, so that it still leads here.
+    with ids merge by id, other arrays by place; items that both appended are kept, ours first. The
+    trail continues from ours: the additions of theirs are recorded as one diff, so that the trail
+    still leads to the result.
 
-    Laws: ``merge(a, a, b) == b == merge(a, b, a)``; patches of different keys merge to what they do
+    Laws: ``merge(a, a, b) == b == merge(a, b, a)``; patches of different keys merge to their result
     in either order.
 
     Raises:
-        MergeConflictError: both changed one thing, differently; names the path and the three
-            values.
+        MergeConflictError: both changed one value differently; names the path and the three values.
     """
     trail = ours.audit
     own, other = (with_changes(side, audit=base.audit) for side in (ours, theirs))
@@ -94,8 +97,7 @@ def _merge_trails(
     runs = merge_arrays(
         Sides("$.audit.agent_runs", base.agent_runs, ours.audit.agent_runs, theirs.audit.agent_runs)
     )
-    # Their diffs start where they did: after ours they would not fit, so what they add becomes one
-    # diff.
+    # Their diffs would not fit after ours, so their additions become one diff.
     new = [
         record
         for record in theirs.audit.diffs
@@ -157,7 +159,7 @@ def _merge_entries(kind: Kind, sides: Sides) -> FrozenDict[Any]:
 
 
 def merge_arrays(sides: Sides) -> Array:
-    """Return what becomes of an array that both changed.
+    """Return the merge of an array that both changed.
 
     Raises:
         MergeConflictError: both changed one item, or one place, differently.
@@ -166,7 +168,7 @@ def merge_arrays(sides: Sides) -> Array:
     base, ours, theirs = by_id
     if base is None or ours is None or theirs is None:
         return _merge_places(sides)
-    # Where items stand and what they became merge apart: one may move what the other changes.
+    # Order and content merge separately: one side may move an item that the other changes.
     order = _merge_places(Sides(sides.path, tuple(base), tuple(ours), tuple(theirs)), distinct=True)
     retained = set(order)
     if len(retained) < len(order):  # both moved one item
@@ -184,10 +186,7 @@ def merge_arrays(sides: Sides) -> Array:
 
 
 def _by_id(array: Array) -> dict[str, Any] | None:
-    """Return the items of an array by id.
-
-    None if there are no ids, or one of them stands for several items.
-    """
+    """Return the items of an array by id, None if an id is missing or not unique."""
     ids = [getattr(item, "id", "") for item in array]
     return dict(zip(ids, array, strict=True)) if all(ids) and len(set(ids)) == len(ids) else None
 
@@ -202,9 +201,9 @@ def _merge_items(sides: Sides) -> Any:
 
 
 def _merge_places(sides: Sides, *, distinct: bool = False) -> Array:
-    """Return the items that stay, and before each what both put there, ours first.
+    """Return the items that stay, and before each the items that both put there, ours first.
 
-    `distinct` items only once.
+    With `distinct`, an item that both put in one place occurs once.
     """
     base: Array = sides.base
     ours, theirs = ([*diff_runs(base, array)] for array in (sides.ours, sides.theirs))
@@ -226,9 +225,10 @@ def _merge_places(sides: Sides, *, distinct: bool = False) -> Array:
 
 
 def _overlap(sides: Sides, ours: Run, theirs: Run) -> bool:
-    """Tell whether two runs change the same items in the same way.
+    """Return whether two runs change the same items in the same way.
 
-    Raise if they change one of them differently.
+    Raises:
+        MergeConflictError: they change one of them differently.
     """
     common = range(
         max(ours.at, theirs.at), min(ours.at + len(ours.removed), theirs.at + len(theirs.removed))

@@ -1,4 +1,4 @@
-"""What agents use, counted by the store: tokens and money of model calls, time and outcome of runs."""
+"""Metrics that the store counts: tokens and cost of model calls, time and outcome of runs."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -17,12 +17,12 @@ _PROMPT = (
 _COMPLETION = (("completion_tokens",), ("output_tokens",))
 _LONGEST_TEXT = 200
 _MOST_DECISIONS = 500
-"""Decisions come with each call: they leave by their number, and none of them is a book."""
+"""Every call adds a decision, so their number and the length of their texts are limited."""
 
 
 @record
 class ModelCall(Record):
-    """Hold one call of a model: which, its tokens, its price in US dollars, and why this one was chosen."""
+    """A call of a model: the model, its tokens, its price in US dollars, and why it was chosen."""
 
     model: str = ""
     prompt_tokens: Count = 0
@@ -34,17 +34,21 @@ class ModelCall(Record):
 
     @classmethod
     def of(cls, response: Any, **details: Any) -> Self:
-        """Return the call that a provider's response tells of, an object or a dict with `usage`.
+        """Return the call that a provider's response reports.
 
-        `details` is what it does not tell.
+        `response` is an object or a dict with `usage`; `details` are fields that it does not
+        report. The names of OpenAI (``prompt_tokens``, ``completion_tokens``) and of Anthropic
+        (``input_tokens``, ``output_tokens``, and tokens written to or read from its cache) are
+        read.
 
-        It reads the names of OpenAI (``prompt_tokens``, ``completion_tokens``) and of Anthropic
-        (``input_tokens``, ``output_tokens``, and what was read from or written to its cache
-        besides), and raises `InvalidDataError` where there is no usage or a number is none.
+        Raises:
+            InvalidDataError: there is no usage, or a number is not one.
 
-        >>> ModelCall.of({"model": "small", "usage": {"input_tokens": 10, "output_tokens": 2}}, cost_usd=0.01)
-        ModelCall(model='small', prompt_tokens=10, completion_tokens=2, cost_usd=0.01, task_type='',
-        reason='', complexity='')
+        >>> ModelCall.of(
+        ...     {"model": "small", "usage": {"input_tokens": 10, "output_tokens": 2}}, cost_usd=0.01
+        ... )
+        ModelCall(model='small', prompt_tokens=10, completion_tokens=2, cost_usd=0.01, task_type='', \
+reason='', complexity='')
         """
         usage = _get(response, "usage")
         if usage is None:
@@ -70,9 +74,9 @@ def _total(usage: Any, spellings: Sequence[Sequence[str]]) -> Any:
         [number for name in names if (number := _get(usage, name)) is not None]
         for names in spellings
     ]
-    # Who tells both ways tells one thing twice.
+    # A response with both spellings reports the same tokens twice.
     found = next(filter(None, counts), [])
-    # What is no number is handed on as it is: the record says what is wrong with it.
+    # Pass on a value that is not a number, so that the record reports it.
     odd = [number for number in found if type(number) is not int]
     return odd[0] if odd else sum(found)
 
@@ -80,7 +84,10 @@ def _total(usage: Any, spellings: Sequence[Sequence[str]]) -> Any:
 def with_calls(
     context: AgentContext, agent: str, calls: Sequence[ModelCall], when: datetime
 ) -> AgentContext:
-    """Return the context with an agent's calls in `llm.usage` and, the newest five hundred, in `llm.decisions`."""
+    """Return the context with an agent's calls in `llm.usage` and `llm.decisions`.
+
+    Only the newest five hundred decisions are kept.
+    """
     if not calls:
         return context
     usage = context.llm.usage or LLMUsage()
@@ -115,7 +122,10 @@ def _decision(call: ModelCall, agent: str, when: datetime) -> LLMDecision:
 def with_run(
     context: AgentContext, agent: str, status: str, milliseconds: int, calls: Sequence[ModelCall]
 ) -> AgentContext:
-    """Return the context with an agent's run in `diagnostics.performance`: what it took, and how it ended."""
+    """Return the context with an agent's run in `diagnostics.performance`.
+
+    It adds the duration, the usage and the outcome of the run.
+    """
     found = context.diagnostics.performance or PerformanceData()
     one = found.agent_metrics.get(agent, AgentMetrics())
     prompt, completion, cost = _sums(calls)

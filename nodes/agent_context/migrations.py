@@ -1,4 +1,4 @@
-"""How documents of older releases become readable: functions between two versions, found and chained.
+"""Migrations of documents from older releases: functions between two versions, chained.
 
 A migration works on the plain dict of a whole document and never sees a record class, so it keeps
 working when the classes change.
@@ -23,7 +23,7 @@ _RELEASE = pattern(r"([0-9]{1,9})\.([0-9]{1,9})\.([0-9]{1,9})")
 
 
 class MigrationRegistry:
-    """Hold migrations, and lead documents to a `target` version along the fewest of them.
+    """Migrations, and the shortest chains of them to a `target` version.
 
     >>> registry = MigrationRegistry("1.1.0")
     >>> @registry.migration("1.0.0", "1.1.0")
@@ -39,9 +39,9 @@ class MigrationRegistry:
         self._steps: dict[str, dict[str, Migration]] = {}
 
     def migration(self, source: str, target: str) -> Callable[[Migration], Migration]:
-        """Register the decorated function, which returns a document of `source` as one of `target`.
+        """Register the decorated function as the migration from `source` to `target`.
 
-        It may change what it is given.
+        It takes a document of `source`, which it may modify, and returns one of `target`.
 
         Raises:
             InvalidOptionError: there is one between these versions, or they are the same.
@@ -69,10 +69,12 @@ class MigrationRegistry:
         return (*sorted(sources, key=_release), self.target)
 
     def chain(self, source: str) -> tuple[str, ...]:
-        """Return the versions from `source` to the target, both included, along the fewest migrations.
+        """Return the versions from `source` to the target, along the fewest migrations.
+
+        Both are included.
 
         Raises:
-            UnknownVersionError: no chain leads there.
+            UnknownVersionError: no chain leads to the target.
         """
         found = self._chain(source)
         if found is None:
@@ -99,18 +101,18 @@ class MigrationRegistry:
     def migrate(self, document: Mapping[str, Any]) -> Document:
         """Return the document in the target version.
 
-        The one given is not changed, and one without a version is of the target.
+        `document` is not changed. Without a version, it counts as one of the target version.
 
         Raises:
-            InvalidDataError: the version is no text.
+            InvalidDataError: the version is not text.
             UnknownVersionError: no chain of migrations leads to the target.
-            MigrationError: a migration failed, or returned no document.
+            MigrationError: a migration failed, or returned something other than a document.
         """
         source = document.get("version", self.target)
         if not isinstance(source, str):
             raise wrong_type(source, "text", "a string such as 1.0.0", "$.version")
         chain = self.chain(source)
-        # A migration may change what it is given, at any depth.
+        # A migration may modify its document at any depth.
         current = dict(document) if len(chain) == 1 else deepcopy(dict(document))
         for before, after in pairwise(chain):
             try:
@@ -124,7 +126,7 @@ class MigrationRegistry:
 
 
 def _release(version: str) -> tuple[int, ...]:
-    """Return the numbers of a release, to compare it by; nothing if it has none."""
+    """Return the numbers of a release for comparison, an empty tuple if it has none."""
     found = _RELEASE.fullmatch(version)
     return tuple(map(int, found.groups())) if found else ()
 

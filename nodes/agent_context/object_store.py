@@ -1,7 +1,7 @@
-"""Artifacts in a folder by default, in S3 and compatible stores by URL.
+"""Stores of artifacts: a folder, or S3 and compatible stores by URL.
 
-A folder holds one file each, which appears whole or not at all, and needs no extra. This is the one
-module that knows obstore, which only the URLs need.
+A folder has one file per object, written atomically, and needs no extra. This is the only module
+that uses obstore, which only URLs need.
 """
 
 import os
@@ -39,16 +39,16 @@ FoundObject = tuple[str, int, float]
 
 
 class FolderObjects:
-    """Keep objects by name in a folder, which is made if need be; what fails raises `OSError`."""
+    """Objects by name in a folder, which is created if needed; failures raise `OSError`."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
 
     def put(self, name: str, raw: bytes) -> None:
-        """Store an object under a name, in place of what is there.
+        """Store an object under a name, replacing any object of that name.
 
-        A reader sees the one or the other, also after a crash.
+        A reader sees either the old or the new one, also after a crash.
         """
         part = self._folder / f".{token_hex(8)}.part"
         try:
@@ -60,7 +60,7 @@ class FolderObjects:
             ) as file:
                 file.write(raw)
                 file.flush()
-                # A stub is about to take the place of these bytes: they must outlive a power cut.
+                # A stub is about to replace these bytes, so they must survive a power failure.
                 os.fsync(file.fileno())
             part.replace(self._folder / name)
         except BaseException:
@@ -73,7 +73,7 @@ class FolderObjects:
 
         Raises:
             FileNotFoundError: there is none of that name.
-            ArtifactError: it is no file, or of another size; nothing is read.
+            ArtifactError: it is not a file, or has another size; nothing is read.
         """
         path = self._folder / name
         found = path.stat()
@@ -81,18 +81,18 @@ class FolderObjects:
             raise ArtifactError(ArtifactFault.DAMAGED, self._folder.as_uri(), f"{name} is no file")
         check_size(found.st_size, size, self._folder.as_uri(), name)
         with path.open("rb") as file:
-            # One byte more than was promised tells that the file has grown meanwhile.
+            # One extra byte reveals that the file has grown meanwhile.
             return file.read(size + 1)
 
     def list(self) -> Iterator[FoundObject]:
-        """Yield what is there, in any order."""
+        """Yield all objects, in any order."""
         with os.scandir(self._folder) as entries:
             for entry in entries:
                 found = entry.stat(follow_symlinks=False)
                 yield entry.name, found.st_size, found.st_mtime
 
     def delete(self, name: str) -> None:
-        """Delete an object; `FileNotFoundError` if there is none."""
+        """Delete an object, or raise `FileNotFoundError` if there is none."""
         (self._folder / name).unlink()
 
 
@@ -100,7 +100,7 @@ _SUFFIX = ".json"
 
 
 class ObstoreObjects:
-    """Keep objects in a store of obstore, as `FolderObjects` does in a folder."""
+    """Objects in a store of obstore, with the methods of `FolderObjects`."""
 
     def __init__(self, store: "ObjectStore", place: str) -> None:
         self._store = store
@@ -112,13 +112,13 @@ class ObstoreObjects:
 
     def get(self, name: str, size: int) -> bytes:
         """Return an object of `size` bytes; one of another size is not read."""
-        # The answer begins with the size; the bytes come when they are asked for.
+        # The response begins with the size; the bytes are fetched on demand.
         found = self._store.get(name)
         check_size(found.meta["size"], size, self._place, name)
         return bytes(found.bytes())
 
     def list(self) -> Iterator[FoundObject]:
-        """Yield what is there."""
+        """Yield all objects."""
         for batch in self._store.list():
             for meta in batch:
                 yield meta["path"], meta["size"], meta["last_modified"].timestamp()
@@ -129,11 +129,11 @@ class ObstoreObjects:
 
 
 class ObjectStoreExternalizer:
-    """Store the content of artifacts in a folder or an object store, one object each, named by its SHA-256.
+    """Store the content of artifacts in a folder or an object store.
 
-    Objects appear whole or not at all, and are checked when they are read. A stub's `uri` is for
-    people: content is looked for by its SHA-256 in this store and nowhere else, so that a document
-    cannot make anybody read another place.
+    Each content is one object, named by its SHA-256, written atomically and checked when it is
+    read. A stub's `uri` is informational: content is looked up by its SHA-256 in this store only,
+    so that a document cannot make anybody read another place.
 
     >>> from tempfile import mkdtemp
     >>> externalizer = ObjectStoreExternalizer.open(mkdtemp())
@@ -143,7 +143,7 @@ class ObjectStoreExternalizer:
     """
 
     def __init__(self, objects: FolderObjects | ObstoreObjects, place: str) -> None:
-        """Use what keeps the objects; `place` names it in stubs and errors."""
+        """Use `objects` as the storage; `place` names it in stubs and errors."""
         self._objects = objects
         self.place = place.rstrip("/")
 
@@ -151,22 +151,22 @@ class ObjectStoreExternalizer:
     def open(
         cls, place: str | Path, *, config: Mapping[str, Any] | None = None, **options: Any
     ) -> Self:
-        """Open a folder, which is made if need be, or a URL such as ``s3://bucket/prefix``.
+        """Open a folder, which is created if needed, or a URL such as ``s3://bucket/prefix``.
 
-        A folder needs no extra. Other URLs are obstore's, to which `config` and `options` go:
-        credentials, region, endpoint, `client_options`, `retry_config`. Without them S3 takes the
+        A folder needs no extra. Other URLs use obstore, which receives `config` and `options`:
+        credentials, region, endpoint, `client_options`, `retry_config`. Without them, S3 uses the
         usual environment variables.
 
         Raises:
-            MissingExtraError: a URL of a store that obstore reaches, which is not installed.
-            InvalidOptionError: a URL with a password or a query, which every stub would show.
+            MissingExtraError: the URL needs obstore, which is not installed.
+            InvalidOptionError: the URL has a password or a query, which every stub would show.
             ArtifactError: the place cannot be used.
         """
         if isinstance(place, Path) or "://" not in place:
             return cls._folder(Path(place).absolute(), str(place))
         parts = urlsplit(place)
         if parts.password is not None or parts.query:
-            # The URL itself is not shown: what it must not hold would stand in the message.
+            # Do not show the URL: its password or query would be in the message.
             raise InvalidOptionError(
                 "place",
                 f"{parts.scheme}: URL with a password or a query",
@@ -187,10 +187,10 @@ class ObjectStoreExternalizer:
             return cls(FolderObjects(folder), folder.as_uri())
 
     def externalize(self, content: Any) -> ExternalContent:
-        """Store JSON data and return the stub for it.
+        """Store JSON data and return its stub.
 
-        It is written even if it is there: that mends damaged bytes, and makes it young, so that
-        `collect_garbage` leaves it alone.
+        Existing content is written again: that repairs damaged bytes and renews its time, so that
+        `collect_garbage` keeps it.
 
         Raises:
             InvalidDataError: not JSON data.
@@ -202,12 +202,12 @@ class ObjectStoreExternalizer:
         return ExternalContent(f"{self.place}/{_name(digest)}", digest, len(raw))
 
     def retrieve(self, external: ExternalContent) -> Any:
-        """Return the content that a stub stands for, immutable.
+        """Return the content of a stub, immutable.
 
         Raises:
             InvalidDataError: the stub has no SHA-256.
-            ArtifactError: the store failed, has no such content, or other bytes under its name;
-                bytes of another size than the stub promises are not even read.
+            ArtifactError: the store failed, has no such content, or has other bytes under its name.
+                Bytes of another size than the stub's are not read.
         """
         digest = check_sha256(external.sha256)
         with _translate_errors(self.place, digest):
@@ -215,13 +215,14 @@ class ObjectStoreExternalizer:
         return decode_content(raw, external, self.place)
 
     def stored(self) -> Iterator[StoredContent]:
-        """Yield what is stored; other files in the place are none of ours.
+        """Yield all stored content; other files in the place are ignored.
 
         Raises:
             ArtifactError: the store failed.
         """
         with _translate_errors(self.place):
-            # Listed as a whole: what fails between two `yield`s would fail outside of this block.
+            # List everything first: a failure between two `yield`s would be raised outside this
+            # block.
             found = list(self._objects.list())
         for name, size, stored_at in found:
             digest = name.removesuffix(_SUFFIX)
@@ -229,10 +230,10 @@ class ObjectStoreExternalizer:
                 yield StoredContent(digest, size, datetime.fromtimestamp(stored_at, UTC))
 
     def discard(self, sha256: str) -> None:
-        """Delete content, if it is there.
+        """Delete content, if it exists.
 
         Raises:
-            InvalidDataError: no SHA-256.
+            InvalidDataError: not a SHA-256.
             ArtifactError: the store failed.
         """
         name = _name(check_sha256(sha256))
@@ -246,7 +247,7 @@ def _name(digest: str) -> str:
 
 @contextmanager
 def _translate_errors(place: str, digest: str = "") -> Generator[None]:
-    """Turn what a store raises into our errors."""
+    """Translate a store's exceptions into `ArtifactError`."""
     try:
         yield
     except ArtifactError:
@@ -259,6 +260,6 @@ def _translate_errors(place: str, digest: str = "") -> Generator[None]:
 
 
 def _failures() -> tuple[type[Exception], ...]:
-    # Loaded with the stores of obstore: who has none of them needs none of their errors.
+    # Loaded together with a store of obstore; without one, its errors cannot occur.
     foreign = sys.modules.get("obstore.exceptions")
     return (OSError, foreign.BaseError) if foreign else (OSError,)

@@ -1,7 +1,8 @@
-"""The base of everything in an AgentContext: an immutable record whose fields say by annotation what they hold.
+"""The base class of all records of an AgentContext.
 
-Writing ``name: annotation = default`` is all that a field needs. The checks run once, when a
-record is made, whether by a caller, by the decoder or by the guard.
+A record is immutable, and the annotations of its fields say what they hold. A field needs no more
+than ``name: annotation = default``. The checks run once, when a record is created by a caller, by
+the decoder or by the guard.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -24,7 +25,7 @@ EXTRAS = "extras"
 
 
 def _add_checks(_cls: type, attributes: "list[Attribute[Any]]") -> "list[Attribute[Any]]":
-    """Give every field the check that its annotation asks for (an attrs field transformer)."""
+    """Give every field the check of its annotation (an attrs field transformer)."""
     names = frozenset(
         json_name(attribute.name) for attribute in attributes if attribute.name != EXTRAS
     )
@@ -42,16 +43,16 @@ def _add_checks(_cls: type, attributes: "list[Attribute[Any]]") -> "list[Attribu
 
 @dataclass_transform(frozen_default=True, field_specifiers=(field,))
 def record(cls: type[R]) -> type[R]:
-    """Make a subclass of `Record` immutable, each field with the check that its annotation asks for."""
+    """Make a subclass of `Record` immutable, and check its fields by their annotations."""
     return frozen(cls, field_transformer=_add_checks)
 
 
 def field_reader(kind: Kind, name: str, default: Any = NOTHING) -> Reader:
-    """Return what reads a field: as its kind does, with the field's name in the path of a fault."""
+    """Return a reader of a field that adds the field's name to the path of a fault."""
     read = kind.read
 
     def read_text(value: Any) -> Any:
-        # Most fields are text, and most of that is plain: this saves a decoder a third of its time.
+        # Most fields are ASCII text: this saves a third of the decoder's time.
         return value if type(value) is str and value.isascii() else read_field(value)
 
     def read_field(value: Any) -> Any:
@@ -66,13 +67,13 @@ def field_reader(kind: Kind, name: str, default: Any = NOTHING) -> Reader:
 
 
 def _extras_reader(names: frozenset[str]) -> Reader:
-    """Return what reads the extras of a record with fields of these names."""
+    """Return a reader of the extras of a record with fields of these names."""
 
     def read_extras(value: Any) -> Any:
         if value is EMPTY:
             return value
-        # The lenient decoder sets unknown fields aside frozen; a dict is a document that has a
-        # field of this name.
+        # The lenient decoder passes a frozen map; a dict comes from a document with a field of this
+        # name.
         if type(value) is not FrozenDict:
             raise InvalidDataError(
                 EXTRAS,
@@ -89,17 +90,14 @@ def _extras_reader(names: frozenset[str]) -> Reader:
 
 
 class MeasureSlots:
-    """Reserve the slots where a record remembers what was measured of it.
-
-    They are no part of its value.
-    """
+    """The slots in which a record caches its measure, which is not part of its value."""
 
     __slots__ = ("_measure", "_parts")
 
 
 @frozen
 class Record(MeasureSlots):
-    """Hold named values that never change.
+    """Named values that never change.
 
     `extras` are fields of other releases, kept by the lenient decoder.
     """
@@ -114,12 +112,12 @@ class Record(MeasureSlots):
 
     @classmethod
     def from_json(cls, value: Any) -> Self:
-        """Return the record that a JSON object describes; what it leaves out has its default.
+        """Return the record that a JSON object describes; missing fields have their defaults.
 
-        A record is returned as it is.
+        A record is returned unchanged.
 
         Raises:
-            InvalidDataError: no object, an unknown field, a value of another type.
+            InvalidDataError: not an object, an unknown field, or a value of another type.
         """
         if type(value) is cls:
             return value
@@ -135,14 +133,14 @@ class Record(MeasureSlots):
         try:
             return cls(**value)
         except TypeError:
-            # attrs does not say which name it does not know.
+            # attrs does not name the unknown field.
             refuse_unknown(cls, value)
             raise
 
     def check(self) -> None:
-        """Raise `InvalidDataError` if the fields do not go together.
+        """Raise `InvalidDataError` if the fields contradict each other.
 
-        A class with such a rule says so here.
+        Override it in a class with such a rule.
         """
 
     def __copy__(self) -> Self:
@@ -154,7 +152,11 @@ class Record(MeasureSlots):
 
 @frozen
 class Layout:
-    """List the fields of a record class: kinds and attributes by JSON name, what to write and how to get it, the arrays among them."""
+    """The fields of a record class.
+
+    `kinds` and `attributes` are by JSON name, `marks` says which empty values are written, `arrays`
+    lists the arrays, and `get` reads all fields.
+    """
 
     kinds: Mapping[str, Kind]
     attributes: Mapping[str, str]
@@ -178,17 +180,20 @@ def _layout(cls: type) -> Layout:
     )
 
 
-# Annotated: for a cached function mypy asks whether the class hashes as its instances do.
+# Annotated, because mypy asks of a cached function whether its arguments hash as instances do.
 layout: Callable[[type], Layout] = cache(_layout)
 """Return the layout of a record class."""
 
 
 def json_fields(record: Record) -> dict[str, Any]:
-    """Return the fields that JSON shows, one level deep: those that are not empty, and every number, truth value and time."""
+    """Return the fields that JSON shows, one level deep.
+
+    These are all fields that are not empty, and every number, truth value and time.
+    """
     shape = layout(type(record))
     values = shape.get(record)
-    # As `change_codec` asks, but without a call for each field: this is most of what serialising
-    # costs.
+    # The same test as in `change_codec`, without a call for each field: it is most of the cost of
+    # serialising.
     found = {
         name: value
         for (name, keep_empty), value in zip(shape.marks, values, strict=False)
@@ -201,23 +206,23 @@ def json_fields(record: Record) -> dict[str, Any]:
 def with_changes(record: R, /, **changes: Any) -> R:
     """Return the record with some fields changed, by JSON name.
 
-    The others are shared without being looked at again.
+    The others are shared and not checked again.
 
-    Law: ``changed(r, **c) == attrs.evolve(r, **c)``.
+    Law: ``with_changes(r, **c) == attrs.evolve(r, **c)``.
 
     Raises:
-        InvalidDataError: as making the record would.
+        InvalidDataError: as when a record is created.
     """
     cls = type(record)
     shape = layout(cls)
     refuse_unknown(cls, changes)
     read = {name: field_reader(shape.kinds[name], name)(value) for name, value in changes.items()}
-    # The constructor would look at every field again; here only the new ones are.
+    # The constructor would check every field again; here only the new ones are checked.
     twin = object.__new__(cls)
     for name, attribute in shape.attributes.items():
         _set(twin, attribute, read[name] if name in read else getattr(record, attribute))
     _set(twin, EXTRAS, record.extras)
-    # What was measured of the other fields goes along.
+    # Keep the measures of the unchanged fields.
     _set(
         twin,
         "_parts",
@@ -231,7 +236,7 @@ _set = object.__setattr__
 
 
 def refuse_unknown(cls: type, keys: Iterable[object]) -> None:
-    """Raise `InvalidDataError` for the first key that is no field of `cls`."""
+    """Raise `InvalidDataError` for the first key that is not a field of `cls`."""
     known = layout(cls).attributes
     for key in keys:
         if key not in known and key != EXTRAS:

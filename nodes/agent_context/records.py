@@ -1,7 +1,7 @@
-"""The data model: the root of the document, and what stands in each of its seven namespaces (docs/agent-context.md).
+"""The data model: the root of the document and its namespaces (docs/agent-context.md).
 
-Every class is a record, checked when it is made. Adding a field is one line; what it may hold
-follows from its annotation.
+Every class is a record, checked when it is created. Adding a field is one line; its annotation says
+what it may hold.
 """
 
 from collections.abc import Callable, Mapping
@@ -19,7 +19,7 @@ from .record_base import Record, record
 
 @record
 class MetadataContext(Record):
-    """Hold what identifies a context; only `locale` is meant to change."""
+    """The identity of a context; only `locale` is meant to change."""
 
     session_id: str = ""
     trace_id: str = ""
@@ -29,7 +29,7 @@ class MetadataContext(Record):
 
 @record
 class Intent(Record):
-    """Hold what the user seems to want, how surely (0..1), and the entities it is about."""
+    """An intent of the user, its confidence (0..1), and the entities it is about."""
 
     type: str = ""
     confidence: Confidence = 0.0
@@ -38,7 +38,7 @@ class Intent(Record):
 
 @record
 class Hypothesis(Record):
-    """Hold an assumption and the ids of the hypotheses it depends on."""
+    """An assumption, and the ids of the hypotheses it depends on."""
 
     id: str = ""
     description: str = ""
@@ -47,7 +47,10 @@ class Hypothesis(Record):
 
 @record
 class Conclusion(Record):
-    """Hold what was concluded, how surely (0..1), and the ids of the hypotheses and facts it rests on."""
+    """A conclusion, its confidence (0..1), and the ids it is based on.
+
+    These are ids of hypotheses, facts, derived knowledge and other conclusions.
+    """
 
     id: str = ""
     content: str = ""
@@ -57,7 +60,7 @@ class Conclusion(Record):
 
 @record
 class ReasoningContext(Record):
-    """Hold the reasoning; `dependency_map` is any JSON data, `confidence_scores` are 0..1."""
+    """The reasoning; `dependency_map` is any JSON data, `confidence_scores` are 0..1."""
 
     intents: tuple[Intent, ...] = ()
     entities: Mapping[str, Any] = EMPTY
@@ -70,7 +73,7 @@ class ReasoningContext(Record):
 
 @record
 class Fact(Record):
-    """Hold a fact, where it came from, when, and how sure it is (0..1).
+    """A fact, its source, its time, and its confidence (0..1).
 
     >>> Fact(id="f1", content="five commits", source="gitlab", confidence=1.2)
     Traceback (most recent call last):
@@ -87,7 +90,7 @@ class Fact(Record):
 
 @record
 class Knowledge(Record):
-    """Hold what was inferred, and the ids of the facts it derives from."""
+    """Inferred knowledge, and the ids of the facts and knowledge it derives from."""
 
     id: str = ""
     content: str = ""
@@ -96,7 +99,7 @@ class Knowledge(Record):
 
 @record
 class Relationship(Record):
-    """Hold that one entity is related to another; `from_` is ``from`` in JSON."""
+    """A relation of one entity to another; `from_` is ``from`` in JSON."""
 
     from_: str = ""
     to: str = ""
@@ -105,7 +108,7 @@ class Relationship(Record):
 
 @record
 class EnrichmentContext(Record):
-    """Hold what is known."""
+    """Facts, derived knowledge, and their relationships and links."""
 
     facts: tuple[Fact, ...] = ()
     derived_knowledge: tuple[Knowledge, ...] = ()
@@ -115,7 +118,7 @@ class EnrichmentContext(Record):
 
 @record
 class RetrievalPlan(Record):
-    """Hold what shall be retrieved, from where, and how urgently."""
+    """A planned retrieval: its sources, filters and priority."""
 
     id: str = ""
     description: str = ""
@@ -126,7 +129,7 @@ class RetrievalPlan(Record):
 
 @record
 class Query(Record):
-    """Hold a query and what it returned: any JSON data."""
+    """A query and its results, which are any JSON data."""
 
     id: str = ""
     query_string: str = ""
@@ -137,7 +140,7 @@ class Query(Record):
 
 @record
 class ExternalContent(Record):
-    """Say where the content of an artifact was moved: its place, its SHA-256 in hex, its size in bytes."""
+    """The stub of content that was moved out: its URI, SHA-256 in hex, and size in bytes."""
 
     uri: str = ""
     sha256: str = ""
@@ -146,7 +149,7 @@ class ExternalContent(Record):
 
 @record
 class Artifact(Record):
-    """Hold something retrieved: its content inline, or in `external` where it was moved."""
+    """A retrieved artifact: its content is inline, or moved out to `external`."""
 
     id: str = ""
     type: str = ""
@@ -158,7 +161,7 @@ class Artifact(Record):
         self.check()
 
     def check(self) -> None:
-        """Refuse content that is inline and outside."""
+        """Raise `InvalidDataError` if the content is both inline and external."""
         if self.external is not None and self.content is not None:
             raise InvalidDataError(
                 "external", "the content is inline as well", "content or external, not both"
@@ -167,7 +170,7 @@ class Artifact(Record):
 
 @record
 class RetrievalContext(Record):
-    """Hold what is retrieved, and what was."""
+    """Plans, queries, and the artifacts that were retrieved."""
 
     plans: tuple[RetrievalPlan, ...] = ()
     queries: tuple[Query, ...] = ()
@@ -176,7 +179,7 @@ class RetrievalContext(Record):
 
 @record
 class LLMUsage(Record):
-    """Hold tokens used and their price in US dollars, in all and by agent."""
+    """Tokens used and their price in US dollars, in total; `by_agent` is the price by agent."""
 
     total_tokens: Count = 0
     prompt_tokens: Count = 0
@@ -187,7 +190,7 @@ class LLMUsage(Record):
 
 @record
 class LLMDecision(Record):
-    """Hold which model was selected for an agent's task, and why."""
+    """The model that was selected for an agent's task, and why."""
 
     timestamp: datetime = UNIX_EPOCH
     agent_id: str = ""
@@ -199,7 +202,7 @@ class LLMDecision(Record):
 
 @record
 class LLMContext(Record):
-    """Hold the current provider and model, their usage, the decisions, and the metadata of the response cache."""
+    """The current provider and model, usage, decisions, and metadata of the response cache."""
 
     provider: str = ""
     model: str = ""
@@ -210,7 +213,7 @@ class LLMContext(Record):
 
 @record
 class ErrorReport(Record):
-    """Hold what failed, at whom, when, and how badly."""
+    """A failure of an agent, its time and its severity."""
 
     timestamp: datetime = UNIX_EPOCH
     agent_id: str = ""
@@ -221,7 +224,7 @@ class ErrorReport(Record):
 
 @record
 class WarningReport(Record):
-    """Hold what somebody should know of, though nothing failed (not ``Warning``, which is Python's own name)."""
+    """A warning of an agent (not ``Warning``, which is Python's own name)."""
 
     timestamp: datetime = UNIX_EPOCH
     agent_id: str = ""
@@ -231,7 +234,7 @@ class WarningReport(Record):
 
 @record
 class AgentMetrics(Record):
-    """Hold what one agent took: milliseconds, model calls, and where known tokens and US dollars."""
+    """Milliseconds and model calls of an agent and, if known, its tokens and US dollars."""
 
     duration_ms: Count = 0
     llm_calls: Count = 0
@@ -242,7 +245,7 @@ class AgentMetrics(Record):
 
 @record
 class PerformanceData(Record):
-    """Hold milliseconds in all, and metrics by agent."""
+    """Total milliseconds, and metrics by agent."""
 
     total_duration_ms: Count = 0
     agent_metrics: Mapping[str, AgentMetrics] = EMPTY
@@ -250,7 +253,7 @@ class PerformanceData(Record):
 
 @record
 class ValidationReport(Record):
-    """Hold whether a validation passed, what it found, and what would mend it."""
+    """The result of a validation: whether it passed, its issues, and fixes for them."""
 
     timestamp: datetime = UNIX_EPOCH
     agent_id: str = ""
@@ -261,7 +264,7 @@ class ValidationReport(Record):
 
 @record
 class DiagnosticsContext(Record):
-    """Hold how the agents fare."""
+    """Errors, warnings, performance, and validation reports."""
 
     errors: tuple[ErrorReport, ...] = ()
     warnings: tuple[WarningReport, ...] = ()
@@ -271,7 +274,7 @@ class DiagnosticsContext(Record):
 
 @record
 class AgentRun(Record):
-    """Hold one execution of an agent: start, outcome, milliseconds, the keys it wrote, and the error if it failed."""
+    """A run of an agent: start, outcome, milliseconds, keys written, and the error if it failed."""
 
     timestamp: datetime = UNIX_EPOCH
     agent_id: str = ""
@@ -283,7 +286,7 @@ class AgentRun(Record):
 
 @record
 class ContextDiff(Record):
-    """Hold what an agent changed, by namespace; `ContextPatch` writes and reads the changes."""
+    """An agent's changes, by namespace; `ContextPatch` writes and reads them."""
 
     timestamp: datetime = UNIX_EPOCH
     agent_id: str = ""
@@ -292,7 +295,7 @@ class ContextDiff(Record):
 
 @record
 class AuditContext(Record):
-    """Hold what happened."""
+    """The audit trail: the runs of agents, and the diffs they made."""
 
     agent_runs: tuple[AgentRun, ...] = ()
     diffs: tuple[ContextDiff, ...] = ()
@@ -303,16 +306,16 @@ SCHEMA_VERSION = "1.0.0"
 
 
 def utc_now() -> datetime:
-    """Return the time; the one place where an AgentContext reads a clock of its own."""
+    """Return the current time in UTC, the only clock that an AgentContext reads by default."""
     return datetime.now(UTC)
 
 
 @record
 class AgentContext(Record):
-    """Hold what a group of agents shares, immutable all the way down.
+    """The state that a group of agents shares, deeply immutable.
 
-    Two contexts share whatever they have in common, so a changed one costs what changed.
-    `ContextValidator` makes changed contexts, and asks who may write what.
+    Contexts share their unchanged parts, so a change costs only what changed. `ContextValidator`
+    makes changed contexts, and checks who may write what.
 
     >>> ctx = AgentContext.new("session-1", "trace-1")
     >>> ctx.reasoning.intents, ctx.clone() == ctx
@@ -332,7 +335,7 @@ class AgentContext(Record):
         self.check()
 
     def check(self) -> None:
-        """Refuse another version than this release's."""
+        """Raise `InvalidDataError` for a version other than that of this release."""
         if self.version != SCHEMA_VERSION:
             raise InvalidDataError(
                 "version",
@@ -350,16 +353,16 @@ class AgentContext(Record):
         locale: str = "",
         clock: Callable[[], datetime] = utc_now,
     ) -> Self:
-        """Return an empty context; `clock` tells when it was made if `created_at` does not.
+        """Return an empty context; without `created_at`, `clock` provides the time.
 
         Raises:
-            InvalidDataError: an id that is no text, a naive time.
+            InvalidDataError: an id is not text, or the time is naive.
         """
         when = clock() if created_at is None else created_at
         return cls(metadata=MetadataContext(session_id, trace_id, when, locale))
 
     def clone(self) -> Self:
-        """Return a context that no change to this one can reach: itself, since it never changes.
+        """Return a context that no change to this one affects: itself, since it never changes.
 
         O(1).
         """

@@ -1,7 +1,7 @@
-"""The schema as one table, read off the record classes: what stands in which namespace, and how it is checked.
+"""The schema as one table of namespaces and keys, read from the record classes.
 
-Limits, rights, stats and diffs walk this table, so that a field
-added to a class is limited, guarded, counted and compared without another line.
+Limits, rights, stats and diffs use this table, so a new field of a class is limited, guarded,
+counted and compared without further code.
 """
 
 from collections.abc import Iterator, Mapping
@@ -19,7 +19,7 @@ from .records import AgentContext
 
 @frozen
 class KeySchema:
-    """Describe one key of a namespace: its `kind` in full, its shape, and the class of its items."""
+    """A key of a namespace: its complete `kind`, its shape, and the class of its items."""
 
     namespace: str
     key: str
@@ -32,12 +32,12 @@ class KeySchema:
 
     @property
     def shape(self) -> Shape:
-        """Return what the value looks like in JSON."""
+        """Return the form of the value in JSON."""
         return self.kind.shape
 
     @property
     def item(self) -> type[Record] | None:
-        """Return the class of the records that an array or map holds, or of an object itself.
+        """Return the record class of an array's or map's items, or of an object itself.
 
         None for plain values.
         """
@@ -56,7 +56,7 @@ SCHEMA: Mapping[str, Mapping[str, KeySchema]] = FrozenDict(
         if namespace.record is not None
     }
 )
-"""Namespace → key → what it holds, in the order of the document."""
+"""Namespace → key → its schema, in the order of the document."""
 
 
 def all_keys() -> Iterator[KeySchema]:
@@ -77,7 +77,8 @@ def list_paths() -> tuple[str, ...]:
 def namespace_schema(namespace: str) -> Mapping[str, KeySchema]:
     """Return the keys of a namespace.
 
-    Raise `UnknownNameError` naming the nearest if there is none of that name.
+    Raises:
+        UnknownNameError: there is none of that name; names the nearest.
     """
     if not isinstance(namespace, str) or namespace not in SCHEMA:
         raise UnknownNameError("namespace", namespace, tuple(SCHEMA), _near(namespace, SCHEMA))
@@ -85,9 +86,10 @@ def namespace_schema(namespace: str) -> Mapping[str, KeySchema]:
 
 
 def key_schema(namespace: str, key: str) -> KeySchema:
-    """Return what a key holds.
+    """Return the schema of a key.
 
-    Raise `UnknownNameError` naming the nearest if there is no such namespace or key.
+    Raises:
+        UnknownNameError: there is no such namespace or key; names the nearest.
     """
     keys = namespace_schema(namespace)
     if not isinstance(key, str) or key not in keys:

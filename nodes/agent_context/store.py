@@ -1,4 +1,4 @@
-"""The shell around a context that agents share: every write is guarded, limited and on record."""
+"""The store of a context that agents share: every write is guarded, limited and recorded."""
 
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
@@ -48,7 +48,7 @@ _PLACE = "a place for artifacts, such as ObjectStoreExternalizer.open(folder)"
 
 
 class AgentContextRun:
-    """Let one agent write; what it wrote becomes the store's when the run ends well."""
+    """A run of one agent; its writes reach the store if it ends without an error."""
 
     def __init__(
         self, agent: str, context: AgentContext, validator: ContextValidator, started: datetime
@@ -58,22 +58,24 @@ class AgentContextRun:
         self.snapshot = context
         self.calls: list[ModelCall] = []
         self.options: Mapping[str, Any] = {}
-        """What the commit is given besides, where the context is kept somewhere."""
+        """Options of the commit, for stores that keep the context somewhere."""
         self._context = context
         self._validator = validator
         self._ended = False
 
     @property
     def context(self) -> AgentContext:
-        """Return what the agent sees: the context at the start of the run, with its own writes."""
+        """Return the context at the start of the run, with the agent's own writes."""
         return self._context
 
     def write(self, changes: Mapping[str, Any]) -> AgentContext:
-        """Write several keys, named as in ``reasoning.intents``, all of them or none, and return what the agent now sees.
+        """Write several keys, named as in ``reasoning.intents``, all or none.
+
+        Returns the context that the agent now sees.
 
         Raises:
             UnknownNameError, ContextViolationError, InvalidDataError: as
-            `ContextValidator.safe_update`.
+                `ContextValidator.safe_update`.
             ContextViolationError: the run has ended, or the key is `diagnostics.performance`, which
                 the store measures.
         """
@@ -86,18 +88,18 @@ class AgentContextRun:
         return self._context
 
     def append(self, entries: Mapping[str, Sequence[Any]]) -> AgentContext:
-        """Add entries at the end of lists, and return what the agent now sees.
+        """Add entries to the end of lists, and return the context that the agent now sees.
 
-        Raises as `write`.
+        It raises the errors of `write`.
         """
         return self.write(extend_lists(self._context, entries))
 
     def record_call(self, call: ModelCall) -> None:
-        """Count a call of a model, whether the run ends well or not: it has cost what it has cost.
+        """Count a model call, even if the run fails later.
 
         Raises:
             ContextViolationError: the run has ended, or the agent is not registered.
-            InvalidDataError: it is no call.
+            InvalidDataError: `call` is not a call.
         """
         self._refuse_after_end()
         if not self._validator.allowed(self.agent):
@@ -105,7 +107,7 @@ class AgentContextRun:
         self.calls.append(ModelCall.from_json(call))
 
     def end(self) -> None:
-        """Refuse further writes: they would reach nobody."""
+        """Refuse further writes, which would be lost."""
         self._ended = True
 
     def _refuse_after_end(self) -> None:
@@ -119,14 +121,16 @@ class AgentContextRun:
 
 
 class AgentContextStore:
-    """Hold the current context of a group of agents, safe under threads.
+    """The current context of a group of agents, safe under threads.
 
-    There is no way to write past it: each run is guarded by the validator, checked against the
-    limits, and recorded with what it changed, or with why it failed. Runs at the same time are
-    merged. With a place for `artifacts`, large values leave by themselves, before they are refused.
+    All writes go through runs: each is guarded by the validator, checked against the limits, and
+    recorded with its changes or its error. Concurrent runs are merged. With a store for
+    `artifacts`, large values are moved out before they would be refused.
 
     >>> store = AgentContextStore(AgentContext.new("session-1", "trace-1"))
-    >>> store.write("intent_detection", {"reasoning.intents": [{"type": "query", "confidence": 0.95}]}).reasoning.intents
+    >>> store.write(
+    ...     "intent_detection", {"reasoning.intents": [{"type": "query", "confidence": 0.95}]}
+    ... ).reasoning.intents
     (Intent(type='query', confidence=0.95, entities=()),)
     >>> store.context.audit.agent_runs[0].keys_written
     ('reasoning.intents',)
@@ -142,11 +146,11 @@ class AgentContextStore:
         artifacts: ArtifactExternalizer | None = None,
         clock: Callable[[], datetime] = utc_now,
     ) -> None:
-        """Take a context over.
+        """Take over a context.
 
         Raises:
             TrailError: its trail does not lead to it.
-            ContextSizeError: it exceeds a limit already.
+            ContextSizeError: it already exceeds a limit.
         """
         self._validator = ContextValidator.default() if validator is None else validator
         self._checker = ContextSizeChecker() if checker is None else checker
@@ -166,13 +170,13 @@ class AgentContextStore:
         return self._context
 
     def write(self, agent: str, changes: Mapping[str, Any]) -> AgentContext:
-        """Write several keys as one run of an agent, and return the current context.
+        """Write several keys, all or none, as one run of an agent.
 
-        All of them or none.
+        Returns the current context.
 
         Raises:
             UnknownNameError, ContextViolationError, InvalidDataError: as
-            `ContextValidator.safe_update`.
+                `ContextValidator.safe_update`.
             ContextSizeError: the result would exceed a limit.
             MergeConflictError: another run wrote the same at the same time.
         """
@@ -181,27 +185,27 @@ class AgentContextStore:
         return self.context
 
     def append(self, agent: str, entries: Mapping[str, Sequence[Any]]) -> AgentContext:
-        """Add entries at the end of lists as one run of an agent, and return the current context.
+        """Add entries to the end of lists as one run of an agent, and return the current context.
 
-        Raises as `write`.
+        It raises the errors of `write`.
         """
         with self.run(agent) as run:
             run.append(entries)
         return self.context
 
     def record_call(self, agent: str, call: ModelCall) -> AgentContext:
-        """Count a call of a model as a run of its own, and return the current context.
+        """Count a model call as a run of its own, and return the current context.
 
-        Raises as `AgentContextRun.record_call`.
+        It raises the errors of `AgentContextRun.record_call`.
         """
         with self.run(agent) as run:
             run.record_call(call)
         return self.context
 
     def apply_fixes(self, agent: str, report: ValidationReport) -> AgentContext:
-        """Apply the fixes of a report as a run of an agent with the right to what they mend.
+        """Apply the fixes of a report as a run of an agent with the right to write them.
 
-        Raises as `write` and `consistency.fixed`.
+        It raises the errors of `write` and of `consistency.diff_fixes`.
         """
         with self.run(agent) as run:
             run.write(diff_fixes(run.context, report))
@@ -209,13 +213,14 @@ class AgentContextStore:
 
     @contextmanager
     def run(self, agent: str) -> Generator[AgentContextRun]:
-        """Run an agent: what it writes in the block is committed at its end, merged with what others committed meanwhile.
+        """Run an agent, and commit its writes at the end of the block.
 
-        Whatever the block raises is recorded with the run, changes nothing else, and is raised on.
-        A `ContextSizeWarning` says that the context is larger than `warn_total_size`.
+        They are merged with the commits of other runs. An exception in the block is recorded with
+        the run and raised again; apart from recorded model calls, nothing else changes. A
+        `ContextSizeWarning` means that the context is larger than `warn_total_size`.
 
         Raises:
-            InvalidDataError: `agent` is no name, or what was merged does not go together.
+            InvalidDataError: `agent` is not a name, or the merged context has new faults.
             ContextSizeError, MergeConflictError: as `write`.
         """
         with self._record_run(agent) as run:
@@ -223,21 +228,20 @@ class AgentContextStore:
             stubs: dict[str, ExternalContent] = {}
             while leaving := self._transact(run, partial(self._commit, run, stubs)):
                 assert self._artifacts is not None
-                # Not under the lock: a slow store keeps no writer waiting.
+                # Outside the lock, so that a slow store blocks no writer.
                 stubs |= store_contents(leaving, self._artifacts)
         self._checker.warn(self.context)
 
     def _transact(self, run: AgentContextRun, change: Callable[[], T]) -> T:
-        """Do what changes the current context, one at a time."""
+        """Call `change`, which changes the current context, while no other thread changes it."""
         with self._lock:
             return change()
 
     def _commit(self, run: AgentContextRun, stubs: Mapping[str, ExternalContent]) -> list[Any]:
-        """Make what a run wrote the current context, with stubs where there are some.
+        """Make a run's writes current, with stubs, or return the values to move out first.
 
-        Or return the values that must leave first.
-
-        What is merged with must still be current when the result takes its place: see `_transact`.
+        The context that is merged with must still be current when the result replaces it: see
+        `_transact`.
         """
         merged = (
             run.context
@@ -260,7 +264,11 @@ class AgentContextStore:
         return leaving
 
     def _oversized_values(self, context: AgentContext) -> list[Any]:
-        """Return the values that must leave before the context can be committed: large artifacts, and whatever is large if there is no room."""
+        """Return the values to move out before the context can be committed.
+
+        These are large artifacts. If there are none and there is no room, they are all large
+        values.
+        """
         if self._artifacts is None:
             return []
         limits = self._checker.limits
@@ -288,7 +296,7 @@ class AgentContextStore:
         try:
             yield run
         except BaseException as error:
-            # What came with the run does not come with its record.
+            # The record of a failed run is committed without the run's options, such as turns.
             run.options = {}
             try:
                 self._transact(run, partial(self._conclude_failed, run, error))
@@ -304,7 +312,7 @@ class AgentContextStore:
         )
 
     def replay(self) -> AgentContext:
-        """Return the context as the trail tells it, from the beginning on.
+        """Return the context that replaying the trail from its beginning leads to.
 
         Law: ``store.replay() == store.context``.
         """
@@ -317,9 +325,11 @@ class AgentContextStore:
             return with_changes(replayed, audit=current.audit, diagnostics=diagnostics)
 
     def retrieve(self, value: Any) -> Any:
-        """Return an artifact with its content, or what any other JSON value was before it left.
+        """Return an artifact with its content, or the value that any other stub replaces.
 
-        Raise `ArtifactError` if it cannot be had.
+        Raises:
+            ArtifactError: the content cannot be retrieved.
+            InvalidOptionError: the store has no place for artifacts.
         """
         if self._artifacts is None:
             raise InvalidOptionError("artifacts", None, _PLACE)
@@ -330,7 +340,9 @@ class AgentContextStore:
         )
 
     def externalize_artifacts(self, agent: str, externalizer: ArtifactExternalizer) -> AgentContext:
-        """Move the content of large artifacts out, as the limits ask for, wherever it stands: the trail tells of the stub as well.
+        """Move the content of large artifacts out, as the limits require.
+
+        It is replaced by stubs in the trail as well.
 
         Raises:
             ContextViolationError: the agent has no right to ``retrieval.artifacts``.
@@ -343,8 +355,8 @@ class AgentContextStore:
                 )
             past, look = large_values(self._checker.limits)
             trail_values(run.snapshot.audit.diffs, look)
-            # Not under the lock: a slow store keeps no writer waiting, and a stub takes the place
-            # of its content only.
+            # Outside the lock, so that a slow store blocks no writer: a stub only ever replaces its
+            # own content.
             large = (
                 artifact.content for artifact in large_artifacts(run.snapshot, self._checker.limits)
             )
@@ -356,7 +368,7 @@ class AgentContextStore:
         moved = with_stubs(self._context, stubs)
         keys = diff(self._context, moved).keys
         moved = _with_diffs(moved, trail_with_stubs(moved.audit.diffs, stubs))
-        # Else replaying would begin with content that the diffs hold no longer.
+        # Otherwise a replay would begin with content that the diffs no longer have.
         self._conclude(run, moved, with_stubs(self._base, stubs), keys)
 
     def _conclude(
@@ -367,27 +379,29 @@ class AgentContextStore:
         keys: tuple[str, ...],
         error: BaseException | None = None,
     ) -> None:
-        """Make a context the current one, with the run on record and measured.
+        """Make a context the current one, with the run recorded and measured.
 
-        Raise `ContextSizeError` if there is no room.
+        Raises:
+            ContextSizeError: there is no room.
         """
         run.end()
         elapsed = max(self._clock() - run.started, timedelta()) // _MILLISECOND
         record, diffs = _run_record(run, elapsed, keys, error), context.audit.diffs
-        # A refusal leaves nothing but its record, and who has no rights is nobody's to measure.
+        # A failed run without model calls is recorded but not measured, and neither is an agent
+        # without rights.
         if run.calls or (error is None and self._validator.allowed(run.agent)):
             context = with_run(context, record.agent_id, record.status, elapsed, run.calls)
         recorded = self._fit_trail(
             context,
             trails(context.audit, record, self._policy, self._checker.limits.max_array_items),
         )
-        # Joined diffs are new ones: where the newest alone is left, the others are gone, and the
-        # trail begins later.
+        # Joined diffs are new records: if the first is the old newest one, the others were dropped,
+        # and the trail begins later.
         begins_later = len(diffs) > 1 and recorded.audit.diffs[:1] == diffs[-1:]
         self._base, self._context = origin(recorded) if begins_later else base, recorded
 
     def _fit_trail(self, context: AgentContext, audits: Iterable[AuditContext]) -> AgentContext:
-        """Return the context with the first of the trails for which there is room."""
+        """Return the context with the first of the trails that fits."""
         full: ContextSizeError | None = None
         for audit in audits:
             recorded = with_changes(context, audit=audit)
@@ -420,6 +434,6 @@ def _run_record(
     name = run.agent[:LONGEST_NAME]
     if error is None:
         return AgentRun(run.started, name, "success", elapsed, keys)
-    # Text that can be stored: an error may hold anything.
+    # An error's message may contain text that cannot be stored.
     why = f"{type(error).__name__}: {error}"[:_LONGEST_ERROR].encode("utf-8", "replace").decode()
     return AgentRun(run.started, name, FAILED, elapsed, keys, why)

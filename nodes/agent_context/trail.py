@@ -1,4 +1,4 @@
-"""The audit trail: what it keeps, and that it leads from the beginning to the present."""
+"""The audit trail: what it keeps, and how it leads from the beginning to the present."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from functools import reduce
@@ -26,11 +26,12 @@ FAILED = "failed"
 
 @frozen(kw_only=True)
 class AuditPolicy:
-    """Say how much the trail keeps: runs that ended well, runs that failed, single diffs, and bytes of JSON in all.
+    """Limits of the trail: successful runs, failed runs, single diffs, and bytes of JSON in total.
 
-    Older runs leave, each kind from a ring of its own: refusals, however many, put out no other
-    run. Older diffs are joined into one, the first of the trail, so that nothing that they changed
-    is lost; if that one is too large as well, the trail begins later.
+    The oldest runs are dropped first. Successful and failed runs have separate limits, so failures,
+    however many, displace no other runs. Older diffs are joined into one, the first of the trail,
+    so that none of their changes are lost. If that one is too large as well, the trail begins
+    later.
     """
 
     keep_runs: int = field(default=500, validator=is_size)
@@ -40,28 +41,27 @@ class AuditPolicy:
 
     @property
     def bytes_of_runs(self) -> int:
-        """Return the share of each ring of runs."""
+        """Return the bytes for successful runs, which are also those for failed runs."""
         return self.max_bytes // _SHARE_OF_RUNS
 
     @property
     def bytes_of_diffs(self) -> int:
-        """Return what is left for the diffs."""
+        """Return the bytes that remain for diffs."""
         return self.max_bytes - 2 * self.bytes_of_runs
 
 
 def trails(
     audit: AuditContext, run: AgentRun, policy: AuditPolicy, most: int
 ) -> Iterator[AuditContext]:
-    """Yield trails with a run on record, from the fullest that the policy allows to the leanest.
+    """Yield trails with `run` recorded, from the fullest that the policy allows to the leanest.
 
-    No array is longer than `most`.
-
-    Where there is no room refusals yield first, then diffs are joined or leave, then runs. A run
-    that failed puts out failed ones alone.
+    No array is longer than `most`. If there is no room, failed runs are dropped first, then diffs
+    are joined or dropped, then other runs. A failed run that wrote nothing displaces only failed
+    runs.
     """
     runs = (*audit.agent_runs, run)
     size, _ = measure(audit).parts.get("agent_runs", (0, 0))
-    # Within the bounds of either ring all together are within those of both.
+    # If all runs fit within the limits of one kind, they fit within those of both.
     if (
         len(runs) > min(policy.keep_runs, policy.keep_failed, most // 2)
         or size + measure(run).size >= policy.bytes_of_runs
@@ -94,7 +94,7 @@ def _rings(runs: tuple[AgentRun, ...], policy: AuditPolicy, most: int) -> tuple[
 
 
 def _newest(runs: Iterable[AgentRun], most: int, share: int) -> set[int]:
-    """Return the identities of the first of `runs`, the newest first, that are within both bounds."""
+    """Return the `id()` of each of the first `runs`, newest first, that fit both limits."""
     retained, total = set[int](), 0
     for run in runs:
         total += measure(run).size
@@ -107,11 +107,11 @@ def _newest(runs: Iterable[AgentRun], most: int, share: int) -> set[int]:
 def _shorten(
     diffs: tuple[ContextDiff, ...], policy: AuditPolicy, most: int
 ) -> Iterator[tuple[ContextDiff, ...]]:
-    """Yield trails of diffs, each with more of them joined; the last has but the newest."""
+    """Yield trails of diffs, joining more of them each time; the last has the newest only."""
     keep = min(policy.keep_diffs, most - 1, len(diffs))
     while True:
-        # Joined diffs are smaller only where they undo or repeat each other; so ever more are
-        # joined until they fit.
+        # Joining saves space only where diffs undo or repeat each other, so more are joined until
+        # they fit.
         found = roll_up(diffs, keep)
         if sum(measure(record).size for record in found) <= policy.bytes_of_diffs:
             yield found
@@ -122,11 +122,11 @@ def _shorten(
 
 
 def replay(base: AgentContext, diffs: Iterable[ContextDiff]) -> AgentContext:
-    """Return what the recorded changes make of `base`.
+    """Return `base` after the recorded changes.
 
-    Its own trail stays as it is, and its performance, which is measured and not written.
+    Its own trail stays unchanged, and so does its performance, which is measured and not written.
 
-    Law: ``replay(origin(c), c.audit.diffs)`` is `c`, but for the trail and the performance.
+    Law: ``replay(origin(c), c.audit.diffs)`` is `c`, except for the trail and the performance.
 
     Raises:
         TrailError: a diff cannot be read, or does not start where the one before ends.
@@ -135,20 +135,20 @@ def replay(base: AgentContext, diffs: Iterable[ContextDiff]) -> AgentContext:
 
 
 def origin(context: AgentContext) -> AgentContext:
-    """Return the context as it was before all that its trail records, with no diffs.
+    """Return the context before everything that its trail records, without diffs.
 
     Raises:
         TrailError: the trail does not lead to this context.
     """
     back = [(index, patch.invert()) for index, patch in enumerate(_patches(context.audit.diffs))]
-    # Backwards, each diff meets exactly what it left behind, and is checked against it.
+    # Applied backwards, each diff is checked against exactly the state that it led to.
     return _apply_patches(
         reversed(back), with_changes(context, audit=with_changes(context.audit, diffs=()))
     )
 
 
 def roll_up(diffs: tuple[ContextDiff, ...], keep: int) -> tuple[ContextDiff, ...]:
-    """Return a trail that leads to the same context, in which all but the last `keep` diffs are one."""
+    """Return diffs that lead to the same context, with all but the last `keep` joined."""
     old = diffs[: len(diffs) - keep] if len(diffs) > keep else ()
     if len(old) <= 1:
         return diffs
@@ -164,7 +164,7 @@ def _patches(diffs: Iterable[ContextDiff]) -> Iterable[ContextPatch]:
 
 
 def _drop_measures(patch: ContextPatch) -> ContextPatch:
-    """Return the patch without what a store measures: a trail that was written elsewhere may have it."""
+    """Return the patch without measures of the store, which a foreign trail may contain."""
     changes = dict(patch.changes.changes)
     diagnostics = changes.pop("diagnostics", None)
     if not isinstance(diagnostics, Fields) or "performance" not in diagnostics.changes:
@@ -187,7 +187,7 @@ def _apply_patches(
 
 
 def trail_values(diffs: Iterable[ContextDiff], swap: Swap) -> None:
-    """Show `swap` every JSON value that the diffs hold, as it was before or after one."""
+    """Call `swap` with every JSON value in the diffs, before and after each change."""
     for patch in _patches(diffs):
         _swap_patch(_CONTEXT, patch.changes, swap)
 
@@ -195,9 +195,9 @@ def trail_values(diffs: Iterable[ContextDiff], swap: Swap) -> None:
 def trail_with_stubs(
     diffs: tuple[ContextDiff, ...], stubs: Mapping[str, ExternalContent]
 ) -> tuple[ContextDiff, ...]:
-    """Return the diffs with stubs for all values that have one.
+    """Return the diffs with stubs in place of all values that have one.
 
-    They lead from a context with these stubs to another.
+    They lead from one context with these stubs to another.
     """
     if not stubs:
         return diffs

@@ -1,15 +1,15 @@
-"""The guard: who may write what, and that only what the schema allows is written.
+"""The guard, which checks who may write what, and that the schema allows it.
 
 A right is ``*``, a namespace, ``namespace.key``, or ``append:namespace.key`` for a list that the
-agent may add to. The default is the table of agents and keys in docs/agent-context.md. What may
-surprise in it:
+agent may append to. The default is the table of agents and keys in docs/agent-context.md. Note:
 
-- ``metadata`` as a namespace gives `locale` alone. The ids and the time of creation take ``*`` or
-  the very key.
-- Every standard agent may set `metadata.locale`, and add to `diagnostics.errors` and
+- ``metadata`` as a namespace covers only `locale`. The ids and the creation time need ``*`` or the
+  exact key.
+- Every standard agent may set `metadata.locale`, and append to `diagnostics.errors` and
   `diagnostics.warnings`.
-- `diagnostics.performance` is the orchestrator's; an `AgentContextStore` keeps it by its own clock.
-- The right to `audit` is the right to be recorded. The trail is written by the audit system alone.
+- `diagnostics.performance` is the orchestrator's; an `AgentContextStore` measures it by its own
+  clock.
+- The right to `audit` is the right to be recorded. Only the audit system writes the trail.
 """
 
 from collections import Counter
@@ -61,14 +61,15 @@ DEFAULT_RIGHTS: Mapping[str, tuple[str, ...]] = FrozenDict(
 """The standard agents and their rights."""
 
 _NOT_COVERED = frozenset({"metadata.session_id", "metadata.trace_id", "metadata.created_at"})
-"""What a right to the namespace does not give: it identifies the context."""
+"""Keys that a right to the namespace does not cover: they identify the context."""
 
 
 def check_right(right: str) -> str:
-    """Return `right` if it is one.
+    """Return `right` if it is valid.
 
-    Raise `UnknownNameError` for a namespace or key that the schema does not have, or no list to add
-    to.
+    Raises:
+        UnknownNameError: a namespace or key that the schema does not have, or an append right to a
+            key that is not a list.
     """
     if not isinstance(right, str):
         raise UnknownNameError("right", right, (EVERYTHING, *SCHEMA))
@@ -85,7 +86,13 @@ def check_right(right: str) -> str:
 
 
 def agent_name(name: str) -> str:
-    """Return the name of an agent if it is one: text that can be printed, without commas, which part the names of several agents."""
+    """Return the name of an agent if it is valid: printable text without commas.
+
+    Commas separate the names of several agents.
+
+    Raises:
+        InvalidDataError: it is not.
+    """
     text = at_path("agent", check_text, name)
     if "," in text or not text.strip() or not text.isprintable():
         raise InvalidDataError(
@@ -95,12 +102,14 @@ def agent_name(name: str) -> str:
 
 
 class ContextValidator:
-    """Remember the rights of agents and make the writes that they allow.
+    """The rights of agents, and the writes that they allow.
 
     >>> validator = ContextValidator()
     >>> validator.register_agent("intent_detection", ["reasoning"])
     >>> ctx = AgentContext.new("session-1", "trace-1")
-    >>> validator.safe_set(ctx, "intent_detection", "reasoning", "intents", [{"type": "query", "confidence": 0.95}]).reasoning.intents
+    >>> validator.safe_set(
+    ...     ctx, "intent_detection", "reasoning", "intents", [{"type": "query", "confidence": 0.95}]
+    ... ).reasoning.intents
     (Intent(type='query', confidence=0.95, entities=()),)
     """
 
@@ -109,20 +118,22 @@ class ContextValidator:
 
     @classmethod
     def default(cls) -> Self:
-        """Return a validator that knows the standard agents, each with the keys it is named for."""
+        """Return a validator with the standard agents and their rights."""
         validator = cls()
         for agent, rights in DEFAULT_RIGHTS.items():
             validator.register_agent(agent, rights)
         return validator
 
     def register_agent(self, agent: str, rights: Iterable[str]) -> None:
-        """Give an agent these rights, and no others: ``*``, a namespace, ``namespace.key``, or ``append:namespace.key`` for a list.
+        """Give an agent these rights and no others.
+
+        A right is ``*``, a namespace, ``namespace.key``, or ``append:namespace.key`` for a list.
 
         Raises:
-            InvalidDataError: the name is none, or longer than 200 characters.
-            UnknownNameError: a namespace or key that the schema does not have, or no list to add
-                to.
-            InvalidOptionError: a single string for the list of rights.
+            InvalidDataError: the name is invalid, or longer than 200 characters.
+            UnknownNameError: a namespace or key that the schema does not have, or an append right
+                to a key that is not a list.
+            InvalidOptionError: a single string instead of a list of rights.
         """
         if isinstance(rights, str):
             raise InvalidOptionError("rights", rights, f"a list, such as [{rights!r}]")
@@ -137,9 +148,9 @@ class ContextValidator:
         return self._rights.get(agent, ()) if isinstance(agent, str) else ()
 
     def may_replace(self, agent: str, namespace: str, key: str) -> bool:
-        """Tell whether the agent may write anything legal to a key.
+        """Return whether the agent may write any legal value to a key.
 
-        Who may only add to it may not.
+        The right to append is not enough.
         """
         path, rights = f"{namespace}.{key}", self.allowed(agent)
         return (
@@ -149,7 +160,9 @@ class ContextValidator:
         )
 
     def validate_write(self, agent: str, namespace: str, key: str) -> None:
-        """Return if the agent has the right to a key, or to add to it: what it writes is asked about when it does.
+        """Check that the agent has the right to write a key, or to append to it.
+
+        The value is checked when it is written.
 
         Raises:
             UnknownNameError: the schema has no such namespace or key.
@@ -165,16 +178,17 @@ class ContextValidator:
     ) -> AgentContext:
         """Return the context with one key written.
 
-        `value` may be records, or the dicts and lists of JSON. Raises as `safe_update`.
+        `value` may be records, or the dicts and lists of JSON. It raises the errors of
+        `safe_update`.
         """
         return self.safe_update(context, agent, {f"{namespace}.{key}": value})
 
     def safe_append(
         self, context: AgentContext, agent: str, namespace: str, key: str, entries: Sequence[Any]
     ) -> AgentContext:
-        """Return the context with entries added at the end of a list.
+        """Return the context with entries added to the end of a list.
 
-        Raises as `safe_update`, and `UnknownNameError` for what is no list.
+        It raises the errors of `safe_update`, and `UnknownNameError` for a key that is not a list.
         """
         return self.safe_update(
             context, agent, extend_lists(context, {f"{namespace}.{key}": entries})
@@ -190,25 +204,25 @@ class ContextValidator:
     ) -> AgentContext:
         """Return the context with several keys written, named as in ``reasoning.intents``.
 
-        All of them or none.
+        All of them are written, or none.
 
-        Entries that a list did not have carry the agent as their author, whatever they say
-        themselves. Whoever may only add to a list writes it with its entries as they are, and new
-        ones behind them. `when` is the time of entries that tell none.
+        New entries of a list have the agent as their author, whatever they say themselves. An agent
+        that may only append to a list writes its existing entries unchanged, followed by the new
+        ones. `when` is the time of entries without one.
 
         Raises:
             UnknownNameError: the schema has no such namespace or key.
-            ContextViolationError: the agent has no right to it, or only to add to it, or it is part
-                of the audit trail.
-            InvalidDataError: the schema does not allow the value, or an id would stand twice or a
-                reference lead nowhere; names the path.
+            ContextViolationError: the agent has no right to it, or only to append to it, or it is
+                part of the audit trail.
+            InvalidDataError: the schema does not allow the value, an id would occur twice, or a
+                reference would have no target; names the path.
         """
         by_namespace: dict[str, dict[str, Any]] = {}
         check_changes(changes)
         for path, value in changes.items():
             schema = path_schema(path)
             self.validate_write(agent, schema.namespace, schema.key)
-            # Not even ``*`` covers the trail: it could otherwise be made to tell anything.
+            # Not even ``*`` covers the trail, which could otherwise be forged.
             if schema.namespace == "audit":
                 raise ContextViolationError(
                     agent,
@@ -257,7 +271,7 @@ class ContextValidator:
 
 
 def check_changes(changes: object) -> None:
-    """Raise `InvalidDataError` for what is no mapping from keys."""
+    """Raise `InvalidDataError` if `changes` is not a mapping from keys."""
     if not isinstance(changes, Mapping):
         raise wrong_type(
             changes, "a mapping", "values by key, such as reasoning.intents", "changes"
@@ -265,9 +279,10 @@ def check_changes(changes: object) -> None:
 
 
 def path_schema(path: str) -> KeySchema:
-    """Return what stands at a path such as ``reasoning.intents``.
+    """Return the schema of a key, given a path such as ``reasoning.intents``.
 
-    Raise `UnknownNameError` if there is none.
+    Raises:
+        UnknownNameError: there is no such key.
     """
     if not isinstance(path, str) or "." not in path:
         raise UnknownNameError(
@@ -278,9 +293,10 @@ def path_schema(path: str) -> KeySchema:
 
 
 def extend_lists(context: AgentContext, entries: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
-    """Return what to write so that lists have these entries at their end.
+    """Return the values to write so that lists end with these entries.
 
-    Raise `UnknownNameError` for what is no list.
+    Raises:
+        UnknownNameError: a key is not a list.
     """
     check_changes(entries)
     for path, new in entries.items():
@@ -295,13 +311,13 @@ def extend_lists(context: AgentContext, entries: Mapping[str, Sequence[Any]]) ->
 def sign_entries(
     held: tuple[Any, ...], entries: tuple[Any, ...], agent: str, when: datetime | None
 ) -> tuple[Any, ...]:
-    """Return the entries, of which those that were not `held` carry their author.
+    """Return the entries, with their author in those that were not `held`.
 
-    `when` is the time of those that tell none.
+    `when` is the time of new entries without one.
 
-    An error, a warning, a report and a decision carry it in `agent_id`. A fact that is written at a
-    time carries it in its provenance. Each entry that was held may stand once more among the new
-    ones: a copy of another's entry is the copier's.
+    Errors, warnings, reports and decisions have the author in `agent_id`. A fact has it in its
+    provenance, if `when` is given. Each held entry may occur once more among the entries, so that
+    entries can move; a further copy is the agent's own.
     """
     start = shared_start(held, entries)
     left = Counter(map(canonical, held[start:]))

@@ -1,4 +1,4 @@
-"""The node builders: what each node of an agent gets to read (docs/nodes.md)."""
+"""Node builders: the context that each node of an agent reads (docs/nodes.md)."""
 
 import lazy_loader
 

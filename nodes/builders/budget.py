@@ -1,8 +1,10 @@
-"""Cut the entries of a node context to a token budget: DROPPABLE ones go, REQUIRED ones yield to notes where they stood.
+"""Cut the entries of a node context to a token budget.
 
-Unlike a conversation, a context has sections: a note stands for neighbours only, so that none
-reaches over a heading, and says by their short forms, or by an extract, what they said. None is
-ever summarised twice: each build starts from the whole entries.
+DROPPABLE entries are dropped first; then REQUIRED entries are replaced in place by notes.
+
+Unlike a conversation, a context has sections. A note therefore stands only for adjacent entries and
+never crosses a heading. It gives their short forms, or an extract where an entry has none. Each
+build starts from the full entries, so nothing is summarised twice.
 """
 
 import re
@@ -22,13 +24,13 @@ from ..prompt_text import MARK, Entry, pin, quote
 from .node import Section
 
 NOTHING = "(nothing yet)"
-"""What a section says that has no entries."""
+"""The text of a section without entries."""
 
 LEFT_OUT = "(left out)"
-"""What a part says of which every entry was dropped."""
+"""The text of a part whose entries were all dropped."""
 
 EXTRACT_SHARE = 0.25
-"""What of entries without a short form should be left, if it can be."""
+"""The share of an entry without a short form that a cut aims to keep."""
 
 _SECTIONS = (*(f"## {section}" for section in Section), "---")
 _PART = "### "
@@ -38,19 +40,22 @@ _EXTRACTIVE = ExtractiveSummariser()
 
 @define(slots=False, eq=False)
 class NodeBudgetError(CallerError, ValueError):
-    """Say that a node's context cannot get within its budget: what must stay takes more."""
+    """Raised when the entries that must stay take more tokens than a node's budget."""
 
     node: str
     needed: int
     budget: int
 
     def __str__(self) -> str:
-        return f"the context of node {self.node!r} needs {self.needed} tokens, but its budget is {self.budget}. Raise the budget."
+        return (
+            f"the context of node {self.node!r} needs {self.needed} tokens, "
+            f"but its budget is {self.budget}. Raise the budget."
+        )
 
 
 @frozen
 class Fitted:
-    """Hold the text that a node reads, its tokens, and how many entries stand in notes or not at all."""
+    """The text that a node reads, its tokens, and the numbers of condensed and dropped entries."""
 
     text: str
     tokens: int
@@ -67,12 +72,12 @@ def fit(
 ) -> Fitted:
     """Return the prompt text of the sections' entries and of `task` in at most `budget` tokens.
 
-    PRESERVED entries stay word for word, REQUIRED ones yield to notes, DROPPABLE ones go first;
-    within a class the first entries yield first.
+    PRESERVED entries are kept verbatim, REQUIRED entries give way to notes, and DROPPABLE entries
+    are dropped first. Within a class the earliest entries give way first.
 
     Raises:
-        NodeBudgetError: what must stay takes more than `budget`.
-        InvalidOptionError: `budget` is no number of tokens.
+        NodeBudgetError: The entries that must stay take more than `budget`.
+        InvalidOptionError: `budget` is not a positive number of tokens.
     """
     if isinstance(budget, bool) or not isinstance(budget, int) or budget < 1:
         raise InvalidOptionError("budget", budget, "a number of tokens, at least 1")
@@ -84,7 +89,7 @@ def fit(
 
 @frozen
 class _Note:
-    """Hold what neighbours that yield leave: all they could say in short, and the room that this takes."""
+    """A note in place of adjacent entries that gave way; its length depends on the room it gets."""
 
     entries: Sequence[Entry]
     counter: TokenCounter
@@ -99,13 +104,13 @@ class _Note:
 
     @property
     def shorts(self) -> Sequence[str]:
-        """Return the short forms, none unless every entry has one."""
+        """Return the short forms of the entries, or an empty list unless every entry has one."""
         shorts = [entry.short for entry in self.entries]
         return shorts if all(shorts) else []
 
     @property
     def most(self) -> int:
-        """Return the tokens of words that it can use; a note is shorter than what it stands for."""
+        """Return the most tokens the note's words can use; it stays shorter than its entries."""
         spare = self.counter.count(self.whole) - self.counter.count(self.head) - 1
         if not (shorts := self.shorts):
             return spare
@@ -114,7 +119,7 @@ class _Note:
         )
 
     def text(self, room: int) -> str:
-        """Return the note with at most `room` tokens of words."""
+        """Return the note with at most `room` tokens of words after its head."""
         words = self._words(room) if room > 0 else ""
         said = "\n".join(line.strip().removeprefix(MARK) for line in words.splitlines())
         return f"{self.head} {quote(said)}".rstrip()
@@ -132,12 +137,11 @@ def _room_of_count(shorts: Sequence[str], counter: TokenCounter) -> int:
 
 
 def _join_shorts(shorts: Sequence[str], max_tokens: int, counter: TokenCounter) -> str:
-    """Return the most of the latest short forms that fits, and how many are not among them.
+    """Return as many of the latest short forms as fit, and a count of the earlier ones left out.
 
-    Nothing where none fits.
+    Return an empty text if none fits.
     """
-    # Room for the count is kept from the start, needed or not: in the end there may be none left
-    # for it.
+    # Reserve room for the count from the start: there may be none left for it at the end.
     room = max_tokens - _room_of_count(shorts, counter)
     retained: list[str] = []
     for short in reversed(shorts):
@@ -151,14 +155,14 @@ def _join_shorts(shorts: Sequence[str], max_tokens: int, counter: TokenCounter) 
 
 @frozen
 class _Cut:
-    """Cut `entries`: the more of them yield, in their order, the less the text takes."""
+    """Entries to be cut: the more of them give way, in a fixed order, the shorter the text."""
 
     entries: Sequence[Entry]
     counter: TokenCounter
 
     @cached_property
     def order(self) -> Sequence[int]:
-        """Return the places of what may yield, in the order in which it does."""
+        """Return the positions of the entries that may give way, in the order in which they do."""
         yielding = (ResourceClass.DROPPABLE, ResourceClass.REQUIRED)
         return [
             place
@@ -169,11 +173,14 @@ class _Cut:
 
     @cached_property
     def sizes(self) -> Sequence[int]:
-        """Return the tokens of each entry with its line end."""
+        """Return the token count of each entry, including its line break."""
         return [self.counter.count(f"{entry.text}\n") for entry in self.entries]
 
     def fit(self, node: str, budget: int) -> Fitted:
-        """Return the text for which fewest entries yield and still leave their short forms, or else for which all do."""
+        """Return the text with the fewest entries cut whose notes still hold their short forms.
+
+        If no such cut fits, cut every entry that may give way.
+        """
         whole = self.counter.count(text := _render_text([entry.text for entry in self.entries]))
         cut = Fitted(text, whole)
         if whole <= budget:
@@ -190,7 +197,7 @@ class _Cut:
         raise NodeBudgetError(node, cut.tokens, budget)
 
     def _estimate_tokens(self, count: int) -> int:
-        """Return about what the text takes if the first `count` yield and their notes say what they should."""
+        """Estimate the tokens of the text if the first `count` entries in order give way."""
         gone, tokens = set(self.order[:count]), 0
         for place, entry in enumerate(self.entries):
             if place not in gone:
@@ -209,10 +216,7 @@ class _Cut:
         return tokens
 
     def _fill_notes(self, gone: Collection[int], budget: int) -> Fitted:
-        """Return the text without the entries `gone`, the budget spent on words of its notes.
-
-        Its tokens; how many yielded and went.
-        """
+        """Return the text without the entries `gone`, with the free budget spent on its notes."""
         blocks = list(self._blocks(set(gone)))
         wants = [block.most for block in blocks if isinstance(block, _Note)]
         gisted = sum(len(block.entries) for block in blocks if isinstance(block, _Note))
@@ -222,7 +226,7 @@ class _Cut:
         text = _render_blocks(blocks, [0] * len(wants))
         tokens = self.counter.count(text)
         pool = budget - tokens
-        # A text need not take what its parts take: what the words are over, they are given less.
+        # A text may count more than the sum of its parts: take the excess off the notes' room.
         while pool > 0:
             longer = _render_blocks(blocks, share_out(pool, wants))
             over = (taken := self.counter.count(longer)) - budget
@@ -232,7 +236,7 @@ class _Cut:
         return Fitted(text, tokens, gisted, dropped)
 
     def _blocks(self, gone: Collection[int]) -> Iterator[str | _Note]:
-        """Yield what stands and, for neighbours that yield, a note if it is shorter."""
+        """Yield the remaining entries' texts, with notes for adjacent cut entries if shorter."""
         left = [
             place
             for place, entry in enumerate(self.entries)
@@ -247,7 +251,7 @@ class _Cut:
 
 
 def _render_blocks(blocks: Sequence[str | _Note], rooms: Iterable[int]) -> str:
-    """Return the prompt with so many tokens of words in each note."""
+    """Return the prompt, with the given number of tokens for the words of each note."""
     room = iter(rooms)
     return _render_text(
         [block.text(next(room)) if isinstance(block, _Note) else block for block in blocks]
@@ -255,7 +259,7 @@ def _render_blocks(blocks: Sequence[str | _Note], rooms: Iterable[int]) -> str:
 
 
 def _render_text(blocks: Sequence[str]) -> str:
-    """Return the prompt: a blank line before each section, and a word where a part is gone."""
+    """Return the prompt: a blank line before each section, and `LEFT_OUT` in each emptied part."""
     lines: list[str] = []
     for block, following in zip(blocks, [*blocks[1:], ""], strict=True):
         lines.append(f"\n{block}" if lines and block.startswith(_SECTIONS) else block)

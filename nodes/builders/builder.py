@@ -1,8 +1,9 @@
-"""Build the context of a node, or one layer of it, from the machine's output and what is remembered (docs/nodes.md).
+"""Build the context of a node, or one layer of it (docs/nodes.md).
 
-The functions for one layer return data, by the same declaration as the node's builder: print it
-with the `format_` function of its layer. They leave ids in what was said and done;
-`SessionIdRegistry.hide_ids` replaces them, as the builders do.
+The input is the machine's output and the memory of the conversation. The functions for one layer
+return data according to the declaration of the node's builder; print it with the layer's `format_`
+function. They leave entity ids in texts and results; `SessionIdRegistry.hide_ids` replaces them, as
+the builders do.
 """
 
 from collections.abc import Callable, Iterable
@@ -48,9 +49,9 @@ from .node import Material, Node, Section
 
 @frozen
 class NodeContext:
-    """Hold what one node reads: the layers, restricted to what it names, and their text within its budget.
+    """The layers that one node reads, restricted by its declaration, and their text in its budget.
 
-    `str` of it is the prompt (docs/nodes.md).
+    `str()` of it is the prompt (docs/nodes.md).
     """
 
     node: Node
@@ -61,7 +62,7 @@ class NodeContext:
 
     @property
     def text(self) -> str:
-        """Return the prompt: entities, conversation, what happened, the task."""
+        """Return the prompt: entities, conversation, reasoning trace and task."""
         return self.fitted.text
 
     def __str__(self) -> str:
@@ -69,12 +70,12 @@ class NodeContext:
 
     @property
     def tokens(self) -> int:
-        """Return the tokens of the text."""
+        """Return the token count of the text."""
         return self.fitted.tokens
 
 
 class BuildOptions(TypedDict, total=False):
-    """What may be said beside the material; see `build_context`."""
+    """Options of a node builder beside its material; see `build_context`."""
 
     task: str
     budget: int | None
@@ -91,18 +92,25 @@ def build_context(
     budget: int | None = None,
     active_turns: int = 2,
 ) -> NodeContext:
-    """Build what `node` reads, from the machine's output, what is remembered, and the exchange under way.
+    """Build the context of `node` from the output, the memory and the exchange under way.
 
-    `task` goes after the node's own instructions, `budget` replaces the node's (in tokens, as the
-    window's counter counts them), `active_turns` is how long an entity stays active. Nothing
-    changes by it.
+    It changes nothing.
 
-    Laws: what the node does not name is neither in the data nor in the text; the text is within the
-    budget, and shows no id that the registry knows, whoever said it.
+    Args:
+        node: The node that reads the context.
+        output: The output of the machine.
+        conversation: The memory of the closed exchanges.
+        turn: The exchange under way.
+        task: Instructions to append to the node's own.
+        budget: Tokens to use instead of the node's budget, as the window's counter counts them.
+        active_turns: For how many exchanges an entity stays active.
+
+    Laws: a layer that the node does not name is neither in the data nor in the text; the text is
+    within the budget and shows no id that the registry knows, in any role's text.
 
     Raises:
-        NodeBudgetError: what must stay takes more than the budget.
-        InvalidDataError: a conversation or an exchange that is none.
+        NodeBudgetError: The entries that must stay take more than the budget.
+        InvalidDataError: `conversation` or `turn` is not an instance of its class.
     """
     check_instance(conversation, ConversationContext, "conversation")
     check_instance(turn, CurrentTurn, "turn")
@@ -139,7 +147,7 @@ def build_context(
 
 
 def _write_additions(node: Node, section: Section, material: Material) -> tuple[Part, ...]:
-    """Return what the node must be told in a section beside its layer."""
+    """Return the node's additions for a section, which go beside its layer."""
     entries = [
         Entry(text, resource_class=each.resource_class)
         for each in node.additions
@@ -153,19 +161,23 @@ def _write_additions(node: Node, section: Section, material: Material) -> tuple[
 def _rewriter(
     node: Node, section: Section, conversation: ConversationContext
 ) -> Callable[[str], str]:
-    """Return how a section is told to `node`: without ids, and what was said and done with names for refs where it sees labels alone."""
+    """Return the function that rewrites the texts of a section for `node`.
+
+    It hides ids. Outside the entities section it also replaces refs by labels, if the node sees
+    entities by label only.
+    """
     registry = conversation.id_registry
     labels_alone = (
         node.entities is not None and ENTITY_TABLE[node.entities][Tier.ACTIVE] is Detail.LABELS
     )
-    # Ids first: a ref that stands for one is then named as well.
+    # Hide ids first, so that the refs that replace them are named as well.
     if labels_alone and section is not Section.ENTITIES:
         return lambda text: registry.name_refs(registry.hide_ids(text))
     return registry.hide_ids
 
 
 def _write_entries(parts: Iterable[Part], say: Callable[[str], str]) -> list[Entry]:
-    """Return headings and entries one after the other, each entry as it is told."""
+    """Return headings and entries in order, with `say` applied to each entry's texts."""
     entries: list[Entry] = []
     for part in parts:
         entries.append(pin(f"### {part.heading}"))
@@ -181,7 +193,10 @@ def build_understand_context(
     turn: CurrentTurn,
     **options: Unpack[BuildOptions],
 ) -> NodeContext:
-    """Build what Understand reads: all entities with ages and reasons, the whole history, its own decisions (docs/nodes.md)."""
+    """Build Understand's context: all entities with ages and reasons, history, its own decisions.
+
+    See docs/nodes.md.
+    """
     return build_context(UNDERSTAND, output, conversation, turn, **options)
 
 
@@ -191,7 +206,10 @@ def build_think_context(
     turn: CurrentTurn,
     **options: Unpack[BuildOptions],
 ) -> NodeContext:
-    """Build what Think reads: refs and labels, the history, the last exchanges in full, and what needs no reading again (docs/nodes.md)."""
+    """Build Think's context: refs and labels, history, the last exchanges, known entities.
+
+    See docs/nodes.md.
+    """
     return build_context(THINK, output, conversation, turn, **options)
 
 
@@ -201,7 +219,10 @@ def build_act_context(
     turn: CurrentTurn,
     **options: Unpack[BuildOptions],
 ) -> NodeContext:
-    """Build what Act reads: full data of the work at hand, the last exchanges, this exchange's steps, results and note (docs/nodes.md)."""
+    """Build Act's context: full entity data, the last exchanges, and this exchange's steps.
+
+    The steps come with their results and the note of the previous one (docs/nodes.md).
+    """
     return build_context(ACT, output, conversation, turn, **options)
 
 
@@ -211,17 +232,20 @@ def build_reply_context(
     turn: CurrentTurn,
     **options: Unpack[BuildOptions],
 ) -> NodeContext:
-    """Build what Reply reads: labels alone, the last exchanges, the theme, outcomes, phase and what was expressed (docs/nodes.md)."""
+    """Build Reply's context: labels, the last exchanges, theme, outcomes and phase.
+
+    It also shows what the user expressed (docs/nodes.md).
+    """
     return build_context(REPLY, output, conversation, turn, **options)
 
 
 def build_act_entity_context(
     conversation: ConversationContext, turn: CurrentTurn, *, active_turns: int = 2
 ) -> EntityContext:
-    """Return the entities that Act works with, active and generated, with full data.
+    """Return the active and generated entities with full data, as Act reads them.
 
     Raises:
-        InvalidDataError: `active_turns` below 0.
+        InvalidDataError: `active_turns` is below 0.
     """
     return get_entity_context(
         conversation.id_registry, turn.turn_num, EntityMode.FULL, active_turns=active_turns
@@ -231,12 +255,12 @@ def build_act_entity_context(
 def get_recent_conversation(
     output: ContextOutput, conversation: ConversationContext, depth: Depth = 2
 ) -> ConversationHistory:
-    """Return what Act reads of what was said: the last exchanges.
+    """Return the last exchanges, as Act reads them.
 
-    From depth 5 on, the summary of those before them as well.
+    From depth 5 on, include the summary of the earlier exchanges.
 
     Raises:
-        InvalidOptionError: a depth that is none of 2, 5, ``'full'``.
+        InvalidOptionError: `depth` is not 2, 5 or ``'full'``.
     """
     history = get_conversation_history(output, conversation, depth)
     return visible_conversation(
@@ -247,28 +271,31 @@ def get_recent_conversation(
 def get_conversation_with_engagement(
     output: ContextOutput, conversation: ConversationContext
 ) -> ConversationHistory:
-    """Return what Reply reads of what was said: the last exchanges, the theme, and what waits for the user."""
+    """Return the last exchanges, the theme and what awaits the user, as Reply reads them."""
     return visible_conversation(get_conversation_history(output, conversation), REPLY.conversation)
 
 
 def get_own_decision_history(conversation: ConversationContext) -> ReasoningTrace:
-    """Return what Understand decided about entities, exchange by exchange."""
+    """Return Understand's decisions about entities, exchange by exchange."""
     return visible_reasoning(get_reasoning_trace(conversation), UNDERSTAND.reasoning)
 
 
 def get_current_curation(turn: CurrentTurn) -> CurationSummary:
-    """Return what Understand decided about entities in the exchange under way."""
+    """Return Understand's decisions about entities in the exchange under way."""
     return turn.curation
 
 
 def get_current_turn_steps(conversation: ConversationContext, turn: CurrentTurn) -> ReasoningTrace:
     """Return the steps of the exchange under way with their notes, as Act reads them.
 
-    Their results are `turn.steps`.
+    Their results are in `turn.steps`.
     """
     return visible_reasoning(get_reasoning_trace(conversation, turn), ACT.reasoning)
 
 
 def get_execution_outcomes(conversation: ConversationContext, turn: CurrentTurn) -> ReasoningTrace:
-    """Return the outcomes of the last exchanges and of the one under way, the phase, and what the user expressed, as Reply reads them."""
+    """Return the outcomes of the last exchanges and of the one under way, as Reply reads them.
+
+    The trace also holds the phase and what the user expressed.
+    """
     return visible_reasoning(get_reasoning_trace(conversation, turn), REPLY.reasoning)

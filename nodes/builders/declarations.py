@@ -1,8 +1,8 @@
-"""The four nodes, each declared in one place, and what each must be told beside its layers (docs/nodes.md).
+"""The four nodes, and the additions that each reads beside its layers (docs/nodes.md).
 
-Some additions stand for the whole conversation, however often it was compressed. Each of these
-takes at most a quarter of the budget that the node declares. Rules and demands stay word for word
-within that; the others yield where room is short.
+Some additions cover the whole conversation, however often it was compressed. Each of these takes at
+most a quarter of the node's declared budget. Within that share, rules and demands are kept
+verbatim; other text is condensed where room is short.
 """
 
 from collections.abc import Container, Iterable, Iterator
@@ -21,19 +21,19 @@ from ..reasoning import NODE_PARTS, TurnExecutionSummary
 from .node import Addition, Material, Node, Section
 
 _WAS_ATTACHED = "attached "
-"""How a line of a gist begins that stands for what the user attached."""
+"""The start of a gist line that stands for an attachment of the user."""
 
 SHARE = 0.25
-"""What of a node's budget each of these may take."""
+"""The share of a node's budget that each of these additions may take."""
 
 
 def _quote_pinned(material: Material) -> Iterable[str]:
-    """Return what user and assistant said that is PRESERVED, and what the user demanded that is not, but for what stands among the recent."""
+    """Return the PRESERVED texts and the user's demands that the recent exchanges do not show."""
     window = material.output.window
     recent = "".join(
         f"\n{turn.user}\n{turn.assistant_summary}\n" for turn in material.history.recent_turns
     )
-    # By whole lines: what is short stands by accident in many a word.
+    # Compare whole lines: a short text occurs by chance inside many others.
     for role in (Role.USER, Role.ASSISTANT):
         said = [
             (f"The {role} said, and it still holds", text)
@@ -46,7 +46,10 @@ def _quote_pinned(material: Material) -> Iterable[str]:
 
 
 def _find_demands(window: ContextWindow, turn: Turn) -> Iterable[str]:
-    """Return what of a turn holds on: all of it where it is PRESERVED, else what the user demands in it, there or behind a gist."""
+    """Return what still holds of a turn: all of it if PRESERVED, otherwise the user's demands.
+
+    Demands are found in the turn itself or in the gist that stands for it.
+    """
     if is_summary(turn):
         return [
             sentence
@@ -62,12 +65,12 @@ def _find_demands(window: ContextWindow, turn: Turn) -> Iterable[str]:
 
 
 def _may_demand(told: SummaryLine) -> bool:
-    """Tell whether a line of a gist may be the user's demand: the user's own, or somebody's summary of it."""
+    """Return whether a gist line may hold a user's demand: the user's own, or a summary of it."""
     return told.role is Role.USER or (not told.is_call and bool(told.standing or not told.label))
 
 
 def _quote_results(material: Material) -> Iterable[str]:
-    """Return the results of tools that somebody pinned: data, for those that read data."""
+    """Return the pinned tool results, for nodes that read data."""
     window = material.output.window
     pinned = [
         ("Pinned", turn.text)
@@ -87,7 +90,7 @@ def _quote_rules(material: Material) -> Iterable[str]:
 
 
 def _quote_attachments(material: Material) -> Iterator[str]:
-    """Yield what the user attached: what it holds, or its outline where a gist stands for it."""
+    """Yield each attachment's content, or its outline where a gist stands for it."""
     turns = material.output.window.all_turns()
     held = [
         (f"Attached {one_line(attachment.mention)}", fenced_text(turn.text)[1])
@@ -102,9 +105,10 @@ def _quote_attachments(material: Material) -> Iterator[str]:
 
 
 def _quote_gists(material: Material) -> Iterable[str]:
-    """Return what stands in the view for turns that left it: for how many, and what user and assistant said that is not told already.
+    """Return the gists in the view, with their user and assistant lines that are not shown already.
 
-    What tools answered is no part of a conversation, and not every node may read it.
+    Tool results are left out: they are no part of the conversation, and not every node may read
+    them.
     """
     history = material.history
     known = {
@@ -137,13 +141,16 @@ def _quote_lines(gist: Turn, known: Container[str]) -> str:
 def _condense_within(
     material: Material, told: Iterable[tuple[str, str]], role: Role
 ) -> Iterable[str]:
-    """Return each text once behind its label, all together in about a quarter of the node's budget: the longest yield to their demands."""
+    """Return each text once with its label, condensed together to `SHARE` of the node's budget.
+
+    The longest texts are reduced to their demands first.
+    """
     counter, room = material.output.window.counter, int(material.node.budget * SHARE)
     labels = {text.strip(): label for label, text in told if text.strip()}
     sizes = list(map(counter.count, labels))
     share = room // max(1, len(labels)) if sum(sizes) > room else room
     texts = [
-        # What it demands, all of it where it demands nothing.
+        # The demands of a long text, or all of it if it has none.
         "\n".join(constraint_sentences(text) if size > share else ()) or text
         for text, size in zip(labels, sizes, strict=True)
     ]
@@ -167,7 +174,7 @@ GISTS = Addition("gists", Section.CONVERSATION, _quote_gists, ResourceClass.DROP
 
 
 SAID_TOKENS = 200
-"""How many tokens of a model's own words an addition that stays word for word may take."""
+"""The most tokens of a model's own words in an addition that is kept verbatim."""
 
 
 def _list_known(material: Material) -> str:
@@ -188,12 +195,12 @@ def _report_turn(material: Material) -> str:
 
 
 def _condense_line(text: str, material: Material) -> str:
-    """Return the words of a model on one line and in a bound: it may not yield, and must not take the room of all else."""
+    """Return a model's words on one line of bounded length, because the line is kept verbatim."""
     return one_line(condense(text, SAID_TOKENS, counter=material.output.window.counter))
 
 
 def _summarize_turn(turn: TurnExecutionSummary, material: Material) -> str:
-    """Return what an exchange did as one line: its outcomes, or why there are none."""
+    """Return one line on an exchange: its outcomes, or why there are none."""
     outcomes = "; ".join(one_line(step.outcome) for step in turn.steps if step.outcome)
     blocked = f"BLOCKED: {one_line(turn.blocked_reason)}" if turn.blocked_reason is not None else ""
     text = "; ".join(filter(None, (outcomes, blocked))) or "nothing was done"
@@ -214,9 +221,9 @@ def _report_note(material: Material) -> str:
 
 
 def _list_archive(material: Material) -> str:
-    """Return the keys under which results of earlier exchanges may be retrieved.
+    """Return the keys of archived results of earlier exchanges.
 
-    The contents would bring back what is out of mind.
+    The contents are left out: they would bring back entities that are out of mind.
     """
     keys = ", ".join(map(one_line, material.conversation.content_archive))
     return f"Archived, to retrieve by key: {keys}" if keys else ""
@@ -252,7 +259,10 @@ THINK = Node(
 
 ACT = Node(
     "act",
-    "Execute the step at hand with the data shown. Leave a note for the next step where it needs one.",
+    (
+        "Execute the step at hand with the data shown. "
+        "Leave a note for the next step where it needs one."
+    ),
     EntityMode.FULL,
     conversation={ConversationPart.RECENT},
     reasoning=NODE_PARTS["act"],
@@ -262,7 +272,10 @@ ACT = Node(
 
 REPLY = Node(
     "reply",
-    "Answer the user naturally, by the names of things, going on from where the conversation stands.",
+    (
+        "Answer the user naturally, by the names of things, "
+        "going on from where the conversation stands."
+    ),
     EntityMode.REPLY,
     conversation={ConversationPart.RECENT, ConversationPart.ENGAGEMENT, ConversationPart.PENDING},
     reasoning=NODE_PARTS["reply"],

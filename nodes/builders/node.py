@@ -1,4 +1,4 @@
-"""What a node is: one declaration of the layers it reads, in which detail, and of what its prompt must not lack."""
+"""The declaration of a node: the layers it reads, in which detail, and its additions."""
 
 from collections.abc import Callable, Iterable
 from enum import StrEnum
@@ -27,7 +27,7 @@ __all__ = (
 
 
 class Section(StrEnum):
-    """The parts of a node's prompt, in their order; the value is the heading (docs/nodes.md)."""
+    """The parts of a node's prompt, in order; the value is the heading (docs/nodes.md)."""
 
     ENTITIES = "Entity Context"
     CONVERSATION = "Conversation History"
@@ -36,9 +36,10 @@ class Section(StrEnum):
 
 @frozen
 class Material:
-    """Hold what contexts are built of: the machine's output, what is remembered, the exchange under way, and what exists.
+    """The data that contexts are built from.
 
-    `node` is who reads, `history` what it reads of the conversation anyway.
+    `node` is the node that reads the context, `history` the part of the conversation that it reads
+    through its layer.
     """
 
     output: ContextOutput
@@ -55,11 +56,11 @@ def _section(section: Section | str) -> Section:
 
 @frozen
 class Addition:
-    """Declare what a node must be told beside its layers (docs/nodes.md).
+    """Something a node must read beside its layers (docs/nodes.md).
 
-    `write` returns one entry a text, quoted where it holds what others said; where none says
-    anything it is left out. It stands word for word however short the room, unless `resource_class`
-    lets it yield.
+    `write` returns one text per entry, quoted where it holds words of the user, a model or a tool.
+    An addition without text is left out. Entries are kept verbatim however short the room, unless
+    `resource_class` lets them give way.
     """
 
     name: str
@@ -87,17 +88,22 @@ def _mode(mode: EntityMode | str | None) -> EntityMode | None:
 
 @frozen
 class Node:
-    """Declare a node: what it reads is what it names here (docs/nodes.md).
+    """A declaration of what one node reads (docs/nodes.md).
 
-    `entities` is the mode in which it sees what exists, None for not at all. `task` are its
-    instructions, `budget` the tokens its context may take.
+    `entities` is the mode in which the node sees entities, or None to hide them. `task` holds its
+    instructions and `budget` the tokens that its context may take.
 
     Raises:
-        InvalidDataError, InvalidOptionError: a part or a mode that there is not, an addition or a
-            budget that is none.
+        InvalidDataError, InvalidOptionError: An unknown part or mode, an addition of the wrong
+        type, or an invalid budget.
 
     >>> from polycontext.nodes.builders import ConversationPart, EntityMode, Node
-    >>> critic = Node("critic", "Say what is wrong with the last answer.", EntityMode.LABELS_ONLY, {ConversationPart.RECENT})
+    >>> critic = Node(
+    ...     "critic",
+    ...     "Say what is wrong with the last answer.",
+    ...     EntityMode.LABELS_ONLY,
+    ...     {ConversationPart.RECENT},
+    ... )
     >>> critic.reasoning
     frozenset()
     """

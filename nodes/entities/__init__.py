@@ -1,6 +1,6 @@
-"""Layer 1: what things exist, and their status (docs/nodes.md).
+"""Layer 1: the entities of a session and their status (docs/nodes.md).
 
-`turn=` and `current_turn` are numbers of exchanges.
+The parameters `turn` and `current_turn` are exchange numbers.
 """
 
 import lazy_loader

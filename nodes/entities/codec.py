@@ -1,4 +1,4 @@
-"""A registry as JSON-ready data, and back, trusting nothing that it reads."""
+"""Encode a registry as JSON-ready data, and decode and validate such data."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -19,7 +19,7 @@ SCHEMA_VERSION = 1
 
 @frozen
 class Document:
-    """Hold what is stored of a registry; the index of ids follows from it."""
+    """The stored form of a registry; the index of ids is derived from it."""
 
     schema: str
     version: int
@@ -37,7 +37,7 @@ class Document:
 def encode(
     ref_names: Mapping[str, str], records: Records, log: tuple[CurationEntry, ...]
 ) -> dict[str, Any]:
-    """Return a registry as JSON-ready data, ids included: it is for a store, never for a prompt."""
+    """Return a registry as JSON-ready data. It contains ids: store it, never put it in a prompt."""
     tables = (
         dict(records.counters),
         tuple(records.live.values()),
@@ -51,17 +51,17 @@ def encode(
 
 
 def decode(data: object) -> Document:
-    """Return what `encode` wrote; whether it can be true is for `restore` to say.
+    """Return the document that `encode` wrote; `restore` checks its consistency.
 
     Raises:
-        InvalidDataError: naming the path of the first fault: another schema or version, a missing,
-            unknown or wrongly typed field.
+        InvalidDataError: Another schema or version, or a missing, unknown or wrongly typed field.
+            The error names the path of the first fault.
     """
     legal = "what to_dict returned"
     if not isinstance(data, Mapping):
         raise InvalidDataError("$", f"{type(data).__name__} is no object", legal)
     for name, known in (("schema", SCHEMA), ("version", SCHEMA_VERSION)):
-        # 1 == True == 1.0: the types have to be the same as well.
+        # 1 == True == 1.0, so compare the types as well.
         if type(data.get(name)) is not type(known) or data[name] != known:
             raise InvalidDataError(
                 f"$.{name}", f"{data.get(name)!r:.60} cannot be read", repr(known)
@@ -77,11 +77,11 @@ _CONVERTER.register_structure_hook_func(
 
 
 def restore(document: Document) -> Records:
-    """Return the records that a document holds, if some history can have led to them.
+    """Return the records of a document after checking that they are consistent.
 
     Raises:
-        InvalidDataError: a ref stands twice or was never counted, an id belongs to two entities, a
-            status or an alias is none that an entity of its kind can have.
+        InvalidDataError: A ref is repeated or was never counted, two entities share an id, or an
+            entity has an impossible status or alias.
     """
     for prefix, count in document.counters.items():
         if parse_ref(f"{prefix}_{count}") != (prefix, count):
@@ -105,7 +105,7 @@ def restore(document: Document) -> Records:
                 f"leads to {ref!r:.60}, which names nothing",
                 "the ref of an entity or of a tombstone",
             )
-    # A row that was removed and read again has two refs: its id leads to the one that stands.
+    # A row that was removed and read again has two refs: its id leads to the live one.
     index = {
         (gone.tombstone.type, gone.id): ref for ref, gone in removed.items() if gone.id is not None
     }

@@ -1,6 +1,6 @@
-"""What entities are called: types, refs and ids, each judged once, and what is refused of them.
+"""Types, refs and ids of entities: their formats, validators and errors.
 
-A type ``recipes`` gives the ref ``recipe_1``, and ``gen_recipe_1`` while the entity is not saved.
+The type ``recipes`` gives the ref ``recipe_1``, or ``gen_recipe_1`` until the entity is saved.
 """
 
 import re
@@ -15,10 +15,10 @@ from polycontext.linearity.json_data import FrozenDict, check_text
 from ..checks import MAX_INTEGER, check_not_blank
 
 EntityId: TypeAlias = str | int
-"""What a database knows an entity by; unique within the entity's type."""
+"""The database id of an entity, unique within the entity's type."""
 
 GENERATED = "gen_"
-"""What stands before the ref of an entity that has no database id yet."""
+"""The prefix of refs of entities that have no database id yet."""
 
 _IRREGULAR = {
     "children": "child",
@@ -29,7 +29,7 @@ _IRREGULAR = {
     "people": "person",
     "series": "series",
 }
-# In order: the first ending that fits decides.
+# The first matching ending applies.
 _ENDINGS = (
     (r"(?<=\w{2})ies$", "y"),
     (r"(?<=ss|sh|ch)es$", ""),
@@ -39,13 +39,24 @@ _ENDINGS = (
 
 
 def singular(word: str) -> str:
-    """Return the singular of an English plural by its ending, its last word alone (docs/nodes.md).
+    """Return the singular of an English plural, judged by the ending of its last word.
 
-    ``-ies`` becomes ``-y``; ``-sses -shes -ches -xes`` lose ``-es``; any other
-    ``-s`` goes, unless it stands in ``-ss -us -is``. A few irregular words are known; for the
-    others a registry takes `ref_names`.
+    ``-ies`` becomes ``-y``; ``-sses -shes -ches -xes`` lose ``-es``; any other ``-s`` is dropped,
+    except in ``-ss -us -is``. A few irregular words are known; give a registry `ref_names` for the
+    others (docs/nodes.md).
 
-    >>> [singular(word) for word in ("recipes", "categories", "dishes", "meal_plans", "inventory", "status", "people")]
+    >>> [
+    ...     singular(word)
+    ...     for word in (
+    ...         "recipes",
+    ...         "categories",
+    ...         "dishes",
+    ...         "meal_plans",
+    ...         "inventory",
+    ...         "status",
+    ...         "people",
+    ...     )
+    ... ]
     ['recipe', 'category', 'dish', 'meal_plan', 'inventory', 'status', 'person']
     """
     head, last = re.fullmatch(r"(.*[_.-])?(.*)", word).groups(default="")  # type: ignore[union-attr]
@@ -58,7 +69,7 @@ def singular(word: str) -> str:
 
 
 def ref_name(type: str, ref_names: Mapping[str, str]) -> str:
-    """Return what stands before the number in refs of `type`: the caller's name for it, or its singular.
+    """Return the ref prefix of `type`: the caller's name for it, or its singular.
 
     >>> ref_name("public.meal-plans", {}), ref_name("octopi", {"octopi": "octopus"})
     ('public_meal_plan', 'octopus')
@@ -67,19 +78,18 @@ def ref_name(type: str, ref_names: Mapping[str, str]) -> str:
 
 
 def parse_ref(ref: str) -> tuple[str, int] | None:
-    """Return what `ref` was made of, its prefix and its number, or None if it has not the form of a ref.
+    """Return the prefix and the number of a ref, or None if `ref` is not formed like one.
 
     >>> parse_ref("gen_recipe_12"), parse_ref("recipe"), parse_ref("recipe_012")
     (('gen_recipe', 12), None, None)
     """
-    # 18 digits at most: a model may write any number, and int() of a very long one is an error of
-    # its own.
+    # At most 18 digits: a model may write any number, and int() raises for a very long one.
     match = re.fullmatch(r"([^\W\d]\w*)_([1-9][0-9]{0,17})", ref)
     return (match[1], int(match[2])) if match else None
 
 
 def check_id(value: object, name: str = "id") -> EntityId:
-    """Return `value` if it is a database id."""
+    """Return `value` if it is a valid database id; raise `InvalidDataError` otherwise."""
     if isinstance(value, str):
         return check_not_blank(value, name)
     if not isinstance(value, int) or isinstance(value, bool) or abs(value) > MAX_INTEGER:
@@ -90,7 +100,7 @@ def check_id(value: object, name: str = "id") -> EntityId:
 
 
 def check_type(value: object) -> str:
-    """Return `value` if it is a type that refs can be named after."""
+    """Return `value` if it is a valid entity type; raise `InvalidDataError` otherwise."""
     text = check_text(value, "type")
     if not re.fullmatch(r"[^\W\d]\w*(?:[.-]\w+)*", text):
         raise InvalidDataError(
@@ -102,7 +112,7 @@ def check_type(value: object) -> str:
 
 
 def check_names(value: Mapping[str, str]) -> Mapping[str, str]:
-    """Return a copy of the caller's names for types, if refs can be made of them."""
+    """Return a copy of the caller's names for types, after checking that refs can use them."""
     if not isinstance(value, Mapping):
         raise InvalidDataError(
             "ref_names", f"{type(value).__name__} is no mapping", "a mapping of types to names"
@@ -118,7 +128,7 @@ def check_names(value: Mapping[str, str]) -> Mapping[str, str]:
 
 
 def is_ref(_: object, attribute: "Attribute[str]", value: object) -> None:
-    """Validate a field that holds a ref, or nothing where the reader may not see it."""
+    """Validate a field that holds a ref; it is blank where the reader may not see the ref."""
     if check_text(value, attribute.name) and parse_ref(str(value)) is None:
         raise InvalidDataError(
             attribute.name, f"{value!r:.60} is no ref", "a name and a number, such as recipe_1"
@@ -126,13 +136,13 @@ def is_ref(_: object, attribute: "Attribute[str]", value: object) -> None:
 
 
 def is_type(_: object, _attribute: "Attribute[str]", value: object) -> None:
-    """Validate a field that holds a type."""
+    """Validate a field that holds an entity type."""
     check_type(value)
 
 
 @define(slots=False, eq=False)
 class RefRefusedError(CallerError, ValueError):
-    """Refuse an action that the entity behind a known ref does not allow."""
+    """Raised for an action that the entity behind a known ref does not allow."""
 
     ref: str
     problem: str

@@ -1,7 +1,7 @@
-"""Who is shown what of layer 1, and how it is printed (docs/nodes.md).
+"""What each mode shows of the entities, and how it is printed (docs/nodes.md).
 
-Labels, reasons and data come from users, models and databases. Each stands on one line, quoted as
-JSON, so that none can pose as a heading, a fence or an instruction of the prompt around it.
+Labels, reasons and data come from users, models and databases. Each is printed on one line as
+quoted JSON, so it cannot pose as a heading, a fence or an instruction of the prompt.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,7 +18,7 @@ from .snapshot import EntityContext, EntitySnapshot, EntityStatus, Tombstone
 
 
 class Tier(StrEnum):
-    """Name the parts of an `EntityContext`."""
+    """The parts of an `EntityContext`."""
 
     ACTIVE = "active"
     GENERATED = "generated"
@@ -27,7 +27,7 @@ class Tier(StrEnum):
 
 
 class Detail(Enum):
-    """Say how much of an entity is shown."""
+    """How much of an entity is shown."""
 
     NONE = "none"
     REFS = "refs"
@@ -37,29 +37,29 @@ class Detail(Enum):
 
 
 class EntityMode(StrEnum):
-    """Name the ways to show an entity context, each made for one reader."""
+    """The ways to show an entity context, each made for one node."""
 
     FULL = "full"
-    """Act: full data of the work at hand; ``full_data`` is the same."""
+    """For Act: full data of the entities in use. ``full_data`` is an alias."""
     REFS_AND_LABELS = "refs_and_labels"
-    """Think: what is there to plan with."""
+    """For Think: the entities that it can plan with."""
     LABELS_ONLY = "labels_only"
-    """Reply, by the name its builder uses."""
+    """For Reply, under the name that its builder uses."""
     REPLY = "reply"
-    """Reply: names to talk about, no refs."""
+    """For Reply: labels without refs."""
     DO_NOT_READ = "do_not_read"
-    """Think: one line of refs that need no reading."""
+    """For Think: one line of refs that need no reading."""
     CURATION = "curation"
-    """Understand: everything, with ages and reasons."""
+    """For Understand: everything, with ages and reasons."""
 
     @classmethod
     def _missing_(cls, value: object) -> "EntityMode | None":
-        """Return the mode that goes by another name as well."""
+        """Return the mode for the alias ``full_data``."""
         return cls.FULL if value == "full_data" else None
 
     @classmethod
     def of(cls, mode: "EntityMode | str") -> "EntityMode":
-        """Return the mode of this name; raise `InvalidOptionError` naming the legal ones."""
+        """Return the mode of this name; raise `InvalidOptionError`, which lists the modes."""
         try:
             return cls(mode)
         except ValueError:
@@ -83,21 +83,21 @@ ENTITY_TABLE: Mapping[EntityMode, Mapping[Tier, Detail]] = MappingProxyType(
         EntityMode.CURATION: _row(_FULL, _FULL, _FULL, _FULL),
     }
 )
-"""What each mode shows (docs/nodes.md, "Modes"); tombstones are for those who plan and curate."""
+"""What each mode shows (docs/nodes.md, "Modes"); only planning and curation see tombstones."""
 
 _HEADINGS = dict(zip(Tier, ("Active", "Generated, not saved", "Retained", "Removed"), strict=True))
 
 _NAMED = 100
-"""How many refs stand in a line that may not yield."""
+"""The most refs in a line that must be kept verbatim."""
 
 _Entity = EntitySnapshot | Tombstone
 
 
 def visible_entities(ctx: EntityContext, mode: EntityMode | str) -> EntityContext:
-    """Return `ctx` with what the mode may see alone, so that printing has nothing to hide.
+    """Return `ctx` reduced to what the mode may see, so that printing has nothing to hide.
 
-    Tiers it does not see are empty; refs, labels, reasons and data that it does not see are
-    blank. Raise `InvalidOptionError` for an unknown mode.
+    Hidden tiers are empty; hidden refs, labels, reasons and data are blank. Raise
+    `InvalidOptionError` for an unknown mode.
     """
     known = EntityMode.of(mode)
     tiers: dict[str, Any] = {
@@ -125,17 +125,16 @@ def _restrict(shown: _Entity, detail: Detail, *, reasons: bool) -> _Entity:
 
 
 def entity_parts(ctx: EntityContext, mode: EntityMode | str) -> tuple[Part, ...]:
-    """Return what a mode sees of `ctx` as parts, an entity an entry.
+    """Return what a mode sees of `ctx` as parts with one entry per entity.
 
-    Where room is short its name stands for it.
-
-    Law: no line starts with anything that an entity holds, except its ref.
+    The short form of an entry is the entity's name. Law: no line starts with anything that an
+    entity holds, except its ref.
     """
     known = EntityMode.of(mode)
     seen = visible_entities(ctx, known)
     if known is EntityMode.DO_NOT_READ:
         return drop_empty([part("Known already", [do_not_read(seen)], ResourceClass.PRESERVED)])
-    # Only the node that curates entities needs their ages.
+    # Only the curating node needs ages.
     since = ctx.current_turn if known is EntityMode.CURATION else None
     return drop_empty(
         Part(_HEADINGS[tier], _entries(detail, getattr(seen, tier), since))
@@ -144,12 +143,10 @@ def entity_parts(ctx: EntityContext, mode: EntityMode | str) -> tuple[Part, ...]
 
 
 def do_not_read(ctx: EntityContext) -> str:
-    """Return the line that names what needs no reading, blank if nothing does.
+    """Return the line that lists the refs that need no reading, or an empty text if there are none.
 
-    What is only linked was never read.
-
-    It names 100 entities at the most, those referenced last, and counts the others: a node may have
-    to have it word for word.
+    Linked entities are left out, because they were never read. The line must be kept verbatim by
+    some nodes, so it lists at most the 100 entities referenced last and counts the others.
     """
     read = [
         each
@@ -157,7 +154,7 @@ def do_not_read(ctx: EntityContext) -> str:
         for each in tier
         if each.status is not EntityStatus.LINKED
     ]
-    # Chosen by age, named in the order in which refs were given out, as in every other list.
+    # Chosen by age, but listed in the order in which refs were assigned, as everywhere else.
     newest = {each.ref for each in sorted(read, key=lambda each: each.turn_last_ref)[-_NAMED:]}
     more = f", and {len(read) - _NAMED} more" if len(read) > _NAMED else ""
     return (
@@ -206,10 +203,10 @@ def _facts(shown: _Entity, since: int | None) -> dict[str, Any]:
 
 
 def format_entity_context(ctx: EntityContext, mode: EntityMode | str) -> str:
-    """Return `ctx` as text that shows of each tier what `ENTITY_TABLE` grants the mode (docs/nodes.md).
+    """Return `ctx` as text with the detail that `ENTITY_TABLE` grants the mode (docs/nodes.md).
 
     Raises:
-        InvalidOptionError: no such mode; names the legal ones.
+        InvalidOptionError: There is no such mode; the error lists the modes.
 
     >>> from polycontext.nodes.entities import EntitySnapshot
     >>> soup = EntitySnapshot("recipe_1", "recipes", "Soup", "read", 1, 2)

@@ -1,7 +1,8 @@
-"""What the registry keeps, entities with their hidden ids, tombstones, aliases and counters, and what may happen to it.
+"""The tables of a registry, as an immutable value with the operations on it.
 
-A value: every change returns another. Changing copies the tables, not the entities,
-so that a version costs a few bytes a ref and any version can be forked or gone back to.
+The tables hold entities with their hidden ids, tombstones, aliases and counters. A change copies
+the tables but not the entities: a version costs a few bytes per ref, and you can fork or restore
+any version.
 """
 
 from collections.abc import Iterable, Mapping
@@ -17,25 +18,27 @@ from ..checks import is_text, whole_from
 from .names import GENERATED, EntityId, RefRefusedError, check_id, check_type
 from .snapshot import EntitySnapshot, EntityStatus, Tombstone, UnknownRefError
 
-# A near miss is a slip of the pen: looked for where slips happen, and never at a cost that grows
-# with the registry.
+# Near misses are typing slips: search only recent refs of moderate length, so that the cost does
+# not grow with the registry.
 _NEAR_MISS_REFS = 500
 _NEAR_MISS_LENGTH = 100
 
 REMEMBERED = 500
-"""How many removed entities, and how many decisions, a registry remembers, the newest: whatever it
-keeps is stored with it every time."""
+"""The most removed entities, and the most decisions, that a registry keeps.
+
+The newest are kept. The bound exists because all of them are stored on every save.
+"""
 
 Data = Mapping[str, Any] | None
-"""What is known of an entity besides its label, as JSON data."""
+"""The data of an entity besides its label, as a JSON object or None."""
 
 IdKey = tuple[str, EntityId]
-"""A type and an id: integers of two tables may be the same."""
+"""A type and an id, because two tables may use the same integers."""
 
 
 @frozen
 class Live:
-    """Hold a live entity: what may be shown, its id (None until it is saved), whether it was demoted."""
+    """A live entity: its snapshot, its id (None until it is saved), and whether it was demoted."""
 
     snapshot: EntitySnapshot
     id: EntityId | None = field(default=None, repr=False)
@@ -43,13 +46,13 @@ class Live:
 
     @property
     def is_saved(self) -> bool:
-        """Tell whether the database knows it."""
+        """Return whether the entity has a database id."""
         return self.id is not None
 
 
 @frozen
 class Removed:
-    """Hold a removed entity: its tombstone, and the id that stays hidden."""
+    """A removed entity: its tombstone and its hidden id."""
 
     tombstone: Tombstone
     id: EntityId | None = field(default=None, repr=False)
@@ -57,9 +60,9 @@ class Removed:
 
 @frozen
 class Records:
-    """Hold all tables of a registry.
+    """All tables of a registry.
 
-    `index` leads from ids to the ref each was last known by, `kinds` are its types.
+    `index` maps each id to the last ref it was known by; `kinds` holds the types in it.
     """
 
     live: Mapping[str, Live] = field(factory=dict)
@@ -70,9 +73,9 @@ class Records:
     kinds: frozenset[str] = frozenset()
 
     def resolve(self, ref: str, path: str | None = None) -> str:
-        """Return the ref that an entity has now.
+        """Return the current ref of an entity.
 
-        Raise `UnknownRefError` if `ref`, which stands at `path`, names none.
+        Raise `UnknownRefError` if `ref`, found at `path`, names no live entity.
         """
         current = self.aliases.get(check_text(ref, "ref"), ref)
         if current not in self.live:
@@ -82,39 +85,39 @@ class Records:
         return current
 
     def entity(self, ref: str) -> Live:
-        """Return the entity that `ref` names; raise `UnknownRefError` if it names none."""
+        """Return the entity that `ref` names; raise `UnknownRefError` if there is none."""
         return self.live[self.resolve(ref)]
 
     def find(self, key: IdKey) -> Live | None:
         """Return the live entity with this type and id."""
-        # The index also leads to refs of removed entities, which are not among the live.
+        # The index also holds refs of removed entities, which are not live.
         return self.live.get(self.index.get(key, ""))
 
     def next_ref(self, prefix: str) -> tuple[Self, str]:
-        """Return the next ref of a prefix, which is then spent for good."""
+        """Return the records and the next ref of a prefix; a ref is never assigned twice."""
         number = self.counters.get(prefix, 0) + 1
         return evolve(self, counters={**self.counters, prefix: number}), f"{prefix}_{number}"
 
     def put(self, entry: Live) -> Self:
-        """Return records in which a ref has this entry; a new one comes last in the order."""
+        """Return records with this entry under its ref; a new ref comes last in the order."""
         kind, ref = entry.snapshot.type, entry.snapshot.ref
-        # A ref that is there already keeps its place in the order.
+        # A known ref keeps its place in the order.
         put = evolve(self, live={**self.live, ref: entry})
         if entry.id is None or self.index.get((kind, entry.id)) == ref:
             return put
         return evolve(put, index={**self.index, (kind, entry.id): ref}, kinds=self.kinds | {kind})
 
     def rename(self, ref: str, entry: Live) -> Self:
-        """Return records in which the entity of `ref` goes by the ref of `entry`, and the old ref leads there."""
+        """Return records in which `entry` replaces `ref`, which becomes an alias of its ref."""
         rest = {other: known for other, known in self.live.items() if other != ref}
         return evolve(self, live=rest, aliases={**self.aliases, ref: entry.snapshot.ref}).put(entry)
 
     def remove(
         self, refs: Iterable[str], turn: int, reason: str, status: EntityStatus | None = None
     ) -> Self:
-        """Return records in which tombstones stand for these refs.
+        """Return records in which these refs are replaced by tombstones.
 
-        Counters stay, and ids as long as the tombstone does.
+        Counters are kept; ids are kept as long as the tombstone.
         """
         live, removed = dict(self.live), dict(self.removed)
         for ref in refs:
@@ -125,11 +128,11 @@ class Records:
         return evolve(self, live=live, removed=removed).forget_oldest()
 
     def forget_oldest(self) -> Self:
-        """Return records without the oldest tombstones, where there are more than are remembered, and without what led there."""
+        """Return records without the tombstones over the limit, the oldest first."""
         old = dict(islice(self.removed.items(), max(len(self.removed) - REMEMBERED, 0)))
         if not old:
             return self
-        # Whatever leads to a forgotten ref goes with it, or the records could not be read back.
+        # Remove everything that leads to a forgotten ref, or the records could not be restored.
         index = {key: ref for key, ref in self.index.items() if ref not in old}
         return evolve(
             self,
@@ -151,9 +154,9 @@ class Records:
 
 @frozen
 class Report:
-    """Hold what an exchange says of an entity.
+    """A report about an entity in one exchange.
 
-    A blank label, and data or a status of None, say nothing new.
+    A blank label, and data or a status of None, leave the known value unchanged.
     """
 
     turn: int = field(validator=whole_from(0))
@@ -162,15 +165,18 @@ class Report:
     data: Data = None
 
     def first(self, ref: str, kind: str, name: str) -> EntitySnapshot:
-        """Return an entity of which this is the first report.
+        """Return the snapshot of an entity that is reported for the first time.
 
-        One of which no database has said anything is generated.
+        Without a status from the database it is GENERATED.
         """
         status, label = self.status or EntityStatus.GENERATED, self._label_or(name)
         return EntitySnapshot(ref, kind, label, status, self.turn, self.turn, data=self.data)
 
     def of(self, entry: Live) -> Live:
-        """Return a known entity after this report: referenced, hence demoted no more, and never older for a late report."""
+        """Return a known entity after this report, referenced and no longer demoted.
+
+        A late report never makes an entity older.
+        """
         known = entry.snapshot
         changed = evolve(
             known,
@@ -188,7 +194,7 @@ class Report:
 def record_seen(
     records: Records, name: str, kind: str, id: EntityId, report: Report
 ) -> tuple[Records, str]:
-    """Return records that know an entity of the database, and its ref: the one it has, or a new one after `name`."""
+    """Return records with an entity of the database, and its ref: the known one, or a new one."""
     known = records.find((check_type(kind), check_id(id)))
     if known is not None:
         return records.put(report.of(known)), known.snapshot.ref
@@ -197,7 +203,7 @@ def record_seen(
 
 
 def record_generated(records: Records, name: str, kind: str, report: Report) -> tuple[Records, str]:
-    """Return records that know an entity without an id, and its new ref."""
+    """Return records with a new entity that has no id, and its ref."""
     records, ref = records.next_ref(f"{GENERATED}{name}")
     return records.put(Live(report.first(ref, kind, name))), ref
 
@@ -205,7 +211,7 @@ def record_generated(records: Records, name: str, kind: str, report: Report) -> 
 def record_saved(
     records: Records, name: str, ref: str, id: EntityId, report: Report
 ) -> tuple[Records, str]:
-    """Return records in which a generated entity has an id, and the ref that it goes by from now on."""
+    """Return records in which a generated entity is saved under an id, and its ref from now on."""
     old = records.entity(ref)
     if old.is_saved:
         if check_id(id) != old.id:
@@ -214,7 +220,7 @@ def record_saved(
             )
         return records.put(report.of(old)), old.snapshot.ref
     reported = report.of(old).snapshot
-    # The row may be known already: then the generated entity becomes that one, under its ref.
+    # If the row is known already, the generated entity becomes that one and takes its ref.
     records, new = record_seen(
         records, name, reported.type, id, evolve(report, label=reported.label, data=reported.data)
     )

@@ -1,7 +1,7 @@
-"""The registry of entities: what models call them, what the database calls them, and what happened to them.
+"""The registry of entities: their refs, their database ids and what happened to them.
 
-A model that is shown database ids garbles, invents and leaks them. It is shown refs
-such as ``recipe_1``; the registry alone knows the ids behind them.
+Models garble, invent and leak database ids, so a model is shown refs such as ``recipe_1``. Only the
+registry knows the ids behind them.
 """
 
 from collections.abc import Iterator, Mapping
@@ -38,20 +38,18 @@ from .snapshot import (
 from .translation import Fields, HiddenIds
 
 ACTIVE_TURNS = 2
-"""How many exchanges before the current one an entity stays active for, unless it is told
-otherwise."""
+"""The default number of exchanges for which an entity stays active after its last reference."""
 
 
 @frozen(repr=False)
 class SessionIdRegistry:
-    """Know every entity of a session by its ref; immutable (docs/nodes.md).
+    """The entities of a session by ref; immutable (docs/nodes.md).
 
-    Every method that reports or decides takes the number of its exchange, `turn`, and returns a new
-    registry; those that may give out a ref return it as well. `ref_names` names types whose
-    singular the rule misses (see `singular`). A report that comes late never makes an entity older.
+    Methods that report or decide take an exchange number, `turn`, and return a new registry; those
+    that may assign a ref return it as well. `ref_names` names types that `singular` gets wrong.
 
-    Laws: a ref is given out once; an entity that is read again keeps its ref; nothing changes
-    when an error is raised; ``from_dict(r.to_dict()) == r``.
+    Laws: a ref is assigned once; an entity that is read again keeps its ref; a late report never
+    makes an entity older; an error changes nothing; ``from_dict(r.to_dict()) == r``.
 
     >>> registry, soup = SessionIdRegistry().read("recipes", "b7e1-44", "Soup", turn=1)
     >>> registry, idea = registry.generate("recipes", "Cold soup", turn=2)
@@ -66,7 +64,7 @@ class SessionIdRegistry:
     log: tuple[CurationEntry, ...] = field(default=(), alias="_log")
     _records: Records = field(default=Records(), alias="_records", hash=False)
 
-    # --- what Act reports ---------------------------------------------------
+    # --- reports by Act -----------------------------------------------------
 
     def read(
         self,
@@ -77,13 +75,13 @@ class SessionIdRegistry:
         turn: int,
         data: Data = None,
     ) -> tuple[Self, str]:
-        """Report that an entity was read; return its ref, the one it had if it was known.
+        """Report that an entity was read, and return its ref, which a known entity keeps.
 
-        A blank label keeps the known one, and is the type's name where there is none; data of None
-        keep the known data.
+        A blank label keeps the known one, or uses the type's name. Data of None keep the known
+        data.
 
         Raises:
-            InvalidDataError: a type, id, label or exchange that is none, data that are no JSON
+            InvalidDataError: An invalid type, id, label or exchange, or data that are not a JSON
                 object.
         """
         return self._report_seen(type, id, Report(turn, EntityStatus.READ, label, data))
@@ -97,7 +95,7 @@ class SessionIdRegistry:
         turn: int,
         data: Data = None,
     ) -> tuple[Self, str]:
-        """Report that an entity was created in the database; otherwise as `read`."""
+        """Report that an entity was created in the database; see `read`."""
         return self._report_seen(type, id, Report(turn, EntityStatus.CREATED, label, data))
 
     def link(
@@ -109,10 +107,7 @@ class SessionIdRegistry:
         turn: int,
         data: Data = None,
     ) -> tuple[Self, str]:
-        """Report that another entity points at this one.
-
-        It is LINKED unless more is known; otherwise as `read`.
-        """
+        """Report that another entity refers to this one; it is LINKED unless known. See `read`."""
         known = self._records.find((check_type(type), check_id(id)))
         return self._report_seen(
             type, id, Report(turn, None if known else EntityStatus.LINKED, label, data)
@@ -121,10 +116,7 @@ class SessionIdRegistry:
     def generate(
         self, type: str, label: str = "", *, turn: int, data: Data = None
     ) -> tuple[Self, str]:
-        """Report that the model made an entity that is in no database; return its ref, ``gen_...``.
-
-        Raise `InvalidDataError` as `read`.
-        """
+        """Report an entity that the model made, and return its ref, ``gen_...``; see `read`."""
         name = ref_name(check_type(type), self.ref_names)
         records, ref = record_generated(self._records, name, type, Report(turn, None, label, data))
         return self._with(records), ref
@@ -138,16 +130,14 @@ class SessionIdRegistry:
         turn: int,
         data: Data = None,
     ) -> tuple[Self, str]:
-        """Report that the database took a generated entity.
+        """Report that a generated entity was saved, and return its new ref.
 
-        Return the ref by which it goes from now on.
-
-        That is a new one, as for any created entity, or the one of the entity with this id. The
-        ``gen_...`` ref leads there for good. Saving twice with one id is saving once.
+        The ref is new, as for a created entity, or that of the entity with this id. The ``gen_...``
+        ref stays an alias. Saving again with the same id is allowed.
 
         Raises:
-            UnknownRefError: no such ref.
-            RefRefusedError: it is saved already, under another id.
+            UnknownRefError: There is no such ref.
+            RefRefusedError: The entity is saved already, under another id.
         """
         name = ref_name(self._records.entity(ref).snapshot.type, self.ref_names)
         records, new = record_saved(
@@ -156,9 +146,7 @@ class SessionIdRegistry:
         return self._with(records), new
 
     def update(self, ref: str, label: str = "", *, turn: int, data: Data = None) -> Self:
-        """Report a new label or new data, which replace the known.
-
-        What is generated stays so until it is saved.
+        """Report a new label or new data; a generated entity stays GENERATED until it is saved.
 
         Raise `UnknownRefError` if there is no such ref.
         """
@@ -167,18 +155,15 @@ class SessionIdRegistry:
         return self._with(self._records.put(report.of(entry)))
 
     def touch(self, ref: str, *, turn: int) -> Self:
-        """Report that an exchange referenced an entity, which is active again.
-
-        Raise `UnknownRefError` if there is none.
-        """
+        """Report a reference, which makes the entity active; raise `UnknownRefError` if unknown."""
         return self._with(self._records.put(Report(turn).of(self._records.entity(ref))))
 
     def delete(self, ref: str, reason: str = "deleted", *, turn: int) -> Self:
-        """Report that an entity left the database; a tombstone stays.
+        """Report that an entity was deleted from the database, and leave a tombstone.
 
         Raises:
-            UnknownRefError: no such ref.
-            RefRefusedError: it was never saved.
+            UnknownRefError: There is no such ref.
+            RefRefusedError: The entity was never saved.
         """
         entry = self._records.entity(ref)
         if not entry.is_saved:
@@ -187,14 +172,14 @@ class SessionIdRegistry:
             self._records.remove([entry.snapshot.ref], turn, reason, EntityStatus.DELETED)
         )
 
-    # --- what Understand decides --------------------------------------------
+    # --- decisions of Understand --------------------------------------------
 
     def retain(self, ref: str, reason: str, *, turn: int) -> Self:
-        """Keep an entity in mind when it is active no more; that is no reference to it.
+        """Keep an entity in mind after it stops being active; this does not reference it.
 
         Raises:
-            UnknownRefError: no such ref.
-            InvalidDataError: a blank reason.
+            UnknownRefError: There is no such ref.
+            InvalidDataError: The reason is blank.
         """
         entry = self._records.entity(ref)
         known = evolve(entry.snapshot, retention_reason=check_not_blank(reason, "reason"))
@@ -202,11 +187,11 @@ class SessionIdRegistry:
         return self._decide(records, turn, CurationAction.RETAIN, known.ref, reason)
 
     def demote(self, ref: str, reason: str = "", *, turn: int) -> Self:
-        """Take an entity out of mind, out of the active tier at once, until it is referenced again.
+        """Remove an entity from the active and retained tiers until it is referenced again.
 
         Raises:
-            UnknownRefError: no such ref.
-            RefRefusedError: it is generated and not saved.
+            UnknownRefError: There is no such ref.
+            RefRefusedError: The entity is generated and not saved.
         """
         entry = self._records.entity(ref)
         if not entry.is_saved:
@@ -218,10 +203,7 @@ class SessionIdRegistry:
         return self._decide(records, turn, CurationAction.DEMOTE, known.ref, reason)
 
     def drop(self, ref: str, reason: str = "dropped", *, turn: int) -> Self:
-        """Forget an entity, a generated one too; a tombstone stays.
-
-        Raise `UnknownRefError` if there is none.
-        """
+        """Replace any entity by a tombstone; raise `UnknownRefError` if there is no such ref."""
         current = self._records.resolve(ref)
         records = self._records.remove([current], turn, reason)
         return self._decide(records, turn, CurationAction.DROP, current, reason)
@@ -229,23 +211,17 @@ class SessionIdRegistry:
     def clear_all(
         self, reason: str = "cleared", *, turn: int, include_generated: bool = False
     ) -> Self:
-        """Forget every entity, what is generated and not saved only if that is said.
-
-        Tombstones and counters stay.
-        """
+        """Remove every saved entity, or all with `include_generated`, and leave tombstones."""
         gone = [
             ref for ref, entry in self._records.live.items() if entry.is_saved or include_generated
         ]
         records = self._records.remove(gone, turn, reason)
         return self._decide(records, turn, CurationAction.CLEAR, None, reason)
 
-    # --- what is known ------------------------------------------------------
+    # --- queries ------------------------------------------------------------
 
     def context(self, current_turn: int, *, active_turns: int = ACTIVE_TURNS) -> EntityContext:
-        """Return what exists at an exchange, in its tiers and without ids.
-
-        See `get_entity_context`.
-        """
+        """Return the entities at an exchange by tier, without ids; see `get_entity_context`."""
         oldest = check_count(current_turn, "current_turn") - check_count(
             active_turns, "active_turns"
         )
@@ -262,7 +238,7 @@ class SessionIdRegistry:
         return EntityContext(active, generated, retained, tombstones, current_turn)
 
     def get(self, ref: str) -> EntitySnapshot:
-        """Return the entity that a ref names, an earlier one too, its data as they came, ids included; for code, not for prompts.
+        """Return the entity that a ref or alias names. Its data contain ids: not for prompts.
 
         Raise `UnknownRefError` if there is no such ref.
         """
@@ -270,24 +246,24 @@ class SessionIdRegistry:
 
     @property
     def tombstones(self) -> tuple[Tombstone, ...]:
-        """Return the tombstones of the refs removed last, 500 at the most, in the order of removal."""
+        """Return the tombstones of the last 500 removed refs at most, in order of removal."""
         return tuple(gone.tombstone for gone in self._records.removed.values())
 
     def id_of(self, ref: str) -> EntityId:
         """Return the database id behind a ref.
 
         Raises:
-            UnknownRefError: no such ref.
-            RefRefusedError: it is generated and has no id yet.
+            UnknownRefError: There is no such ref.
+            RefRefusedError: The entity is generated and has no id yet.
         """
         return translation.id_of(self._records, ref)
 
     def ref_of(self, id: EntityId, type: str | None = None) -> str:
-        """Return the ref by which an id is known, or was last known.
+        """Return the last ref by which an id was known.
 
         Raises:
-            UnknownNameError: it never was.
-            InvalidDataError: several types have it, and none is said.
+            UnknownNameError: The id was never known.
+            InvalidDataError: Several types have the id, and `type` is not given.
         """
         ref = translation.ref_of(self._records, id, type)
         if ref is None:
@@ -297,66 +273,70 @@ class SessionIdRegistry:
         return ref
 
     def to_ids(self, payload: Any, fields: Fields = None) -> Any:
-        """Return a copy of a JSON payload with ids for refs, on its way to the database.
+        """Return a copy of a JSON payload with refs replaced by ids, for the database.
 
         In the named `fields`, at any depth, every value but None must be a ref, alone or in a list;
-        a mapping also says of which type. Without `fields` every text that is exactly a ref is one.
+        a mapping also gives the type of each field. Without `fields`, every text that is exactly a
+        ref is replaced.
 
         Raises:
-            UnknownRefError: a ref that names nothing, with near misses and its path.
-            RefRefusedError: a ref without an id yet, or of another type than said.
+            UnknownRefError: A ref names nothing; the error gives near misses and the path.
+            RefRefusedError: A ref has no id yet, or is of another type than given.
 
         >>> registry, soup = SessionIdRegistry().read("recipes", 17, turn=1)
-        >>> registry.to_ids({"recipe_id": soup, "servings": 4}), registry.to_refs({"recipe_id": 17, "servings": 17}, ["recipe_id"])
+        >>> (
+        ...     registry.to_ids({"recipe_id": soup, "servings": 4}),
+        ...     registry.to_refs({"recipe_id": 17, "servings": 17}, ["recipe_id"]),
+        ... )
         ({'recipe_id': 17, 'servings': 4}, {'recipe_id': 'recipe_1', 'servings': 17})
         """
         return translation.to_ids(self._records, payload, fields)
 
     def to_refs(self, payload: Any, fields: Fields = None) -> Any:
-        """Return a copy of a JSON payload with refs for ids, on its way to a model.
+        """Return a copy of a JSON payload with known ids replaced by refs, for a model.
 
-        Unknown ids stay.
-
-        Without `fields` every text that is exactly an id is one; ids that are numbers are found in
-        named fields alone.
+        Without `fields`, every text that is exactly an id is replaced. Numeric ids are replaced
+        only in named fields.
 
         Raises:
-            InvalidDataError: an id of several types, where no type is said.
+            InvalidDataError: Several types have the id, and no type is given.
         """
         return translation.to_refs(self._records, payload, fields)
 
     def hide_ids(self, payload: Any, type: str = "") -> Any:
-        """Return a copy of JSON data, or a text, that shows refs wherever it holds known ids, as an `EntityContext` does.
+        """Return a copy of JSON data or text with known ids replaced by refs.
 
-        Ids of eight characters or more are found anywhere, inside of texts too; shorter ones in
-        fields named for ids, and in the field ``id`` of objects that stand in a field named for
-        their type, or at the top where `type` is said.
+        Ids of eight characters or more are found anywhere, also inside texts. Shorter ids are found
+        in fields named for ids, and in the field ``id`` of objects in a field named for their type,
+        or at the top level if `type` is given.
 
         >>> registry, soup = SessionIdRegistry().read("recipes", "81b7d3c4-55", turn=1)
-        >>> registry.hide_ids("GET /recipes/81b7d3c4-55"), registry.hide_ids([{"id": "81b7d3c4-55", "servings": 2}], "recipes")
+        >>> (
+        ...     registry.hide_ids("GET /recipes/81b7d3c4-55"),
+        ...     registry.hide_ids([{"id": "81b7d3c4-55", "servings": 2}], "recipes"),
+        ... )
         ('GET /recipes/recipe_1', [{'id': 'recipe_1', 'servings': 2}])
         """
         return self._hidden_ids.payload(payload, type)
 
     def name_refs(self, text: str) -> str:
-        """Return a text with labels for the refs in it, of removed entities too, for those who talk about entities and see no refs.
+        """Return a text with refs replaced by labels, also those of removed entities.
 
-        >>> registry, soup = SessionIdRegistry().read("recipes", "81b7d3c4-55", "Tomato Soup", turn=1)
+        >>> registry, soup = SessionIdRegistry().read(
+        ...     "recipes", "81b7d3c4-55", "Tomato Soup", turn=1
+        ... )
         >>> registry.name_refs("recipe_1 is quicker than recipe_2")
         'Tomato Soup is quicker than recipe_2'
         """
         return self._hidden_ids.name_refs(text)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the whole registry as JSON-ready data, ids included: for a store, never for a prompt."""
+        """Return the registry as JSON-ready data. It contains ids: not for prompts."""
         return encode(self.ref_names, self._records, self.log)
 
     @classmethod
     def from_dict(cls, data: object) -> Self:
-        """Return the registry that `to_dict` wrote.
-
-        Raise `InvalidDataError` naming the path of the first fault.
-        """
+        """Return the registry that `to_dict` wrote; raise `InvalidDataError` at the first fault."""
         document = decode(data)
         return cls(document.ref_names, _log=document.log, _records=restore(document))
 
@@ -398,15 +378,15 @@ def get_entity_context(
     *,
     active_turns: int = ACTIVE_TURNS,
 ) -> EntityContext:
-    """Return what exists at an exchange, in its tiers, from a registry or its stored dict (docs/nodes.md).
+    """Return the entities at an exchange, from a registry or its stored dict (docs/nodes.md).
 
-    Active are entities referenced in `current_turn` or in the `active_turns` before it, unless they
-    were demoted; generated those that are not saved, whatever their age; retained the others that
-    have a reason. With a `mode`, what that mode sees of it alone, as `visible_entities`.
+    Active entities were referenced in `current_turn` or the `active_turns` before it and not
+    demoted. Generated ones are unsaved, whatever their age. Retained ones are the others that have
+    a reason. With a `mode`, return what `visible_entities` shows of them.
 
     Raises:
-        InvalidDataError: a dict that `to_dict` did not write, an exchange below 0.
-        InvalidOptionError: no such mode.
+        InvalidDataError: A dict that `to_dict` did not write, or an exchange below 0.
+        InvalidOptionError: There is no such mode.
     """
     live = (
         registry
@@ -418,12 +398,7 @@ def get_entity_context(
 
 
 def _tier_of(entry: Live, oldest: int) -> Tier | None:
-    """Return the tier of an entity, None if it is out of mind.
-
-    Active are those referenced in exchange `oldest` or later.
-
-    Laws: a generated entity is shown whatever its age; a demoted one is not active.
-    """
+    """Return the tier of an entity, or None; a reference since `oldest` makes it active."""
     if not entry.is_saved:
         return Tier.GENERATED
     if entry.snapshot.turn_last_ref >= oldest and not entry.demoted:

@@ -1,4 +1,4 @@
-"""The data of layer 1: what exists, its status, the tiers in which it is shown, and what was decided about it (docs/nodes.md)."""
+"""The records of layer 1: entities, tombstones, tiers and curation decisions (docs/nodes.md)."""
 
 from collections.abc import Mapping
 from enum import StrEnum
@@ -15,17 +15,17 @@ from .names import is_ref, is_type
 
 
 class EntityStatus(StrEnum):
-    """Say what happened to an entity last (docs/nodes.md)."""
+    """The last known event of an entity (docs/nodes.md)."""
 
     READ = "read"
     CREATED = "created"
     UPDATED = "updated"
     DELETED = "deleted"
-    """Gone from the database; only a tombstone has it."""
+    """Deleted from the database; only its tombstone has this status."""
     GENERATED = "generated"
-    """Made by the model, not saved yet."""
+    """Made by the model and not saved yet."""
     LINKED = "linked"
-    """Known because another entity points at it, not read yet."""
+    """Known because another entity refers to it; not read yet."""
 
 
 def _status(value: EntityStatus | str) -> EntityStatus:
@@ -38,14 +38,14 @@ def _data(value: Mapping[str, Any] | None) -> FrozenDict[Any] | None:
 
 @frozen
 class EntitySnapshot:
-    """Hold one entity as it was known at a moment; it has no field for a database id.
+    """One entity as it was known at a moment; it has no field for a database id.
 
-    `turn_created` is the exchange in which it became known, `turn_last_ref` the last in which it
-    was referenced, `retention_reason` why Understand keeps it, `data` immutable JSON.
+    `turn_created` is the exchange in which it became known, `turn_last_ref` the last one that
+    referenced it, `retention_reason` Understand's reason to keep it, and `data` immutable JSON.
 
     Raises:
-        InvalidDataError: a ref or type that is no name, an unknown status, text that cannot be
-            stored, data that are no JSON, an exchange below 0 or a reference before the creation.
+        InvalidDataError: An invalid ref or type, an unknown status, text that cannot be stored,
+            data that are not JSON, an exchange below 0, or a reference before the creation.
     """
 
     ref: str = field(validator=is_ref)
@@ -68,10 +68,10 @@ class EntitySnapshot:
 
 @frozen
 class Tombstone:
-    """Stand where a ref was removed, so that the ref is never taken for another entity.
+    """A record of a removed ref, so that the ref is never taken for another entity.
 
-    `status` is DELETED where the thing itself is gone; else it is what was known when it was
-    dropped.
+    `status` is DELETED if the entity was deleted from the database; otherwise it is the status that
+    the entity had when it was dropped.
     """
 
     ref: str = field(validator=is_ref)
@@ -84,10 +84,10 @@ class Tombstone:
 
 @define(slots=False, eq=False)
 class UnknownRefError(CallerError, KeyError):
-    """Refuse a ref that names nothing now.
+    """Raised for a ref that names no live entity.
 
-    `near` are known refs that look like it, `tombstone` tells when and why the ref was
-    removed, `path` is its place in a translated payload, such as ``$.items[2].recipe_id``.
+    `near` holds known refs that look similar. `tombstone` says when and why the ref was removed.
+    `path` is its place in a translated payload, such as ``$.items[2].recipe_id``.
     """
 
     ref: str
@@ -98,7 +98,10 @@ class UnknownRefError(CallerError, KeyError):
     def __str__(self) -> str:
         where = f"{self.path}: " if self.path else ""
         if self.tombstone is not None:
-            return f"{where}ref {self.ref!r} was removed in turn {self.tombstone.turn_removed}. Use a ref that is still there."
+            return (
+                f"{where}ref {self.ref!r} was removed in turn {self.tombstone.turn_removed}. "
+                "Use a ref that is still there."
+            )
         near = " or ".join(map(repr, self.near))
         use = f"Did you mean {near}?" if near else "Use a ref that the registry gave out."
         return f"{where}ref {self.ref!r} is not in the registry. {use}"
@@ -106,10 +109,10 @@ class UnknownRefError(CallerError, KeyError):
 
 @frozen
 class EntityContext:
-    """Hold what exists in its tiers (docs/nodes.md), each in the order in which refs were given out.
+    """The entities by tier, each in the order in which refs were assigned (docs/nodes.md).
 
-    The tiers share no ref. `tombstones` are those as recent as the active tier; ages are
-    counted from `current_turn`.
+    No ref is in two tiers. `tombstones` are as recent as the active tier; ages are counted from
+    `current_turn`.
     """
 
     active: tuple[EntitySnapshot, ...] = ()
@@ -120,7 +123,7 @@ class EntityContext:
 
 
 class CurationAction(StrEnum):
-    """Say what Understand did."""
+    """The kinds of curation decision of Understand."""
 
     RETAIN = "retain"
     DEMOTE = "demote"
@@ -134,7 +137,7 @@ def _action(value: CurationAction | str) -> CurationAction:
 
 @frozen
 class CurationEntry:
-    """Hold one decision: in which exchange, about which ref (None where it was about all), and why."""
+    """One decision: its exchange, its ref (None if it concerned all entities), and the reason."""
 
     turn: int = field(validator=whole_from(0))
     action: CurationAction = field(converter=_action)

@@ -1,13 +1,13 @@
-"""Refs for ids and ids for refs, in JSON payloads and in all that a model is shown.
+"""Translate between refs and ids in JSON payloads, and hide ids from models.
 
-On the way to the database and back, every text outside of named fields that is exactly a ref, or
-exactly an id, is one. Texts that merely hold one, keys, and numbers outside of named fields stay as
-they are.
+In payloads to and from the database, a text outside named fields is translated only if it is
+exactly a ref or an id. Texts that merely contain one, keys, and numbers outside named fields are
+left unchanged.
 
-What a model is shown hides ids. An id of eight characters or more is taken for an id wherever it
-stands. A shorter one may be any number or word, so it is one only in a field named for ids:
-``<name>_id`` and ``<name>_ids``, and ``id`` in an entity's own data or in an object that stands in
-a field named for its type.
+Everything that a model is shown hides ids. An id of eight characters or more is replaced wherever
+it occurs. A shorter id might be an ordinary number or word, so it is replaced only in a field named
+for ids: ``<name>_id`` and ``<name>_ids``, and ``id`` in an entity's own data or in an object in a
+field named for its type.
 """
 
 import re
@@ -25,15 +25,17 @@ from .records import Records
 from .snapshot import EntitySnapshot, Tombstone
 
 Fields: TypeAlias = Iterable[str] | Mapping[str, str] | None
-"""Names of fields that hold refs or ids, at any depth, perhaps each with its type; None for every
-text."""
+"""Names of fields that hold refs or ids, at any depth, optionally with the type of each.
 
-_ANY = ""  # a field whose type nobody said; None stands for no field at all
+None translates every text.
+"""
+
+_ANY = ""  # a field of unstated type; None means no field at all
 _Swap = Callable[[Any, str | None, str], Any]
 
 
 def id_of(records: Records, ref: str, kind: str | None = None, path: str | None = None) -> EntityId:
-    """Return the id behind a ref, which must be of type `kind` if that is said."""
+    """Return the id behind a ref, which must be of type `kind` if that is given."""
     entry = records.live[records.resolve(ref, path)]
     if kind is not None and entry.snapshot.type != kind:
         raise RefRefusedError(
@@ -47,10 +49,7 @@ def id_of(records: Records, ref: str, kind: str | None = None, path: str | None 
 def ref_of(
     records: Records, id: EntityId, kind: str | None = None, path: str | None = None
 ) -> str | None:
-    """Return the ref by which an id was last known, or None.
-
-    Of any type, unless `kind` says which.
-    """
+    """Return the last ref of an id, or None; search all types unless `kind` is given."""
     kinds = (
         [kind]
         if kind is not None
@@ -64,7 +63,7 @@ def ref_of(
 
 
 def to_ids(records: Records, payload: Any, fields: Fields) -> Any:
-    """Return a copy of a payload with ids for refs."""
+    """Return a copy of a payload with refs replaced by ids."""
 
     def anywhere(value: Any, _: str | None, path: str) -> Any:
         return (
@@ -74,7 +73,7 @@ def to_ids(records: Records, payload: Any, fields: Fields) -> Any:
         )
 
     def named(value: Any, kind: str | None, path: str) -> Any:
-        # Anything else than text is refused as a ref that there is not.
+        # A value that is not text is refused as an unknown ref.
         return (
             None
             if value is None
@@ -85,7 +84,7 @@ def to_ids(records: Records, payload: Any, fields: Fields) -> Any:
 
 
 def to_refs(records: Records, payload: Any, fields: Fields) -> Any:
-    """Return a copy of a payload with refs for ids; unknown ids stay."""
+    """Return a copy of a payload with ids replaced by refs; unknown ids are left unchanged."""
 
     def swap(value: Any, kind: str | None, path: str) -> Any:
         is_id = isinstance(value, str) or (fields is not None and type(value) is int)
@@ -95,8 +94,8 @@ def to_refs(records: Records, payload: Any, fields: Fields) -> Any:
 
 
 def _claims_to_be_ref(records: Records, text: str) -> bool:
-    # What only looks like a ref of a known name is a model's slip: it must not reach the database
-    # as text.
+    # A text that looks like a ref of a known name is a model's slip: it must not reach the
+    # database.
     parts = parse_ref(text)
     return parts is not None and (
         parts[0] in records.counters or parts[0].removeprefix(GENERATED) in records.counters
@@ -129,18 +128,18 @@ def _translate(payload: Any, fields: Fields, swap: _Swap) -> Any:
 
 
 OPAQUE = 8
-"""Characters from which on an id cannot be an ordinary number or word."""
+"""The length from which an id cannot be an ordinary number or word."""
 
 _REF = re.compile(r"\b[^\W\d]\w*_[1-9][0-9]*\b")
 
 
 @frozen
 class HiddenIds:
-    """Hide the ids of one registry.
+    """The known ids of one registry, ready to be hidden.
 
-    `names` leads from ref names to types, `opaque` from long ids to refs, and `lengths` from what
-    an id starts with to the lengths of such ids, longest first: a text is searched at a cost that
-    does not grow with the ids.
+    `names` maps ref names to types, and `opaque` long ids to refs. `lengths` maps the first
+    characters of an id to the lengths of such ids, longest first, so that the cost of searching a
+    text does not grow with the number of ids.
     """
 
     records: Records
@@ -150,13 +149,13 @@ class HiddenIds:
 
     @classmethod
     def from_records(cls, records: Records, ref_names: Mapping[str, str]) -> Self:
-        """Gather all ids that were ever known, those of removed entities too."""
+        """Collect all ids that were ever known, including those of removed entities."""
         texts = ((str(id_), ref) for (_, id_), ref in records.index.items())
         opaque = {text: ref for text, ref in texts if len(text) >= OPAQUE}
         lengths: dict[str, set[int]] = {}
         for text in opaque:
             lengths.setdefault(text[:OPAQUE], set()).add(len(text))
-        # Where two types share a name, the same one is taken every time.
+        # Where two types share a name, the choice is deterministic.
         names = {ref_name(kind, ref_names): kind for kind in sorted(records.kinds)}
         return cls(
             records,
@@ -166,23 +165,23 @@ class HiddenIds:
         )
 
     def snapshot(self, shown: EntitySnapshot) -> EntitySnapshot:
-        """Return a snapshot without ids."""
+        """Return a snapshot with ids replaced by refs."""
         reason = None if shown.retention_reason is None else self.text(shown.retention_reason)
         data = None if shown.data is None else self._object(shown.data, shown.type)
         return evolve(shown, label=self.text(shown.label), retention_reason=reason, data=data)
 
     def tombstone(self, shown: Tombstone) -> Tombstone:
-        """Return a tombstone without ids."""
+        """Return a tombstone with ids replaced by refs."""
         return evolve(shown, label=self.text(shown.label), reason=self.text(shown.reason))
 
     def payload(self, payload: Any, kind: str) -> Any:
-        """Return a copy of JSON data, of an entity of `kind` or of a list of such, or of a text, without ids."""
+        """Return a copy of a text, or of JSON data of entities of `kind`, without ids."""
         return self._value(payload, "", kind)
 
     def text(self, text: str) -> str:
-        """Return a text with refs for the opaque ids in it."""
-        # Looking up each start costs the same for any number of ids; a pattern of them all would be
-        # compiled for every version.
+        """Return a text with opaque ids replaced by refs."""
+        # Looking up each start costs the same for any number of ids; one pattern of all ids would
+        # have to be compiled for every version.
         parts, done, at = [], 0, 0
         while at + OPAQUE <= len(text):
             lengths = self.lengths.get(text[at : at + OPAQUE], ())
@@ -198,14 +197,14 @@ class HiddenIds:
         return "".join([*parts, text[done:]]) if parts else text
 
     def name_refs(self, text: str) -> str:
-        """Return a text with labels for the refs in it, each on one line."""
+        """Return a text with refs replaced by labels, each on one line."""
         return _REF.sub(lambda found: self._label(found[0]), text)
 
     def _label(self, ref: str) -> str:
         current = self.records.aliases.get(ref, ref)
         entry, gone = self.records.live.get(current), self.records.removed.get(current)
         known = entry.snapshot if entry else gone.tombstone if gone else None
-        # As JSON, so that a line end in a label stays a part of the sentence; without the quotes.
+        # Encode as JSON so that a line break in a label stays in the sentence; drop the quotes.
         return json_line(self.text(known.label))[1:-1] if known else ref
 
     def _object(self, data: Mapping[str, Any], kind: str) -> dict[str, Any]:
@@ -221,11 +220,11 @@ class HiddenIds:
                 return value
             case _:
                 hidden = self._in_field(value, kind, key) or self.text(str(value))
-                # A number that holds no id stays a number.
+                # A number that is no id stays a number.
                 return value if hidden == str(value) else hidden
 
     def _in_field(self, value: str | int, kind: str, key: str) -> str | None:
-        # Types keep their numbers apart: an id is found only where it is known of which type it is.
+        # Types number their rows independently, so an id is looked up only if its type is known.
         if key == "id":
             return self.records.index.get((kind, value))
         name = next(

@@ -1,8 +1,8 @@
-"""The laws of the readers: what leaves is valid, nothing private reaches the props, and reading has a bounded cost.
+"""The laws of the readers: valid requests, private text kept out of the props, bounded cost.
 
-Private is what a browser must never see: system turns, the calls of tools with
-their arguments, their results, what attachments hold, the texts of gists. Public is what user and
-assistant said, and what attachments are called.
+Private is what a browser must never see: system turns, tool calls with their arguments, tool
+results, the contents of attachments, and the texts of gists. Public are the texts of user and
+assistant, and the names of attachments.
 """
 
 import json
@@ -43,11 +43,11 @@ _ROOMY = 1_000_000
 
 _SHOWN = frozenset({Role.USER, Role.ASSISTANT})
 _BY_OTHERS = frozenset({Role.USER, Role.SYSTEM})
-"""Who says what a model did not."""
+"""The roles whose text does not come from a model or a tool."""
 _WORD = re.compile(r"\w{6,}")
-"""A word that is long enough to tell where it came from."""
+"""A word that is long enough to identify its source."""
 _OWN_WORDS = "assistant summary ready thinking pressured compressed earlier message messages"
-"""What props say of themselves."""
+"""The words that props use of their own."""
 
 
 def _request(
@@ -61,10 +61,11 @@ def _request(
 
 @law(_OUTSIDE)
 def what_leaves_is_valid(session: ContextSession, wire: WireFormat) -> None:
-    """Every message list that is handed out passes its provider's rules.
+    """Every message list that a session returns passes its provider's rules.
 
-    It is refused only if there is nothing to say (system turns alone are nothing where they travel
-    apart), calls are open, or the view, as the provider takes it, is over its budget.
+    A session refuses a request only if there is nothing to send, calls are open, or the view as the
+    provider takes it is over its budget. System turns alone are nothing to send for providers that
+    take them apart from the messages.
     """
     request = _request(session, wire)
     if isinstance(request, Rendered):
@@ -77,7 +78,7 @@ def what_leaves_is_valid(session: ContextSession, wire: WireFormat) -> None:
 
 
 def _tokens(window: ContextWindow, wire: WireFormat) -> int:
-    """Return what a request takes, of the turns as they are or as they are written: whichever is more."""
+    """Return the tokens of a request, counted before or after rendering, whichever is more."""
     turns = window.all_turns()
     return max(
         _count_turns(window, turns),
@@ -91,7 +92,7 @@ def _count_turns(window: ContextWindow, turns: Iterable[Turn]) -> int:
 
 @law(_OUTSIDE)
 def what_leaves_is_within_budget(session: ContextSession, wire: WireFormat) -> None:
-    """Every request that is handed out, counted anew from its messages alone, takes at most what the window holds."""
+    """Every returned request, counted from its messages alone, fits the window's budget."""
     request = _request(session, wire)
     if isinstance(request, Rendered):
         tokens = _count_turns(session.window, wire.parse(request.inline()).turns)
@@ -101,9 +102,9 @@ def what_leaves_is_within_budget(session: ContextSession, wire: WireFormat) -> N
 
 @law(_OUTSIDE)
 def what_leaves_says_what_the_view_says(session: ContextSession, wire: WireFormat) -> None:
-    """A request that is handed out holds every text of the view, and every call and result in their order.
+    """A request holds every text of the view, and every call and result in order.
 
-    White space at the end of a text may be missing: there are providers that refuse it.
+    White space at the end of a text may be missing, because some providers refuse it.
     """
     request = _request(session, wire)
     if isinstance(request, Rendered):
@@ -125,7 +126,7 @@ def _calls(turns: Iterable[Turn]) -> Iterator[tuple[str, str]]:
 
 @law(_OUTSIDE)
 def what_leaves_is_the_readers_own(session: ContextSession, wire: WireFormat) -> None:
-    """Whatever a reader does to messages that were handed out, the next reader gets them whole."""
+    """A caller that changes a returned request does not change the next one."""
     request = _request(session, wire)
     if isinstance(request, Rendered):
         before = json.dumps(request.inline())
@@ -143,7 +144,7 @@ def _spoil(value: Any) -> None:
 
 @law(_PROPS)
 def nothing_private_reaches_props(session: ContextSession, renderer: Renderer) -> None:
-    """No word of the props comes from a system turn, a call, a result, an attachment's content or a gist, unless user or assistant said it."""
+    """No word in the props comes from private text, unless a public text also has it."""
     props = renderer.render_chat(session)
     public = _public_words(session, session.window.all_turns())
     leaked = _words(_strings(props)) & _words(_private(session)) - public
@@ -151,7 +152,7 @@ def nothing_private_reaches_props(session: ContextSession, renderer: Renderer) -
 
 
 def _public_words(session: ContextSession, shown: Iterable[Turn]) -> set[str]:
-    """Return the words that props of `shown` turns may hold: what is public, what they say of themselves, and times."""
+    """Return the words allowed in props of the `shown` turns: public texts, own words and times."""
     times = (turn.timestamp.isoformat() for turn in shown)
     return _words([*_public(session), _OWN_WORDS, *times])
 
@@ -193,7 +194,10 @@ def _strings(value: Any) -> Iterator[str]:
 def provenance_survives_the_wire(
     session: ContextSession, choices: Sequence[int], wire: WireFormat
 ) -> None:
-    """However a host rewrites a request, what tools and the model said in it is neither pinned nor shown more than before when it comes back."""
+    """A request that a host rewrote and sent back does not promote text of tools or the model.
+
+    None of their words is pinned or shown that was not so before.
+    """
     request = _request(session, wire)
     if not isinstance(request, Rendered):
         return
@@ -223,9 +227,9 @@ def _pinned_texts(session: ContextSession) -> Iterator[str]:
 
 @law(_PROPS)
 def props_say_what_was_said(session: ContextSession, renderer: Renderer) -> None:
-    """The messages of the props are what user and assistant say in the view, word for word and in order.
+    """The messages of the props are the user and assistant texts of the view, in order.
 
-    An attachment is told by its name, a gist by the number of messages it stands for.
+    An attachment is shown by its name, a gist by the number of messages it stands for.
     """
     shown = [
         (message["id"], message["content"]) for message in renderer.render_chat(session)["messages"]
@@ -250,7 +254,7 @@ def _expected_text(turn: Turn) -> str:
 
 @law(_PROPS)
 def rendering_changes_nothing(session: ContextSession, renderer: Renderer) -> None:
-    """Props survive JSON, are the same when rendered again, and leave the session as it was."""
+    """Props survive JSON, are equal when rendered again, and leave the session unchanged."""
     before = session.state, session.window, session.history.revision
     props = renderer.render_chat(session)
     agree((session.state, session.window, session.history.revision), before)
@@ -260,7 +264,10 @@ def rendering_changes_nothing(session: ContextSession, renderer: Renderer) -> No
 
 @law(_WAFFLE)
 def a_waffle_is_what_the_guard_weighs(session: ContextSession) -> None:
-    """The number that is shown is the sum of its parts, and the very one that the machine's guard compares with its mark; no part is counted twice."""
+    """The usage shown is the sum of its parts and equals the number that the guard compares.
+
+    No part is counted twice.
+    """
     found, window = waffle(session), session.output.window
     agree(found.used, sum(turn.tokens or 0 for turn in window.all_turns()), window=window)
     agree(found.used, window.total_tokens, window=window)
@@ -273,19 +280,19 @@ def a_waffle_is_what_the_guard_weighs(session: ContextSession) -> None:
 
 
 _NOISE = 0.02
-"""Seconds below which growth says nothing."""
+"""The number of seconds below which growth cannot be measured."""
 
 
 @frozen
 class Cost:
-    """Hold what reading one text took: CPU seconds and megabytes at the peak."""
+    """The cost of reading one text: CPU seconds, and peak memory in megabytes."""
 
     seconds: float
     megabytes: float
 
 
 def cost_of(read: Callable[[str], object], text: str, *, memory: bool = True) -> Cost:
-    """Return what `read` takes for `text`: the time of this thread alone, and in a second reading the memory."""
+    """Return the cost of `read` for `text`: this thread's CPU time, then memory in another run."""
     seconds = min(_seconds(read, text) for _ in range(2))
     if not memory:
         return Cost(seconds, 0.0)
@@ -307,10 +314,11 @@ def _seconds(read: Callable[[str], object], text: str) -> float:
 def reading_costs_in_proportion(
     reader: Callable[[str], object], hostile: Callable[[int], str], characters: int
 ) -> None:
-    """Reading four times as much costs at most eight times as much, and 1 MB at most 10 s of CPU time and 300 MB.
+    """Reading a text four times as long takes at most eight times as long.
 
-    The time allowed is ten times what is promised: the law must hold on a busy machine, `just
-    attack` measures what is promised.
+    1 MB takes at most 10 s of CPU time and 300 MB of memory. The time allowed is ten times the
+    documented limit, because the law must hold on a busy machine; `just attack` measures the
+    documented limit.
     """
     small, large = (cost_of(reader, hostile(size)) for size in (characters, 4 * characters))
     share = max(4 * characters / 1e6, 0.1)

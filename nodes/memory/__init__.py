@@ -1,4 +1,4 @@
-"""What an agent remembers beside the session: the exchange under way, and the exchanges that are closed.
+"""The memory of an agent beside its session: the exchange under way, and the closed ones.
 
 In `CurrentTurn`, `close_turn` and `turn_num` the word turn means an exchange (docs/nodes.md).
 """

@@ -1,4 +1,7 @@
-"""What is remembered of the closed exchanges: ``ConversationContext``, its archive, its theme, and its strict JSON form (docs/nodes.md)."""
+"""The memory of the closed exchanges, with its archive, its theme and its strict JSON form.
+
+See docs/nodes.md.
+"""
 
 from collections.abc import Iterable, Iterator, Mapping
 from difflib import get_close_matches
@@ -29,7 +32,7 @@ SCHEMA = 1
 
 
 class Storable:
-    """Give a record of the memory its written forms.
+    """A mixin that stores a memory record as JSON.
 
     Laws: ``from_data(r.to_data()) == r``, ``from_json(r.to_json()) == r``.
     """
@@ -39,37 +42,37 @@ class Storable:
     def to_data(self) -> dict[str, Any]:
         """Return the record as JSON-ready data with a schema version.
 
-        Ids of entities are in them: for a store, never for a prompt.
+        The data contain entity ids: store them, but never put them in a prompt.
         """
         return {"schema": SCHEMA, **_CONVERTER.unstructure(self)}
 
     @classmethod
     def from_data(cls, data: object) -> Self:
-        """Restore what `to_data` returned.
+        """Restore a record from the data that `to_data` returned.
 
         Raises:
-            InvalidDataError: another schema, or a wrong, missing or unknown field; names the path
-                of the first fault.
+            InvalidDataError: Another schema, or a wrong, missing or unknown field. The error names
+                the path of the first fault.
         """
         legal = f"what {cls.__name__}.to_data returned"
         if not isinstance(data, Mapping):
             raise InvalidDataError("$", f"{type(data).__name__} is no object", legal)
         fields = dict(data)
         schema = fields.pop("schema", None)
-        # True == 1: the types have to be the same as well.
+        # True == 1, so compare the types as well.
         if type(schema) is not int or schema != SCHEMA:
             raise InvalidDataError("$.schema", f"schema {schema!r:.60} is unknown", str(SCHEMA))
         return structured(_CONVERTER, fields, cls, legal=legal)
 
     def to_json(self) -> str:
-        """Return the record as JSON text, which is the same for equal records."""
+        """Return the record as JSON text; equal records give equal texts."""
         return orjson.dumps(self.to_data()).decode()
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Self:
-        """Restore what `to_json` returned.
+        """Restore a record from the text that `to_json` returned.
 
-        Raise `InvalidDataError` as `from_data`, and for what is no JSON object.
+        Raise `InvalidDataError` as `from_data` does, and for text that is not a JSON object.
         """
         return cls.from_data(json_object(text, legal=f"what {cls.__name__}.to_json returned"))
 
@@ -78,7 +81,7 @@ def _registry(value: object, _: object) -> SessionIdRegistry:
     try:
         return SessionIdRegistry.from_dict(value)
     except InvalidDataError as error:
-        # The registry is the root of its own document, here it is a field.
+        # The registry is the root of its own document, but a field of this one.
         raise InvalidDataError(
             error.path.removeprefix("$").removeprefix("."), error.what, error.legal
         ) from None
@@ -91,7 +94,7 @@ _CONVERTER.register_unstructure_hook(SessionIdRegistry, SessionIdRegistry.to_dic
 
 RECENT_TURNS = 5
 USER_TOKENS = 300
-"""How many tokens of what the user said stay in a closed exchange."""
+"""The most tokens of the user's text in a closed exchange."""
 
 
 def _content(value: Any) -> Any:
@@ -100,25 +103,27 @@ def _content(value: Any) -> Any:
 
 @frozen
 class ArchivedContent:
-    """Hold one piece of content, immutable JSON data, under its key: a ref, or ``turn_4_step_1``."""
+    """An archived piece of immutable JSON data with its key: a ref, or ``turn_4_step_1``."""
 
     key: str = field(validator=is_text)
     content: Any = field(converter=_content, hash=False)
 
     @property
     def size(self) -> int:
-        """Return how many bytes the content takes as JSON."""
+        """Return the size of the content in bytes of JSON."""
         return len(orjson.dumps(self.content, default=thaw))
 
 
 @frozen
 class ContentArchive(Mapping[str, Any]):
-    """Map keys to content, oldest first, bounded in number and in bytes of JSON.
+    """A mapping of keys to content, oldest first, bounded in number and in bytes of JSON.
 
-    What does not fit any more leaves, oldest first; content too large for the whole
-    archive is not taken. The log of the session keeps what was said about it.
+    The oldest content is evicted when there is no room. Content too large for the whole archive is
+    not stored; the session's log still has it.
 
-    >>> archive = ContentArchive(limit=2).put("gen_recipe_1", {"name": "Soup"}).put("a", 1).put("b", 2)
+    >>> archive = (
+    ...     ContentArchive(limit=2).put("gen_recipe_1", {"name": "Soup"}).put("a", 1).put("b", 2)
+    ... )
     >>> dict(archive)
     {'a': 1, 'b': 2}
     """
@@ -132,15 +137,13 @@ class ContentArchive(Mapping[str, Any]):
             raise InvalidDataError("entries", "a key stands there twice", "every key once")
 
     def put(self, key: str, content: Any) -> "ContentArchive":
-        """Return the archive with `content` as its newest.
-
-        An older one of the same key is replaced.
+        """Return the archive with `content` as its newest entry, replacing one of the same key.
 
         Raises:
-            InvalidDataError: content that is no JSON data, a key that cannot be stored.
+            InvalidDataError: The content is not JSON data, or the key cannot be stored.
         """
         entry = ArchivedContent(key, content)
-        # What is too large replaces its older version all the same: a stale result is worse than
+        # Content that is too large still removes its older version: a stale result is worse than
         # none.
         others = [old for old in self.entries if old.key != key]
         if entry.size > self.max_bytes:
@@ -162,18 +165,20 @@ class ContentArchive(Mapping[str, Any]):
 MAX_GOALS = 3
 MAX_EXPRESSED = 5
 ITEM_TOKENS = 30
-"""How many tokens one goal, or one thing that the user expressed, may take."""
+"""The most tokens of one goal, or of one thing that the user expressed."""
 STATED_TOKENS = 120
 
 
 @frozen
 class Engagement:
-    """Hold a conversation's last goals and what the user expressed; each oldest first.
+    """The last goals of a conversation and what the user expressed, each oldest first.
 
-    `stated` is a summary in somebody's own words, such as a model's; it stands in
-    place of the derived one until the next exchange is closed.
+    `stated` is a summary in other words, such as a model's. It replaces the derived summary until
+    the next exchange is closed.
 
-    >>> summary = TurnExecutionSummary(1, "plan_direct", "Find a soup", user_expressed="wants quick meals")
+    >>> summary = TurnExecutionSummary(
+    ...     1, "plan_direct", "Find a soup", user_expressed="wants quick meals"
+    ... )
     >>> Engagement().after(summary).text
     'Goals: Find a soup. The user: wants quick meals.'
     """
@@ -189,10 +194,7 @@ class Engagement:
         *,
         counter: TokenCounter | None = None,
     ) -> "Engagement":
-        """Return the engagement after a closed exchange.
-
-        What is repeated moves to the end instead of standing twice.
-        """
+        """Return the engagement after a closed exchange; a repeated item moves to the end."""
         goal, expressed = (
             condense(one_line(text), ITEM_TOKENS, counter=counter)
             for text in (summary.think_goal, summary.user_expressed)
@@ -205,7 +207,7 @@ class Engagement:
 
     @property
     def text(self) -> str:
-        """Return the summary as one line; empty before anything is known."""
+        """Return the summary as one line, or an empty text before anything is known."""
         parts = (("Goals", "; ".join(self.goals)), ("The user", "; ".join(self.expressed)))
         return self.stated or " ".join(f"{label}: {said}." for label, said in parts if said)
 
@@ -216,14 +218,14 @@ def _append_unique(items: tuple[str, ...], item: str) -> tuple[str, ...]:
 
 @frozen
 class ConversationContext(Storable):
-    """Hold what is remembered of the closed exchanges of one conversation; immutable.
+    """The memory of the closed exchanges of one conversation; immutable.
 
-    Its size does not grow with the conversation, but for entities that nobody dropped.
+    Its size does not grow with the conversation, except for entities that are never dropped.
 
-    `recent_turns` are the last five exchanges, `history` what is left of those before;
-    `turn_summaries` are the last two exchanges, `reasoning` what is left of those before.
-    `closed_id` is the resource id of the last user turn that was closed. `close_turn` keeps all
-    of it up.
+    `recent_turns` are the last five exchanges, and `history` is the digest of the earlier ones.
+    `turn_summaries` cover the last two exchanges, and `reasoning` is the digest of the earlier
+    ones. `closed_id` is the resource id of the last user turn that was closed. `close_turn`
+    maintains all of these.
 
     >>> conversation = ConversationContext()
     >>> conversation.next_turn_num, conversation.history_summary
@@ -249,13 +251,14 @@ class ConversationContext(Storable):
     def from_session(
         cls, session: ContextSession, *, projector: ContextProjector | None = None
     ) -> "ConversationContext":
-        """Return what would be remembered of an existing session, had every answered exchange since the last clear been closed as it ended.
+        """Return the memory of an existing session, as if each answered exchange had been closed.
 
-        What nodes decided and did is not in a session's journal: steps, goals, entities and results
-        begin with the next exchange. `projector` compresses the digest. O(journal).
+        Only exchanges since the last clear count. A session's journal does not record what nodes
+        decided and did, so steps, goals, entities and results begin with the next exchange.
+        `projector` compresses the digest. The cost grows with the journal.
 
         Raises:
-            InvalidDataError: it is no session.
+            InvalidDataError: `session` is not a `ContextSession`.
         """
         check_instance(session, ContextSession, "session")
         conversation = cls()
@@ -277,9 +280,9 @@ class ConversationContext(Storable):
         counter: TokenCounter | None = None,
         projector: ContextProjector | None = None,
     ) -> "ConversationContext":
-        """Return what is remembered after `exchange`: it joins the recent ones, condensed, and the oldest of them moves to the digest.
+        """Return the memory after `exchange`, condensed as the newest of the recent ones.
 
-        `close_turn` remembers what was done in it as well.
+        The oldest recent exchange moves to the digest. `close_turn` also remembers what was done.
         """
         closed = ConversationTurn(
             user=condense(exchange.user, USER_TOKENS, role=Role.USER, counter=counter),
@@ -293,55 +296,55 @@ class ConversationContext(Storable):
             self,
             recent_turns=turns[-RECENT_TURNS:],
             history=self.history.add_all(left, counter=counter, projector=projector),
-            closed_id=exchange.last_id,  # the next exchange is looked for behind it
+            closed_id=exchange.last_id,  # the next exchange is found after it
         )
 
     @property
     def history_summary(self) -> str:
-        """Return what is left of the exchanges before the recent ones."""
+        """Return the digest of the exchanges before the recent ones."""
         return self.history.text
 
     @property
     def reasoning_summary(self) -> str:
-        """Return what is left of the reasoning before the last exchanges."""
+        """Return the digest of the reasoning before the last exchanges."""
         return self.reasoning.text
 
     @property
     def engagement_summary(self) -> str:
-        """Return what the conversation is about as a whole."""
+        """Return the theme of the whole conversation."""
         return self.engagement.text
 
     @property
     def closed_at(self) -> str:
-        """Return when the exchange closed last began, empty before the first."""
+        """Return when the last closed exchange began, or an empty text before the first."""
         return self.recent_turns[-1].timestamp if self.recent_turns else ""
 
     @property
     def next_turn_num(self) -> int:
-        """Return the number of the next exchange, 1 for the first."""
+        """Return the number of the next exchange, which is 1 for the first."""
         return self.turn_summaries[-1].turn_num + 1 if self.turn_summaries else 1
 
     def with_registry(self, registry: SessionIdRegistry) -> "ConversationContext":
-        """Return the same memory with this registry of entities."""
+        """Return a copy with this registry of entities."""
         return evolve(self, id_registry=registry)
 
     def archive(self, key: str, content: Any) -> "ConversationContext":
-        """Return the memory that holds `content`, JSON data, for retrieval under `key`.
+        """Return a copy with `content`, JSON data, archived under `key`.
 
         Raises:
-            InvalidDataError: content that is no JSON data, a key that cannot be stored.
+            InvalidDataError: The content is not JSON data, or the key cannot be stored.
         """
         return evolve(self, content_archive=self.content_archive.put(key, content))
 
     def retrieve(self, key: str, type: str = "") -> Any:
-        """Return what is archived under `key` as a node may read it: refs stand for the ids that the registry knows.
+        """Return the content archived under `key`, with known ids replaced by refs.
 
-        Content of entities of one `type` (see `SessionIdRegistry.hide_ids`) hides their short ids
-        as well.
+        Give the `type` of the content's entities to replace their short ids as well (see
+        `SessionIdRegistry.hide_ids`).
 
         Raises:
-            UnknownNameError: nothing is archived under `key`, or not any more; names keys that are
-                like it.
+            UnknownNameError: Nothing is archived under `key` any more or yet; the error lists
+                similar keys.
 
         >>> memory = ConversationContext().archive("turn_1_step_1", [{"name": "Miso soup"}])
         >>> memory.retrieve("turn_1_step_1")

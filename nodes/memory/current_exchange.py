@@ -1,4 +1,4 @@
-"""The exchange under way: what the nodes decide and do, until it is closed and becomes what is remembered (docs/nodes.md)."""
+"""The exchange under way: what the nodes decide and do until it is closed (docs/nodes.md)."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -41,9 +41,9 @@ _DONE = {
 def generic_outcome(
     kind: StepKind, subdomain: str, result: Any = None, entities_involved: Sequence[str] = ()
 ) -> str:
-    """Return the outcome of a step as a count (docs/nodes.md).
+    """Return a step's outcome as a count: of its result's items, or of the refs it touched.
 
-    Of its result's items, else of the refs it touched.
+    See docs/nodes.md.
 
     >>> generic_outcome(StepKind.READ, "recipes", [{"name": "soup"}] * 5)
     'read 5 recipes'
@@ -52,7 +52,7 @@ def generic_outcome(
     >>> generic_outcome(StepKind.ANALYZE, "recipes")
     'analyzed recipes'
     """
-    # A text is a sequence to Python, of letters.
+    # In Python a text is a sequence too, of its letters.
     if isinstance(result, Sequence) and not isinstance(result, str):
         count = len(result)
     elif not (count := len(entities_involved) or int(isinstance(result, Mapping))):
@@ -61,7 +61,7 @@ def generic_outcome(
 
 
 REASON_TOKENS = 300
-"""How many tokens of why an exchange was blocked are kept."""
+"""The most tokens of the reason why an exchange was blocked."""
 
 
 def _result(value: Any) -> Any:
@@ -70,20 +70,17 @@ def _result(value: Any) -> Any:
 
 @frozen
 class StepResult(StepSummary):
-    """Hold one step with its full result, immutable JSON data, for the steps that follow in the same exchange.
+    """A step with its full result, immutable JSON data, for later steps of the same exchange.
 
     Raises:
-        InvalidDataError: a result that is no JSON data, or as for `StepSummary`.
+        InvalidDataError: The result is not JSON data, or as for `StepSummary`.
     """
 
     result: Any = field(default=None, converter=_result, hash=False)
 
     @property
     def summary(self) -> StepSummary:
-        """Return the step without its result.
-
-        Where the model gave no outcome, a count stands for it.
-        """
+        """Return the step without its result, with a count as outcome if the model gave none."""
         data: dict[str, Any] = {each.name: getattr(self, each.name) for each in fields(StepSummary)}
         data["outcome"] = self.outcome or generic_outcome(
             self.type, self.subdomain, self.result, self.entities_involved
@@ -93,16 +90,16 @@ class StepResult(StepSummary):
 
 @frozen
 class CurrentTurn(Storable):
-    """Hold what is known of the exchange under way.
-
-    Each method returns the exchange with one thing more.
+    """The exchange under way; each method returns a copy with one addition.
 
     Raises:
-        InvalidDataError: an unknown kind, text that cannot be stored, a result that is no JSON
+        InvalidDataError: An unknown kind, text that cannot be stored, or a result that is not JSON
             data.
 
     >>> turn = CurrentTurn(3).decide("plan_direct", "Find a soup")
-    >>> turn = turn.step("read", "recipes", "Find soups", [{"name": "Minestrone"}], note="it is vegan")
+    >>> turn = turn.step(
+    ...     "read", "recipes", "Find soups", [{"name": "Minestrone"}], note="it is vegan"
+    ... )
     >>> turn.prev_step_note, turn.summary.steps[0].outcome
     ('it is vegan', 'read 1 recipe')
     """
@@ -119,7 +116,7 @@ class CurrentTurn(Storable):
     routing: Mapping[str, Any] | None = field(default=None, converter=routing_or_none, hash=False)
 
     def route(self, routing: Mapping[str, Any]) -> "CurrentTurn":
-        """Return the exchange with what a router decided, JSON data."""
+        """Return a copy with a router's decision as JSON data."""
         return evolve(self, routing=routing)
 
     def curate(
@@ -128,9 +125,9 @@ class CurrentTurn(Storable):
         demoted: Iterable[str] = (),
         reasons: Mapping[str, str] | None = None,
     ) -> "CurrentTurn":
-        """Return the exchange with what Understand decided about entities.
+        """Return a copy with Understand's decisions about entities.
 
-        A later decision about a ref replaces the earlier.
+        A later decision about a ref replaces the earlier one.
         """
         return evolve(
             self, curation=self.curation.then(CurationSummary(retained, demoted, reasons or {}))
@@ -139,10 +136,7 @@ class CurrentTurn(Storable):
     def observe(
         self, *, phase: ConversationPhase | str | None = None, user_expressed: str | None = None
     ) -> "CurrentTurn":
-        """Return the exchange with how far the user has come, and what the user expressed.
-
-        None leaves as it is.
-        """
+        """Return a copy with the user's phase and what the user expressed; None changes nothing."""
         return evolve(
             self,
             phase=self.phase if phase is None else phase,
@@ -150,7 +144,7 @@ class CurrentTurn(Storable):
         )
 
     def decide(self, decision: ThinkDecision | str, goal: str = "") -> "CurrentTurn":
-        """Return the exchange with what Think decided."""
+        """Return a copy with Think's decision."""
         return evolve(self, think_decision=decision, think_goal=goal)
 
     def step(
@@ -164,9 +158,9 @@ class CurrentTurn(Storable):
         entities_involved: Iterable[str] = (),
         note: str | None = None,
     ) -> "CurrentTurn":
-        """Return the exchange with one step more, numbered from 1.
+        """Return a copy with one more step, numbered from 1.
 
-        `outcome` is the model's own word on the result, `note` Act's word for the next step.
+        `outcome` is the model's own summary of the result; `note` is Act's note for the next step.
         """
         made = StepResult(
             len(self.steps) + 1,
@@ -181,23 +175,26 @@ class CurrentTurn(Storable):
         return evolve(self, steps=(*self.steps, made))
 
     def block(self, reason: str) -> "CurrentTurn":
-        """Return the exchange that cannot be completed, and why, in at most 300 tokens: every node has to read it word for word."""
+        """Return a copy that is blocked for this reason, cut to 300 tokens.
+
+        The reason is short because nodes read it verbatim.
+        """
         return evolve(
             self, blocked_reason=condense(check_text(reason, "blocked_reason"), REASON_TOKENS)
         )
 
     def expects(self, pending: PendingState | None) -> "CurrentTurn":
-        """Return the exchange that ends on something that waits for the user's answer."""
+        """Return a copy that ends on something that awaits the user's answer."""
         return evolve(self, pending=pending)
 
     @property
     def prev_step_note(self) -> str | None:
-        """Return Act's note of the last step for the next one (docs/nodes.md)."""
+        """Return Act's note on the last step for the next one (docs/nodes.md)."""
         return self.steps[-1].note if self.steps else None
 
     @property
     def summary(self) -> TurnExecutionSummary:
-        """Return what happened so far, without full results."""
+        """Return a summary of the exchange so far, without full results."""
         return TurnExecutionSummary(
             turn_num=self.turn_num,
             think_decision=self.think_decision,
@@ -216,19 +213,22 @@ DECISIONS = 10
 
 @define(slots=False, eq=False)
 class ClosedTurnError(CallerError, ValueError):
-    """Refuse to close an exchange that is not newer than the last closed one."""
+    """Raised when an exchange to be closed is not newer than the last closed one."""
 
     turn_num: int
     last_closed: int
 
     def __str__(self) -> str:
-        return f"turn {self.turn_num} cannot be closed after turn {self.last_closed}. Use a turn from {self.last_closed + 1}."
+        return (
+            f"turn {self.turn_num} cannot be closed after turn {self.last_closed}. "
+            f"Use a turn from {self.last_closed + 1}."
+        )
 
 
 def summarize(turn: CurrentTurn) -> TurnExecutionSummary:
-    """Build the summary of an exchange (docs/nodes.md).
+    """Return the summary of an exchange (docs/nodes.md).
 
-    A step's outcome is the model's own word, else a count.
+    A step's outcome is the model's own summary, or else a count.
 
     >>> summarize(CurrentTurn(2).step("read", "recipes", "Find soups", [{}, {}])).steps[0].outcome
     'read 2 recipes'
@@ -244,16 +244,21 @@ def close_turn(
     engagement: str = "",
     projector: ContextProjector | None = None,
 ) -> ConversationContext:
-    """Return what is remembered after `turn`, whose exchange is the last of the machine's `output`.
+    """Return the memory after `turn`, whose exchange is the last of the machine's `output`.
 
-    What was said joins the recent exchanges and the summary the last ones; the oldest of
-    both move to their digests. What waits for the user is set, or cleared. Results
-    go to the archive under ``turn_<turn>_step_<step>``. A blocked exchange is closed like any
-    other, its reason kept. `engagement` states the theme in somebody's own words; `projector`
-    compresses the digests.
+    The exchange joins the recent ones, and its summary the last summaries; the oldest of both move
+    to their digests. Results are archived under ``turn_<turn>_step_<step>``. A blocked exchange is
+    closed like any other, and its reason is kept.
+
+    Args:
+        conversation: The memory before the exchange.
+        turn: The exchange to close. Its pending state replaces the memory's.
+        output: The output of the machine.
+        engagement: The theme in other words, such as a model's.
+        projector: Compresses the digests.
 
     Raises:
-        ClosedTurnError: the exchange is not newer than the last closed one.
+        ClosedTurnError: The exchange is not newer than the last closed one.
     """
     if conversation.turn_summaries and turn.turn_num <= conversation.turn_summaries[-1].turn_num:
         raise ClosedTurnError(turn.turn_num, conversation.turn_summaries[-1].turn_num)
@@ -302,4 +307,7 @@ def _summary_line(summary: TurnExecutionSummary) -> str:
     expressed = f"the user expressed: {summary.user_expressed}" if summary.user_expressed else ""
     blocked = "" if summary.blocked_reason is None else f"blocked: {summary.blocked_reason}"
     facts = (summary.think_goal, *(step.outcome for step in summary.steps), expressed, blocked)
-    return f"Turn {summary.turn_num}{decided}: {'; '.join(one_line(fact) for fact in facts if fact.strip())}"
+    return (
+        f"Turn {summary.turn_num}{decided}: "
+        f"{'; '.join(one_line(fact) for fact in facts if fact.strip())}"
+    )

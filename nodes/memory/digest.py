@@ -1,9 +1,9 @@
-"""A digest: text that only grows, kept under a bound of tokens.
+"""A digest: a growing text that is kept within a bound of tokens.
 
-Entries stand word for word while there is room, the oldest yield first. Gists are log-structured
-(docs/pressure.md): one is made when room runs out, stays as it is while later ones are added,
-and folds with its neighbours when there are many. So an entry costs the same
-whether ten came before it or ten thousand.
+Entries stay verbatim while there is room, and the oldest are summarised first. Gists are
+log-structured (docs/pressure.md): a gist is made when room runs out, stays unchanged while later
+ones are added, and is folded with its neighbours when there are many. So the cost of adding an
+entry does not depend on the number of earlier ones.
 """
 
 from collections.abc import Iterable
@@ -17,20 +17,22 @@ from polycontext.window import ContextWindow, Role, TokenCounter, Turn
 from ..checks import is_not_blank, whole_from
 
 LEAST_BOUND = 64
-"""In fewer tokens not even one gist would fit beside a new entry."""
+"""The least bound: with fewer tokens not even one gist would fit beside a new entry."""
 
 _PROJECTOR = ContextProjector(reach=Reach(keep_recent=0))
 _TARGETS = (0.9, 0.7, 0.4, 0.0)
-"""How full a digest is after compressing, in share of its bound; the later ones where the first
-cannot be reached."""
+"""How full a digest is after compression, as a share of its bound.
+
+The later targets apply where an earlier one is not enough.
+"""
 
 
 @frozen
 class DigestEntry:
-    """Hold one entry, or the gist that stands for the entries `first` to `last`.
+    """One entry, or the gist that stands for the entries `first` to `last`.
 
-    Entries are numbered from 1 as they come. `level` is 0 for an entry as it was added,
-    1 for a gist of such, one more for each fold.
+    Entries are numbered from 1. `level` is 0 for an entry as it was added, 1 for a gist of entries,
+    and one more for each fold.
     """
 
     first: int = field(validator=whole_from(1))
@@ -50,8 +52,8 @@ class DigestEntry:
     def turn(self) -> Turn:
         """Return the entry as a turn of a window.
 
-        All entries are summaries of what was said, and are read as such: the first and last
-        of what they stand for are their sources, whose number therefore never grows.
+        Every entry counts as a summary. Its sources are the numbers of the first and last entry it
+        stands for, so their count never grows.
         """
         role = Role.USER if self.level else Role.ASSISTANT
         sources = (
@@ -65,15 +67,17 @@ class DigestEntry:
 
 @frozen
 class Digest:
-    r"""Keep what was added under `bound` tokens (docs/nodes.md).
+    r"""The texts that were added, within `bound` tokens (docs/nodes.md).
 
-    Laws: the text never takes more than `bound` tokens; a gist stays byte-identical until
-    it folds; entries stand in the order they came.
+    Laws: the text never takes more than `bound` tokens; a gist stays byte-identical until it is
+    folded; entries are in the order in which they were added.
 
     Raises:
-        InvalidDataError: a bound below 64 tokens, entries out of order.
+        InvalidDataError: A bound below 64 tokens, or entries out of order.
 
-    >>> digest = Digest(bound=100).add("user: soup?\nassistant: three soups").add("user: the second")
+    >>> digest = (
+    ...     Digest(bound=100).add("user: soup?\nassistant: three soups").add("user: the second")
+    ... )
     >>> print(digest.text)
     user: soup?
     assistant: three soups
@@ -94,7 +98,7 @@ class Digest:
 
     @property
     def text(self) -> str:
-        """Return the gists and entries, oldest first, one below the other."""
+        """Return the gists and entries, oldest first, joined by line breaks."""
         return "\n".join(entry.text for entry in self.entries)
 
     @property
@@ -109,13 +113,13 @@ class Digest:
         counter: TokenCounter | None = None,
         projector: ContextProjector | None = None,
     ) -> "Digest":
-        """Return the digest with `text` as its newest entry, compressed if that is over the bound.
+        """Return the digest with `text` as its newest entry, compressed if it is over the bound.
 
-        `counter` counts tokens, `projector` compresses; its summariser may be a model's.
+        `counter` counts tokens and `projector` compresses, optionally with a model's summariser.
         The cost does not depend on how much was added before.
 
         Raises:
-            InvalidDataError: text that is empty or cannot be stored.
+            InvalidDataError: The text is empty or cannot be stored.
         """
         number = self.added + 1
         entries = (*self.entries, DigestEntry(number, number, 0, text))
@@ -125,8 +129,8 @@ class Digest:
         for target in _TARGETS:
             if window.tokens <= self.bound and window.counter.count(_text_of(window)) <= self.bound:
                 break
-            # A joined text may count more than its turns: both bounds hold, and a harsher target
-            # follows where one does not.
+            # A joined text may count more than its turns. Check both, and try a lower target if
+            # either is over the bound.
             window = (projector or _PROJECTOR).compress(window, target).window
         standing = {entry.turn.resource_id: entry for entry in entries}
         return evolve(
@@ -141,7 +145,7 @@ class Digest:
         counter: TokenCounter | None = None,
         projector: ContextProjector | None = None,
     ) -> "Digest":
-        """Return the digest with `texts` as its newest entries, one after the other; see `add`."""
+        """Return the digest with `texts` added one after the other; see `add`."""
         digest = self
         for text in texts:
             digest = digest.add(text, counter=counter, projector=projector)
@@ -153,6 +157,6 @@ def _text_of(window: ContextWindow) -> str:
 
 
 def _gist(turn: Turn) -> DigestEntry:
-    """Return a new gist without its header, which would count sources that were left out."""
+    """Return a gist as an entry, without its header: the header's count would be wrong."""
     body = turn.text.partition("\n")[2] if is_gist_text(turn.text) else turn.text
     return DigestEntry(int(turn.sources[0]), int(turn.sources[-1]), turn.level + 1, body)

@@ -1,4 +1,4 @@
-"""Prompts, assembled from templates, persona, constraints and the conversation's view (docs/nodes.md)."""
+"""Prompts, assembled from templates, persona, constraints and the view (docs/nodes.md)."""
 
 from .builder import PromptBuilder
 from .library import Band, band_of

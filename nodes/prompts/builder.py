@@ -1,7 +1,7 @@
-"""The prompt builder: templates, persona, constraints and the conversation's view, made one text.
+"""The prompt builder, which assembles templates, persona, constraints and the view.
 
-What it returns goes to a model. It never goes to a browser: `ComponentRenderer` shows what may be
-seen (docs/server.md).
+A prompt goes to a model, never to a browser: `ComponentRenderer` shows what a browser may see
+(docs/server.md).
 """
 
 import os
@@ -33,10 +33,10 @@ from .template import Template
 from .transcript import transcript
 
 Value = str | int | float
-"""What may be put into a template: text, or a number."""
+"""A value for a template: text or a number."""
 
 DEFAULT = "default"
-"""The agent type that stands in for unknown ones."""
+"""The agent type that replaces unknown ones."""
 
 _PROJECTOR = ContextProjector()
 _NONE: Mapping[str, str] = MappingProxyType({})
@@ -51,20 +51,23 @@ class PromptBuilder:
     r"""Assemble complete prompts from context components (docs/nodes.md).
 
     Args:
-        system_templates: templates by agent type.
-        persona_templates: sentences by eigenvector and band, such as ``warmth.high``.
-        section_templates: the frames of ``constraints``, ``conversation`` and ``task``.
-        folders: where to look for further ones, the first hit wins.
+        system_templates: Templates by agent type.
+        persona_templates: Sentences by eigenvector and band, such as ``warmth.high``.
+        section_templates: The frames of ``constraints``, ``conversation`` and ``task``.
+        folders: Folders to search for further templates; the first hit wins.
 
-    What none of them has comes from the package: the agent types kgent, builder, citizen and
-    default. The three fields then hold all templates. Law: a value stands in the prompt
-    word for word and is never read as a template.
+    Missing templates come from the package, which has the agent types kgent, builder, citizen and
+    default. The first three fields then hold all templates. Law: a value is in the prompt verbatim
+    and is never read as a template.
 
     Raises:
-        TemplateError: naming file, line and column, when a template is loaded.
+        TemplateError: A template is invalid; the error names file, line and column.
 
-    >>> print(PromptBuilder(system_templates={"guide": "You guide through {city}.\n\n{persona}"}).build_system_prompt(
-    ...     "guide", {"joy": 0.9}, ["Never suggest a flight."], city="Vienna"))
+    >>> print(
+    ...     PromptBuilder(
+    ...         system_templates={"guide": "You guide through {city}.\n\n{persona}"}
+    ...     ).build_system_prompt("guide", {"joy": 0.9}, ["Never suggest a flight."], city="Vienna")
+    ... )
     You guide through Vienna.
     <BLANKLINE>
     You enjoy this, and it shows: play with words and ideas where there is room for it.
@@ -83,7 +86,7 @@ class PromptBuilder:
     _library: TemplateLibrary = field(init=False, repr=False)
 
     def __attrs_post_init__(self) -> None:
-        # Frozen, and yet it shows all templates in the fields that took the caller's own.
+        # The class is frozen, but these fields show all templates in place of the caller's own.
         given = library_of(self.system_templates, self.persona_templates, self.section_templates)
         library = merge([given, *map(read_folder, self.folders), package_library()])
         loaded = {
@@ -106,16 +109,16 @@ class PromptBuilder:
         constraints: Sequence[str] = (),
         **values: Value,
     ) -> str:
-        """Build the system prompt of an agent; it is for the model alone.
+        """Return the system prompt of an agent; show it to the model only.
 
-        An unknown `agent_type` falls back to ``default`` with a warning.
-        Values that the template does not name are not used. Constraints stand below
-        a template that has no place for them.
+        An unknown `agent_type` falls back to ``default`` with a warning. Values that the template
+        does not name are ignored. Constraints are appended to a template that has no place for
+        them.
 
         Raises:
-            MissingValueError: naming a value that the template names and nobody gave.
-            InvalidOptionError: a coordinate that is no number from 0 to 1.
-            InvalidDataError: a value or a constraint that is no storable text.
+            MissingValueError: The template names a value that is not given.
+            InvalidOptionError: A coordinate is not a number from 0 to 1.
+            InvalidDataError: A value or a constraint is not text that can be stored.
         """
         return self._system_prompt(
             self._template(agent_type), eigenvectors, constraints, _texts(values)
@@ -133,17 +136,17 @@ class PromptBuilder:
         system_only: bool = False,
         **values: Value,
     ) -> str:
-        """Build the one text that a model completes: system prompt, the conversation's view, and the task (docs/nodes.md).
+        """Return one text for a model to complete: system prompt, view and task (docs/nodes.md).
 
-        A template that names ``{task}`` has the task there, and not at the end once more.
-        `system_only` leaves the conversation out, for use beside `ContextSession.messages`.
-        The text is within the window's budget: where it would not be, what it shows of the
-        conversation yields by the window's own plans, and the window stays as it is.
+        If the template names ``{task}``, the task is not repeated at the end. `system_only` leaves
+        the conversation out, for use beside `ContextSession.messages`. The text is within the
+        window's budget: if it would be over, the conversation in it is compressed by the window's
+        own plans. The window itself does not change.
 
         Raises:
-            InvalidMessagesError: calls are open.
-            ContextOverflowError: over budget even after everything yielded that may.
-            MissingValueError, InvalidOptionError, InvalidDataError: as `build_system_prompt`.
+            InvalidMessagesError: Calls are open.
+            ContextOverflowError: The text is over budget even after compression.
+            MissingValueError, InvalidOptionError, InvalidDataError: As for `build_system_prompt`.
         """
         template = self._template(agent_type)
         texts = _texts(values if task is None else {**values, "task": task})
@@ -152,7 +155,7 @@ class PromptBuilder:
         if system_only:
             return _join(system, closing)
         window = output.window
-        # A prompt ends where the model goes on, which is behind results and not before them.
+        # The model continues after the end of a prompt, so results must be there already.
         if window.open_calls:
             calls = ", ".join(window.open_calls)
             raise InvalidMessagesError(
@@ -184,8 +187,11 @@ class PromptBuilder:
             names = sorted(templates)
             near = " or ".join(map(repr, get_close_matches(agent_type, names)))
             meant = f" Did you mean {near}?" if near else ""
-            warning = f"no template for agent type {agent_type!r:.60}, 'default' is used.{meant} Use {', '.join(names)}."
-            # The caller's line: behind this method and the one that builds a prompt.
+            warning = (
+                f"no template for agent type {agent_type!r:.60}, 'default' is used.{meant} Use "
+                f"{', '.join(names)}."
+            )
+            # Warn at the caller's line: two frames up, past the method that builds a prompt.
             warnings.warn(warning, stacklevel=3)
         return templates.get(agent_type, templates[DEFAULT])
 
@@ -206,7 +212,7 @@ class PromptBuilder:
 
 
 def _texts(values: Mapping[str, Value]) -> dict[str, str]:
-    """Return `values` as text; the persona is the builder's own to say."""
+    """Return `values` as text; refuse ``persona``, which the builder fills in."""
     if "persona" in values:
         raise InvalidDataError("persona", "is filled in by the builder", "a value of another name")
     return {
@@ -216,7 +222,7 @@ def _texts(values: Mapping[str, Value]) -> dict[str, str]:
 
 
 def _list(constraints: Sequence[str]) -> str:
-    """Return a list of one line each, so that no constraint can pose as a heading or as another constraint."""
+    """Return one line per constraint, so that none can pose as a heading or as another one."""
     if isinstance(constraints, str):
         raise InvalidDataError(
             "constraints", "one text, which is a sequence of letters", "a sequence of texts"

@@ -1,7 +1,7 @@
-"""Where templates come from, the folders of a user or else the package, and the persona that they put in words (docs/nodes.md).
+"""Load templates from the user's folders or the package, and word personas (docs/nodes.md).
 
-A persona's sentences are data, in `templates/_persona.md`: a heading for each eigenvector, a line
-for each band. Those under ``default`` speak for eigenvectors that have none of their own.
+The sentences of a persona are data in `templates/_persona.md`: a heading for each eigenvector and a
+line for each band. Eigenvectors without sentences use those under ``default``.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -23,7 +23,10 @@ HIGH_ABOVE = 0.65
 
 
 class Band(StrEnum):
-    """Say where on the scale from 0 to 1 a coordinate lies: below 0.35, above 0.65, or between (both edges included)."""
+    """The band of a coordinate from 0 to 1.
+
+    Low is below 0.35 and high above 0.65; the edges belong to the middle.
+    """
 
     LOW = "low"
     MIDDLE = "middle"
@@ -42,13 +45,14 @@ def band_of(value: float) -> Band:
 
 
 def describe_persona(eigenvectors: Mapping[str, float], templates: Mapping[str, Template]) -> str:
-    """Return a sentence for each eigenvector, in the order given; empty where there is none.
+    """Return one sentence per eigenvector in the given order; a sentence may be empty.
 
-    `templates` are called ``warmth.high`` and so on; they may name ``{name}`` and ``{value}``.
+    The keys of `templates` are names such as ``warmth.high``. Templates may use ``{name}`` and
+    ``{value}``.
 
     Raises:
-        InvalidOptionError: a coordinate that is no number from 0 to 1, or a name that is no text of
-            one line.
+        InvalidOptionError: A coordinate is not a number from 0 to 1, or a name is not one line of
+            text.
     """
     return " ".join(_sentence(name, value, templates) for name, value in eigenvectors.items())
 
@@ -65,12 +69,15 @@ def _sentence(name: str, value: float, templates: Mapping[str, Template]) -> str
 
 
 def read_persona(text: str, source: str) -> Iterator[tuple[str, Template]]:
-    r"""Iterate over the templates of a persona file, each with its name.
+    r"""Yield the templates of a persona file with their names.
 
     Raises:
-        TemplateError: a line that is neither a heading nor a band, or a template that is none.
+        TemplateError: A line is neither a heading nor a band, or a template is invalid.
 
-    >>> [(name, template.text) for name, template in read_persona("# warmth\nlow: Be cool.\n", "_persona.md")]
+    >>> [
+    ...     (name, template.text)
+    ...     for name, template in read_persona("# warmth\nlow: Be cool.\n", "_persona.md")
+    ... ]
     [('warmth.low', 'Be cool.')]
     """
     name = ""
@@ -98,8 +105,7 @@ def read_persona(text: str, source: str) -> Iterator[tuple[str, Template]]:
 
 
 SECTIONS = ("constraints", "conversation", "task")
-"""The parts of a prompt that have a template of their own, in a file called ``_constraints.md`` and
-so on."""
+"""The parts of a prompt that have their own template, in files such as ``_constraints.md``."""
 
 _SUFFIX = ".md"
 
@@ -110,7 +116,7 @@ def _read_only(templates: Mapping[str, Template]) -> Mapping[str, Template]:
 
 @frozen(eq=False)
 class TemplateLibrary:
-    """Hold templates by name: of agent types, of personas (``warmth.high``), of sections."""
+    """Templates by name: of agent types, personas (``warmth.high``) and sections."""
 
     system: Mapping[str, Template] = field(factory=dict, converter=_read_only)
     persona: Mapping[str, Template] = field(factory=dict, converter=_read_only)
@@ -118,7 +124,7 @@ class TemplateLibrary:
 
 
 def merge(libraries: Sequence[TemplateLibrary]) -> TemplateLibrary:
-    """Return one library in which the first that has a template gives it."""
+    """Return one library with each template from the first library that has it."""
     merged = TemplateLibrary()
     for each in reversed(libraries):
         merged = TemplateLibrary(
@@ -131,15 +137,18 @@ def merge(libraries: Sequence[TemplateLibrary]) -> TemplateLibrary:
 
 @cache
 def package_library() -> TemplateLibrary:
-    """Return the templates that the package ships, read once."""
+    """Return the templates that the package ships; they are read once."""
     return read_folder(files("polycontext.nodes.prompts") / "templates")
 
 
 def read_folder(folder: Traversable) -> TemplateLibrary:
-    """Read every ``*.md`` directly in `folder`: agent types by their file names, persona and sections from ``_*.md``.
+    """Read every ``*.md`` file directly in `folder`.
+
+    File names are agent types; ``_*.md`` files hold the persona and the sections.
 
     Raises:
-        TemplateError: no folder, no UTF-8 text, an unknown ``_*.md``, or a template that is none.
+        TemplateError: There is no such folder, a file is not UTF-8, a ``_*.md`` is unknown, or a
+            template is invalid.
     """
     if not folder.is_dir():
         raise TemplateError(str(folder), 0, 0, "is no folder", "a folder of *.md templates")
@@ -175,7 +184,7 @@ def _text(entry: Traversable) -> str:
 def library_of(
     system: Mapping[str, str], persona: Mapping[str, str], sections: Mapping[str, str]
 ) -> TemplateLibrary:
-    """Return the templates that a caller gave as text; raise `TemplateError` where one is none."""
+    """Return the library of templates given as text; raise `TemplateError` for an invalid one."""
     return TemplateLibrary(
         {name: _system(text, f"system_templates[{name!r}]") for name, text in system.items()},
         {
@@ -210,7 +219,7 @@ def _persona(name: str, text: str, source: str) -> Template:
 def _section(name: str, text: str, source: str) -> Template:
     """Return the template of a section.
 
-    Raise `TemplateError` where it is unknown, or would lose what it is there for.
+    Raise `TemplateError` for an unknown section, or a template without the section's own place.
     """
     if name not in SECTIONS:
         raise TemplateError(source, 0, 0, f"no section is called {name!r:.60}", ", ".join(SECTIONS))

@@ -1,8 +1,8 @@
-"""A template: text with named places, filled in once.
+"""Templates: text with named places that is filled in once.
 
-A place is ``{name}`` and nothing more: `str.format` would also follow attributes and
-indices of what it is given, and so hand a template, or whoever gets to write into one,
-the insides of every value. Values are text that is put in and never looked at again.
+A place is ``{name}`` and nothing else. `str.format` would also follow attributes and indices, and
+so expose the internals of every value to anyone who can edit a template. Values are inserted as
+text and are not parsed again.
 """
 
 from collections.abc import Iterator, Mapping
@@ -16,14 +16,15 @@ _LEGAL = "{name} for a value, {{ and }} for braces"
 _BLANK = "\n\n"
 
 Piece = tuple[str, str | None]
-"""A literal, and the name of the value behind it."""
+"""A literal, and the name of the value that follows it."""
 
 
 @define(slots=False, eq=False)
 class TemplateError(CallerError, ValueError):
-    """Refuse a template when it is loaded.
+    """Raised for an invalid template when it is loaded.
 
-    `source` is its file, `line` and `column` count from 1 (0: the template as a whole).
+    `source` is the template's file; `line` and `column` count from 1, and 0 means the whole
+    template.
     """
 
     source: str
@@ -39,33 +40,35 @@ class TemplateError(CallerError, ValueError):
 
 @define(slots=False, eq=False)
 class MissingValueError(CallerError, KeyError):
-    """Say which value a template names and nobody gave; `known` are those that were given."""
+    """Raised when a template names a value that is not given; `known` are the given names."""
 
     key: str
     template: str
     known: tuple[str, ...]
 
     def __str__(self) -> str:
-        return f"template {self.template} names {{{self.key}}}, but no such value is given. Pass {self.key}=..., beside {', '.join(self.known)}."
+        return (
+            f"template {self.template} names {{{self.key}}}, but no such value is given. "
+            f"Pass {self.key}=..., beside {', '.join(self.known)}."
+        )
 
 
 @frozen
 class Template:
-    r"""Hold a template, checked when it is made; `source` is what an error calls it.
+    r"""A template, validated on creation; `source` identifies it in errors.
 
-    A paragraph that is one place alone vanishes when its value is empty.
+    A paragraph that consists of a single place is omitted if its value is empty.
 
     Raises:
-        TemplateError: naming file, line and column of a lone brace, an attribute, an
-            index, a conversion, a format spec, or a place without a name.
+        TemplateError: A lone brace, an attribute, an index, a conversion, a format spec, or a place
+            without a name. The error names file, line and column.
 
     >>> hello = Template("Hello {name}, {{welcome}}.\n\n{more}", "hello.md")
     >>> hello.fill({"name": "{more}", "more": ""})
     'Hello {more}, {welcome}.'
-    >>> Template("Hello {name.__class__}", "hello.md")
+    >>> Template("Hello {name.__class__}", "hello.md")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    polycontext.nodes.prompts.template.TemplateError: hello.md:1:7: place 'name.__class__' is no
-    name. Use {name} for a value, {{ and }} for braces.
+    polycontext.nodes.prompts.template.TemplateError: hello.md:1:7: place 'name.__class__' is ...
     """
 
     text: str
@@ -77,21 +80,18 @@ class Template:
 
     @property
     def names(self) -> frozenset[str]:
-        """Return the names of the values that the template puts in."""
+        """Return the names of the values that the template uses."""
         return frozenset(
             name for pieces in self._paragraphs for _, name in pieces if name is not None
         )
 
     def fill(self, values: Mapping[str, str]) -> str:
-        """Return the text with `values` in their places, each as it stands.
+        """Return the text with `values` inserted at their places; ignore further values.
 
-        Further values are not used.
-
-        Law: a value is in the result word for word, whatever it holds, and nothing else depends on
-        it.
+        Law: a value is in the result verbatim, whatever it holds, and affects nothing else.
 
         Raises:
-            MissingValueError: naming a place without a value.
+            MissingValueError: A place has no value.
         """
         for pieces in self._paragraphs:
             for _, name in pieces:
@@ -101,8 +101,8 @@ class Template:
             "".join(literal if name is None else literal + values[name] for literal, name in pieces)
             for pieces in self._paragraphs
         ]
-        # A single piece without text is a place alone: a literal has text, and a blank paragraph
-        # has no piece.
+        # A paragraph of one piece without text is a single place: a literal has text, and a blank
+        # paragraph has no piece.
         return _BLANK.join(
             text
             for text, pieces in zip(filled, self._paragraphs, strict=True)
@@ -118,16 +118,13 @@ def _paragraphs(text: str, source: str) -> Iterator[tuple[Piece, ...]]:
 
 
 def _pieces(text: str, at: int, end: int, source: str) -> Iterator[Piece]:
-    """Iterate over the pieces of ``text[at:end]``.
-
-    `Formatter` knows no positions, so they are counted along.
-    """
+    """Yield the pieces of ``text[at:end]``, tracking positions that `Formatter` does not report."""
     parsed = Formatter().parse(text[at:end])
     try:
         for literal, name, _spec, _conversion in parsed:
             at += len(literal)
             if name is None:
-                at += literal.endswith(("{", "}"))  # a brace that was written twice
+                at += literal.endswith(("{", "}"))  # a doubled brace
             else:
                 _check_place(text, at, name, source)
                 at += len(name) + 2

@@ -1,8 +1,7 @@
-"""The conversation as text that cannot be mistaken for the prompt around it.
+"""Print the conversation as text that cannot be mistaken for the prompt around it.
 
-Each turn stands between fences of tildes, as CommonMark has them (0.31 §4.5). A fence is
-longer than any run of tildes inside, so that every text stands there word for word and
-none can end its turn, or begin another's.
+Each turn is in a CommonMark fence of tildes (0.31 §4.5). A fence is longer than any run of tildes
+inside, so texts are verbatim and cannot end their turn or begin another.
 """
 
 import json
@@ -15,12 +14,13 @@ _SHORTEST = 3
 
 
 def transcript(turns: Iterable[Turn]) -> str:
-    r"""Return `turns` as fenced blocks, headed by who speaks: system, user, assistant, summary, call, result.
+    r"""Return `turns` as fenced blocks, each headed by its kind.
 
-    A call holds its arguments, a result says which call it answers; opaque parts are
-    counted, not shown. Classes, ids and times are not in it.
+    The kinds are system, user, assistant, summary, call and result. A call shows its arguments, and
+    a result names the call it answers. Opaque parts are counted, not shown. Classes, ids and times
+    are omitted.
 
-    Law: a reader of CommonMark gets every text back as it was, but for its line ends.
+    Law: a CommonMark reader gets every text back unchanged, except for its line ends.
 
     >>> print(transcript([Turn("user", "Where is ~~~ it?"), Turn("assistant", "In hall B.")]))
     ~~~~user
@@ -37,8 +37,7 @@ def _blocks(turns: Iterable[Turn]) -> Iterator[tuple[str, str]]:
     labels: dict[str, str] = {}
     for turn in turns:
         if turn.tool_calls:
-            # Where one turn makes several calls they are numbered, since ids are long and mean
-            # nothing.
+            # Number the calls of a turn that makes several, because ids are long and meaningless.
             several = len(turn.tool_calls) > 1
             labels = {
                 call.id: _name(call.name) + f" #{number}" * several

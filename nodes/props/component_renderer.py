@@ -1,7 +1,7 @@
-"""The props of a chat component: what a browser may see, and nothing else.
+"""The props of a chat component: only what a browser may see.
 
-The frontend never sees a prompt (docs/server.md). Props are built from a closed list of
-what may be shown, so that whatever is added to a turn later stays private by default.
+The frontend never sees a prompt (docs/server.md). Props are built from a closed list of fields, so
+that anything added to a turn later stays private by default.
 """
 
 from collections.abc import Collection
@@ -35,7 +35,10 @@ class MessageProps(TypedDict):
     ]
     content: Annotated[
         str,
-        "what was said; of an attachment its name, as [@name]; of a summary, how many messages it stands for",
+        (
+            "what was said; of an attachment its name, as [@name]; "
+            "of a summary, how many messages it stands for"
+        ),
     ]
     timestamp: Annotated[str, "when, as ISO 8601 with an offset"]
     isPreserved: Annotated[bool, "whether it stays word for word"]
@@ -69,10 +72,10 @@ class ChatProps(TypedDict):
 class ComponentRenderer:
     """Render a session as the props of a React component (docs/server.md).
 
-    Shown are what user and assistant said, for an attachment its name, and for a gist how many
-    messages
-    it stands for. Never shown: system turns, tool calls and their results, what attachments hold,
-    summaries' texts, classes, strategy. Law: no private text reaches the props.
+    Props show the texts of user and assistant, the names of attachments, and how many messages a
+    gist stands for. They never show system turns, tool calls and results, the contents of
+    attachments, the texts of summaries, classes or the strategy. Law: no private text reaches the
+    props.
 
     >>> session = ContextSession(max_tokens=1000)
     >>> _ = session.add_system("Secret instructions."), session.add_user_turn("hello")
@@ -86,7 +89,7 @@ class ComponentRenderer:
     def render_chat(
         self, session: ContextSession, *, answering: bool | None = None
     ) -> dict[str, Any]:
-        """Return the props of `session`, JSON-ready; see `render_output`."""
+        """Return the props of `session` as JSON-ready data; see `render_output`."""
         output = session.output
         legal = session.conversation.machine.table.legal(output.state)
         return dict(
@@ -103,17 +106,19 @@ class ComponentRenderer:
     ) -> ChatProps:
         """Return the props of a machine's output.
 
-        `auto` says whether its session compresses before it takes a message. `answering` says
-        whether an answer is being written; without it, one is as long as it is open, and expected
-        as long as the last word is not the assistant's. `legal` are the events that a machine of
-        your own allows in this state.
+        Args:
+            output: The output of the machine.
+            auto: Whether the session compresses before it accepts a message.
+            answering: Whether an answer is being written. By default it is true while an answer is
+                open, or while the last turn is not the assistant's.
+            legal: The events that are allowed in this state, for a custom machine.
         """
         answering = (
             output.answering is not None or _awaits_assistant(output.window)
             if answering is None
             else answering
         )
-        # Asked of the table, so that a button cannot offer what the machine would refuse.
+        # Read from the table, so that a button cannot offer an event that the machine would refuse.
         legal = VALID_DIRECTIONS.get(output.state, ()) if legal is None else legal
         waits = bool(output.window.open_calls)
         can_send = InputKind.USER_TURN in legal and not waits
@@ -138,10 +143,14 @@ class ComponentRenderer:
     def render_history(
         self, session: ContextSession, before: str | None = None, limit: int = 100
     ) -> tuple[list[MessageProps], str | None]:
-        """Return `limit` messages of the log, oldest first: the newest, or those before the one of the id `before`; and before which one the next page is.
+        """Return up to `limit` messages of the log, oldest first, and the id to page on from.
+
+        Without `before` they are the newest messages; otherwise those before the message of that
+        id.
+        The second value is the `before` of the next page, or None on the last page.
 
         Raises:
-            UnknownResourceError: no message of the log has the id.
+            UnknownResourceError: No message of the log has the id.
         """
         log = session.conversation.log
         place = len(log) if before is None else log.place(before)
@@ -156,7 +165,7 @@ class ComponentRenderer:
     def _message(self, window: ContextWindow, turn: Turn) -> MessageProps:
         return {
             "id": turn.resource_id,
-            # A gist stands in a role of the provider's, and nobody said it.
+            # A gist is stored under a provider's role, although nobody said it.
             "role": "summary"
             if turn.is_gist
             else "user"
@@ -186,9 +195,9 @@ def _awaits_assistant(window: ContextWindow) -> bool:
 
 
 DECLARATION, SCHEMA = "props.d.ts", "props.schema.json"
-"""The contract of the props as files of this package: in TypeScript, and as a JSON Schema."""
+"""The contract of the props as files of this package: TypeScript, and JSON Schema."""
 
 
 def read_contract(name: str) -> str:
-    """Return the text of a contract file as it was installed: `DECLARATION` or `SCHEMA`."""
+    """Return the text of an installed contract file, `DECLARATION` or `SCHEMA`."""
     return files("polycontext.nodes.props").joinpath(name).read_text(encoding="utf-8")

@@ -1,1 +1,1 @@
-"""What machines and windows compose to: polynomial functors and their combinators, the operad of windows."""
+"""Polynomial functors with their combinators, and the operad of windows."""

@@ -1,8 +1,8 @@
 """The operad of windows: operations with arities, and how they compose.
 
-Composing puts the results of n operations into the n places of another; the
-arities add up. Laws: composing with identities changes nothing, composition is
-associative, and merging with the empty window is the identity.
+Composition feeds the results of n operations into the n arguments of another; the arities add up.
+Laws: composing with identities changes nothing, composition is associative, and merging with the
+empty window is the identity.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -23,19 +23,22 @@ def _check_arity(operation: str, arity: int, given: int) -> None:
 
 @frozen
 class Operation:
-    """Hold an operation on windows with its arity."""
+    """An operation on windows with its arity."""
 
     name: str
     arity: int
     function: Callable[..., ContextWindow] = field(eq=False, repr=False)
 
     def __call__(self, *windows: ContextWindow) -> ContextWindow:
-        """Apply the operation to as many windows as its arity says."""
+        """Apply the operation to exactly `arity` windows."""
         _check_arity(self.name, self.arity, len(windows))
         return self.function(*windows)
 
     def compose(self, *inner: "Operation") -> "Operation":
-        """Return this operation with `inner` in its places; its arity is the sum of theirs."""
+        """Return this operation applied to the results of `inner`.
+
+        Its arity is the sum of the arities of `inner`.
+        """
         _check_arity(self.name, self.arity, len(inner))
 
         def composed(*windows: ContextWindow) -> ContextWindow:
@@ -59,16 +62,16 @@ def _frozen(values: Mapping[str, Any]) -> Mapping[str, Any]:
 
 @frozen
 class Operad:
-    """Name the operations there are and their arities.
+    """The available operations by name, with their arities.
 
-    Some need parameters before they are operations.
+    Some operations take parameters, such as the turn that `append` adds.
     """
 
     makers: Mapping[str, Callable[..., Operation]] = field(hash=False, converter=_frozen)
     arities: Mapping[str, int] = field(hash=False, converter=_frozen)
 
     def operation(self, name: str, *parameters: Any) -> Operation:
-        """Return the operation `name` with its parameters.
+        """Return the operation `name` with its parameters applied.
 
         >>> CONTEXT_OPERAD.operation("append", Turn("user", "hello")).arity
         1
@@ -86,12 +89,10 @@ _ARITIES = {"empty": 0, "append": 1, "compress": 1, "merge": 2}
 
 
 def merge_windows(first: ContextWindow, second: ContextWindow) -> ContextWindow:
-    """Return `first` followed by the turns of `second`, classes included.
+    """Return `first` followed by the turns of `second` with their classes.
 
-    Ids that are taken are given anew.
-
-    The budget, counter and classifier are the first one's. A new window of the same kind is the
-    unit on either side.
+    Turns whose id is already taken in `first` get a new id. The budget, counter and classifier are
+    those of `first`. A new window of the same kind is the unit on either side.
     """
     same = first.counter is second.counter
     is_new = not first.linearity and first.turns_since_compression is None
@@ -128,4 +129,4 @@ def _merge() -> Operation:
 CONTEXT_OPERAD = Operad(
     {"empty": _empty, "append": _append, "compress": _compress, "merge": _merge}, _ARITIES
 )
-"""Operations empty/0, append/1, compress/1, merge/2."""
+"""The operations empty/0, append/1, compress/1 and merge/2."""

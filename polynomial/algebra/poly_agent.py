@@ -1,7 +1,7 @@
 """Polynomial functors as agents: positions, the directions of each, and a transition.
 
-The names are the field's own (Niu and Spivak, Polynomial Functors): parallel
-product, coproduct, product, sequential composition, change of interface by a lens.
+The names follow Niu and Spivak, Polynomial Functors: parallel product, coproduct, product,
+sequential composition, and change of interface by a lens.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -35,7 +35,9 @@ def _itself(value: Any) -> Any:
 
 @frozen(eq=False)
 class Those(AbstractSet[Any]):
-    """Hold the values that a test accepts: positions or directions that can be told, and are too many to list.
+    """The set of all values that a predicate accepts, for sets too large to list.
+
+    It supports membership tests only; iterating over it or taking its length raises `TypeError`.
 
     >>> 4 in Those(lambda value: value % 2 == 0)
     True
@@ -55,11 +57,10 @@ class Those(AbstractSet[Any]):
 
 @frozen
 class PolyAgent(Generic[S, A, B]):
-    """Hold an agent: its positions, the directions legal at each, and what an input does there.
+    """An agent: its positions, the directions legal at each, and its transition.
 
-    `direction` tells which direction an input goes in; inputs that are their own direction need
-    none. Positions and directions are a frozenset where they can be listed, and `Those` where they
-    can only be told.
+    `direction` maps an input to its direction; by default an input is its own direction. Positions
+    and directions are a frozenset if they can be listed, and `Those` if they can only be tested.
 
     >>> door = PolyAgent(
     ...     frozenset({"open", "shut"}),
@@ -76,19 +77,20 @@ class PolyAgent(Generic[S, A, B]):
     direction: Callable[[A], Any] = field(default=_itself)
 
     def accepts(self, position: S, input: A) -> bool:
-        """Tell whether `input` goes in a direction of `position`."""
+        """Return whether the direction of `input` is legal at `position`."""
         return self.direction(input) in self.directions(position)
 
     def invoke(self, position: S, input: A) -> tuple[S, B]:
-        """Return the next position and the output; refuse what is no direction.
+        """Return the next position and the output, or raise if the direction is illegal.
+
+        Errors of the transition propagate.
 
         Raises:
-            IllegalDirectionError: `input` is no direction of `position`.
-            Whatever the transition refuses.
+            IllegalDirectionError: the direction of `input` is not legal at `position`.
         """
         legal = self.directions(position)
-        # Directions that can only be tried are tried by the transition, which says best what it
-        # refuses.
+        # `Those` cannot be listed in an error, so the transition checks the input and raises the
+        # more precise error.
         if not isinstance(legal, Those) and self.direction(input) not in legal:
             raise IllegalDirectionError(
                 position, self.direction(input), tuple(sorted(legal, key=repr))
@@ -96,7 +98,7 @@ class PolyAgent(Generic[S, A, B]):
         return self.transition(position, input)
 
     def run(self, position: S, inputs: Iterable[A]) -> tuple[S, list[B]]:
-        """Take `inputs` one after the other; return the last position and all outputs."""
+        """Feed `inputs` to the agent in order; return the last position and all outputs."""
         outputs: list[B] = []
         for input in inputs:
             position, output = self.invoke(position, input)
@@ -106,14 +108,14 @@ class PolyAgent(Generic[S, A, B]):
 
 @frozen
 class Left(Generic[A]):
-    """Mark a value of the first summand."""
+    """A value of the first summand."""
 
     value: A
 
 
 @frozen
 class Right(Generic[A]):
-    """Mark a value of the second summand."""
+    """A value of the second summand."""
 
     value: A
 
@@ -121,7 +123,7 @@ class Right(Generic[A]):
 def parallel(
     first: PolyAgent[S, A, B], second: PolyAgent[S2, A2, B2]
 ) -> PolyAgent[tuple[S, S2], tuple[A, A2], tuple[B, B2]]:
-    """Return ⊗: both agents move at once; directions are pairs."""
+    """Return the parallel product ⊗: both agents move at once, and directions are pairs."""
 
     def transition(
         position: tuple[S, S2], input: tuple[A, A2]
@@ -141,9 +143,9 @@ def parallel(
 
 
 def _are_plain(*agents: PolyAgent[Any, Any, Any]) -> bool:
-    """Tell whether every input of the agents is its own direction.
+    """Return whether every input of the agents is its own direction.
 
-    So it is of what they make together.
+    If so, the same holds for any combination of them.
     """
     return all(agent.direction is _itself for agent in agents)
 
@@ -191,7 +193,7 @@ def _tagged(
 def coproduct(
     first: PolyAgent[S, A, B], second: PolyAgent[S2, A2, B2]
 ) -> PolyAgent[Left[S] | Right[S2], Left[A] | Right[A2], Left[B] | Right[B2]]:
-    """Return +: the agent is one of both, and stays that one."""
+    """Return the coproduct +: the agent behaves as one of the two and never switches."""
     nothing: frozenset[Any] = frozenset()
 
     def directions(position: Left[S] | Right[S2]) -> AbstractSet[Any]:
@@ -218,7 +220,7 @@ def coproduct(
 def product(
     first: PolyAgent[S, A, B], second: PolyAgent[S2, A2, B2]
 ) -> PolyAgent[tuple[S, S2], Left[A] | Right[A2], Left[B] | Right[B2]]:
-    """Return ×: both are there, and each input moves one of them."""
+    """Return the product ×: both agents keep a position, and each input moves one of them."""
 
     def directions(position: tuple[S, S2]) -> AbstractSet[Any]:
         return _sum(first.directions(position[0]), second.directions(position[1]))
@@ -238,11 +240,11 @@ def product(
 def sequential(
     first: PolyAgent[S, A, B], second: PolyAgent[S2, B, C]
 ) -> PolyAgent[tuple[S, S2], A, C]:
-    """Return the agent that feeds every output of the first to the second.
+    """Return the agent that feeds every output of `first` to `second`.
 
-    Its directions are exactly what its transition accepts: inputs of the first whose output the
-    second accepts. They are listed where the first agent's inputs are their own directions, so that
-    all can be tried, and told one by one elsewhere.
+    Its directions are exactly what its transition accepts: inputs of `first` whose output `second`
+    accepts. They are listed if the inputs of `first` are their own directions and can be listed;
+    otherwise they can only be tested one by one.
     """
 
     def accepts(position: tuple[S, S2], input: Any) -> bool:
@@ -270,7 +272,10 @@ def sequential(
 
 @frozen
 class Lens(Generic[A, B, A2, B2]):
-    """Change an interface: `push` maps outputs outward, `pull` maps the inputs of `domain` inward."""
+    """A change of interface.
+
+    `push` maps outputs outwards; `pull` maps the inputs in `domain` inwards.
+    """
 
     push: Callable[[B], B2]
     pull: Callable[[A2], A]
@@ -286,9 +291,9 @@ class Lens(Generic[A, B, A2, B2]):
 
 
 def through(agent: PolyAgent[S, A, B], lens: Lens[A, B, A2, B2]) -> PolyAgent[S, A2, B2]:
-    """Return `agent` seen through `lens`.
+    """Return `agent` with its interface changed by `lens`.
 
-    Directions are the inputs of the domain that it accepts.
+    Its directions are the inputs of the lens's domain whose pulled-back input `agent` accepts.
     """
 
     def transition(position: S, input: A2) -> tuple[S, B2]:
@@ -312,24 +317,24 @@ def _those_of(values: AbstractSet[Any], holds: Callable[[Any], bool]) -> Abstrac
 
 @frozen
 class Position:
-    """Hold a position of the context polynomial: a state of the machine with the window that stands there."""
+    """A position of the context polynomial: a state of the machine and its window."""
 
     state: State
     window: ContextWindow
 
     @classmethod
     def start(cls, max_tokens: int) -> "Position":
-        """Return where a conversation in a window of `max_tokens` begins."""
+        """Return the start position of a conversation with a budget of `max_tokens`."""
         return cls(ContextState.EMPTY, ContextWindow(max_tokens))
 
 
 def context_polynomial(
     policy: ContextPolicy | None = None,
 ) -> PolyAgent[Position, ContextInput, ContextOutput]:
-    """Return the context polynomial under `policy`: positions carry their window, directions are input kinds.
+    """Return the context polynomial under `policy`.
 
-    A bare `ContextState` counts as a position, too: its directions can be asked for, but only a
-    `Position` can move.
+    Positions carry their window, and directions are input kinds. A bare `ContextState` is a
+    position too: you can ask for its directions, but only a `Position` can move.
     """
 
     def transition(
@@ -355,7 +360,8 @@ def _kind(context_input: ContextInput) -> Kind:
 CONTEXT_POLYNOMIAL = context_polynomial()
 """The context polynomial under the default policy.
 
->>> position, outputs = CONTEXT_POLYNOMIAL.run(Position.start(1000), [ContextInput.user_turn("hello"), ContextInput.assistant_turn("hi")])
+>>> inputs = [ContextInput.user_turn("hello"), ContextInput.assistant_turn("hi")]
+>>> position, outputs = CONTEXT_POLYNOMIAL.run(Position.start(1000), inputs)
 >>> position.state, len(outputs[-1].window)
 (<ContextState.ACCUMULATING: 'ACCUMULATING'>, 2)
 """

@@ -1,6 +1,6 @@
-"""What has happened: events, what replaying them gives, and how they are written down."""
+"""The journal of a session: its events, replaying them, and how they are stored."""
 
 import lazy_loader
 
-# The names stand in `__init__.pyi`; each is loaded when it is first asked for.
+# The names are listed in `__init__.pyi`; each is loaded on first use.
 __getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

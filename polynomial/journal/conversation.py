@@ -1,7 +1,7 @@
-"""One conversation as a value, and what an event makes of it.
+"""A conversation as a value, and how events change it.
 
-`evolve` is the strict half of a decider: it asks no policy, no model and no clock, and takes an
-event only where the machine's table has a transition for it.
+`evolve` is the strict half of a decider: it calls no policy, model or clock, and accepts an event
+only if the machine's table has a transition for it.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -44,13 +44,15 @@ from .past import Past
 
 @frozen
 class Conversation:
-    """Hold where a conversation stands: the machine's position with its window, the log, and how many events led here.
+    """A conversation at one revision: the machine's state, the window, the log, and related data.
 
-    `companions` are JSON texts that belong to the conversation and are kept with it, by name.
-    `past` follows from the events, and so
-    do `joints`: where it once went back, how many turns of the log stood then, after how many
-    events, and how many there were; and the `documents` that were patched, by name, as JSON data
-    that nobody changes.
+    `revision` counts the events so far. `companions` are JSON texts stored with the conversation,
+    by name.
+
+    The rest is derived from the events. `past` holds the turns that compressions took out of the
+    view. `joints` has an entry for each rewind: the length of the log and the revision it went back
+    to, and the revision of the rewind itself. `documents` holds the patched documents by name, as
+    immutable JSON data.
     """
 
     window: ContextWindow
@@ -64,7 +66,7 @@ class Conversation:
     machine: type[ContextMachine] = field(default=ContextMachine, repr=False)
 
     def after(self, event: InputEvent, window: ContextWindow) -> Self:
-        """Return the conversation after `event`, which has made `window`; O(1)."""
+        """Return the conversation after `event`, whose window is `window`; O(1)."""
         log = self.log.append(event.turn) if type(event) is TurnEvent else self.log
         past = self.past
         if type(event) is CompressEvent:
@@ -77,19 +79,19 @@ class Conversation:
         )
 
     def takes(self, kind: Kind) -> bool:
-        """Return whether an event is legal here."""
+        """Return whether the machine accepts `kind` in the current state."""
         return kind in self.machine.table.legal(self.state)
 
     def with_room(self, max_tokens: int) -> Self:
-        """Return the same conversation, whose window has room for `max_tokens`; O(1)."""
+        """Return the same conversation with a budget of `max_tokens` for its window; O(1)."""
         if self.window.max_tokens == max_tokens:
             return self
         return evolved(self, window=self.window.with_room(max_tokens))
 
     def patched(self, event: PatchEvent) -> "Conversation":
-        """Return the conversation one of whose documents was changed.
+        """Return the conversation with one of its documents patched.
 
-        Raise `InvalidDataError` for what is no patch of it.
+        Raise `InvalidDataError` if the patch does not fit the document.
         """
         before = self.documents.get(event.name, journal.json_patch.ABSENT)
         documents = {**self.documents, event.name: journal.patched(before, event.patch)}
@@ -98,7 +100,7 @@ class Conversation:
     def rewound(
         self, target: "Conversation", state: State, window: ContextWindow | None = None
     ) -> "Conversation":
-        """Return the conversation that stands where `target`, an earlier one, stood, in a new epoch; no id of a turn is given again."""
+        """Return `target`, an earlier conversation, in a new epoch; no turn id is reused."""
         window = target.window.standing_again(self.window) if window is None else window
         revision = self.revision + 1
         return evolved(
@@ -111,10 +113,10 @@ class Conversation:
         )
 
     def erased(self, event: EraseEvent) -> "Conversation":
-        """Return the conversation in which the words of turns are gone, in a new epoch where the view showed any of them.
+        """Return the conversation after the words of turns were erased.
 
-        Of what has expired gists alone tell: those that stand are read from now on, in the place of
-        the turns.
+        If the view showed any of these turns, a new epoch begins. After an expiry, the past
+        consists of the gists in the view, and summarisers read those in place of the expired turns.
         """
         window, past, gone = self.window, self.past, event.resource_ids
         first = next(
@@ -126,7 +128,7 @@ class Conversation:
             None,
         )
         if first is not None:
-            # What is bound to words that are gone would be refused.
+            # Providers reject bound parts whose prefix has changed.
             unbound = apply_edit(window, Edit(unbound_from=first), compressed=False)
             epoch = window.epoch.next(first, "forget", unbound.epoch.fell, unbound.epoch.unbound)
             window = unbound.in_epoch(epoch)
@@ -137,20 +139,24 @@ class Conversation:
         )
 
     def has_passed(self, revision: int) -> bool:
-        """Tell whether the conversation stood at `revision` on its way, and has not gone back to before that since."""
+        """Return whether the conversation passed `revision` and was not rewound past it since."""
         return all(to >= revision for _, to, number in self.joints if number > revision)
 
     def reading(self, summariser: RememberingSummariser, job: GistJob) -> Any:
-        """Return what `summariser` may say for `job` (a gist that this conversation is to have), from all that yielded before."""
+        """Return the candidates from which `summariser` can write the gist of `job`.
+
+        They cover the turns of the job and all turns that compressions took out of the view before.
+        """
         return self.past.candidates(
             summariser, job.sources, self.log, self.window.counter, self.window.max_tokens
         )
 
     def read(self, policy: ContextPolicy, max_tokens: int = 0) -> None:
-        """Read all that has yielded, where our own summariser writes: the next compression reads what stands in the view.
+        """Let the built-in summariser read all turns that have left the view.
 
-        It is read for the budget of the window, or for `max_tokens` if that is more. O(turns that
-        were not read yet).
+        The next compression then only reads turns of the view. The turns are read for the budget of
+        the window, or for `max_tokens` if that is larger. It does nothing for other summarisers.
+        O(turns that were not read yet).
         """
         own, room = default_summariser(), max(max_tokens, self.window.max_tokens)
         summariser = own if policy.background else policy.projector.summariser
@@ -165,11 +171,11 @@ def evolve(
 ) -> Conversation:
     """Return the conversation after `event`, as recorded.
 
-    What gists stand for may be told by ranges of places, as it is written down. `target` is the
-    conversation to which a `RewindEvent` goes back.
+    The sources of gists may still be ranges, as a journal stores them. `target` is the conversation
+    to which a `RewindEvent` goes back.
 
     Raises:
-        InvalidDataError: no conversation could have taken `event` here; names its number, and what
+        InvalidDataError: `event` cannot occur in this conversation; names its number, and what
             would be legal.
 
     Law: folding `evolve` over a session's journal gives the session's conversation.
@@ -199,7 +205,7 @@ def evolve(
 def replay(events: Iterable[Event], conversation: Conversation) -> Conversation:
     """Return the conversation that `events` lead to.
 
-    An event that cannot have happened is refused with its number.
+    Raise `InvalidDataError` with the number of the first event that cannot occur.
     """
     after = conversation
     for _, _, stands in replayed(events, conversation):
@@ -210,11 +216,11 @@ def replay(events: Iterable[Event], conversation: Conversation) -> Conversation:
 def replayed(
     events: Iterable[Event], conversation: Conversation
 ) -> Iterator[tuple[Conversation, Event, Conversation]]:
-    """Return each of `events` between the conversations before and after it.
+    """Yield each of `events` between the conversations before and after it.
 
     Raises:
-        InvalidDataError: an event that cannot have happened, or goes back to before `conversation`;
-            names its number.
+        InvalidDataError: an event cannot occur, or rewinds to before `conversation`; names its
+            number.
     """
     events = tuple(events)
     targets = {event.to for event in events if isinstance(event, RewindEvent)}
@@ -229,11 +235,16 @@ def replayed(
 
 
 def standing(events: Iterable[Event]) -> list[tuple[int, InputEvent]]:
-    """Return the inputs of a whole journal that were not taken back since, with their numbers, counted from 1.
+    """Return the inputs of a whole journal that no rewind has undone, each with its number from 1.
 
     >>> from polycontext.linearity import UNIX_EPOCH, ResourceClass
     >>> again = RewindEvent(ContextState.EMPTY, 0, UNIX_EPOCH)
-    >>> standing([TurnEvent(ContextState.ACCUMULATING, Turn("user", "hi"), ResourceClass.REQUIRED), again])
+    >>> standing(
+    ...     [
+    ...         TurnEvent(ContextState.ACCUMULATING, Turn("user", "hi"), ResourceClass.REQUIRED),
+    ...         again,
+    ...     ]
+    ... )
     []
     """
     events = tuple(events)
@@ -272,9 +283,9 @@ def _check_erased(conversation: Conversation, event: EraseEvent) -> None:
 
 
 def _check_input(conversation: Conversation, kind: Kind, state: State) -> None:
-    """Refuse a recorded state that is no target of its row.
+    """Raise unless the table has a transition for `kind` that leads to `state`.
 
-    The guards are asked once, at the end.
+    Guards are not evaluated here.
     """
     table = conversation.machine.table
     table.legal(state)
@@ -322,7 +333,7 @@ def _window_after(conversation: Conversation, event: InputEvent) -> ContextWindo
 
 
 def _check_gists(window: ContextWindow, edit: Edit) -> None:
-    """Refuse gists under an id that was given before, or that stand for anything but what the edit takes out."""
+    """Raise if a gist has an id that is taken, or sources that the edit does not take out."""
     gone, given = _replaced(window, edit), set[str]()
     behind = Traces.of(
         window.linearity, [[turn.resource_id for turn in gone], *(turn.sources for turn in gone)]
@@ -342,7 +353,11 @@ def _check_gists(window: ContextWindow, edit: Edit) -> None:
 
 
 def _check_ids(window: ContextWindow, edit: Edit) -> None:
-    """Refuse to call dropped or to say again what was not taken out, and to take parts of turns that do not stand afterwards, or from no place."""
+    """Raise if the ids or positions of `edit` do not fit the window.
+
+    Dropped and reinserted turns must be taken out by the edit. Turns that lose their parts must be
+    in the view before and after it.
+    """
     gone = {turn.resource_id for turn in _replaced(window, edit)}
     left = {turn.resource_id for turn in window.all_turns()} - gone
     for resource_id in edit.dropped:
@@ -372,11 +387,14 @@ def _check_ids(window: ContextWindow, edit: Edit) -> None:
 
 
 def _check_recalled(conversation: Conversation, edit: Edit) -> None:
-    """Refuse to recall what the log does not hold word for word, or what stands already, and to take anything else away by it."""
+    """Raise unless `edit` only brings logged turns back, unchanged, that are not in the view.
+
+    It may take out gists of which all turns are back, and turns that it reinserts.
+    """
     replaced = _replaced(conversation.window, edit)
     recalled = [turn for splice in edit.splices for turn in splice.turns]
-    # A gist goes when all it stands for is back; whatever else a recall replaces comes back in its
-    # place.
+    # A gist is taken out once all of its turns are back; any other turn taken out must be
+    # reinserted.
     back = {turn.resource_id for turn in recalled}
     for turn in replaced:
         if turn.resource_id not in back and not all(map(back.__contains__, source_ids(turn))):

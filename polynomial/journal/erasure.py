@@ -1,9 +1,9 @@
-"""Erase the words of turns from a journal: the one thing that alters what was written (docs/history.md).
+"""Erase the words of turns from a journal: the only operation that changes stored events.
 
-What is left of a turn is its place: role, id, time, class, and the calls that must not be parted
-from their results. Gists that stand for it are written anew from the turns that are left where they
-stand in the view, and are blank everywhere else. So replaying gives the conversation as it would
-have been without these words.
+An erased turn keeps its place: role, id, time, class, and the calls that must not be separated from
+their results. Gists that stand for it are rewritten from the remaining turns if they are in the
+view, and blanked everywhere else. Replaying the journal therefore gives the conversation as it
+would have been without these words (docs/history.md).
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -41,9 +41,9 @@ _SPARE = (0, 4, 8, 16, 32)
 
 
 def erased(turn: Turn, why: ErasedWhy, counter: TokenCounter) -> Turn:
-    """Return what is left of `turn`: no word of it, but where it stood, and its calls by name.
+    """Return what is left of `turn` after erasure: its place and the names of its calls.
 
-    Law: doing it twice is doing it once.
+    Law: idempotent.
     """
     calls = tuple(ToolCall(call.id, call.name) for call in turn.tool_calls)
     left = Turn(
@@ -67,9 +67,10 @@ def forgetting(
     policy: ContextPolicy,
     at: datetime,
 ) -> Rewritten | None:
-    """Return what becomes of a journal whose turns of these ids are forgotten, None where nothing of them is left already.
+    """Return the rewritten journal without the words of these turns.
 
-    `events` is the whole journal, `empty` the conversation that it begins with.
+    Return None if they are all forgotten already. `events` is the whole journal, `empty` the
+    conversation it begins with.
     """
     journal = _Journal(list(with_sources(events)), "forgotten", empty.window.counter)
     came = (
@@ -98,9 +99,10 @@ def expiring(
     policy: ContextPolicy,
     at: datetime,
 ) -> Rewritten:
-    """Return what becomes of the journal of `conversation` whose turns of these ids, none of which stands in the view, have expired.
+    """Return the rewritten journal of `conversation` once these turns have expired.
 
-    Gists that stand keep their words; those that stand no more lose them.
+    None of them may be in the view. Gists in the view keep their words; other gists that quote an
+    expired turn lose them.
     """
     standing = {turn.resource_id for turn in conversation.window.all_turns()}
     journal = _Journal(list(with_sources(events)), "expired", conversation.window.counter)
@@ -113,14 +115,14 @@ def expiring(
 
 
 def _with_state(event: EraseEvent, stands: Conversation, policy: ContextPolicy) -> EraseEvent:
-    """Return `event` with the state that the guards say once the words are gone from `stands`."""
+    """Return `event` with the state that the guards choose after the erasure in `stands`."""
     step = Step(ContextInput.forget(stands.erased(event).window), stands.window, policy, event.at)
     return evolve(event, state=run(stands.machine.table, stands.state, step))
 
 
 @define
 class _Journal:
-    """Hold a journal and what has changed in it so far."""
+    """A journal and the events of it that have changed so far."""
 
     events: list[Event]
     why: ErasedWhy
@@ -131,7 +133,7 @@ class _Journal:
         return [self.changed.get(number, event) for number, event in enumerate(self.events, 1)]
 
     def erase(self, resource_ids: Collection[str], quotes: Callable[[Turn], bool]) -> None:
-        """Leave no word of these turns, nor of gists that quote them."""
+        """Erase the words of these turns, and of gists for which `quotes` holds."""
 
         def left(turn: Turn) -> Turn:
             gone = turn.resource_id in resource_ids or (turn.is_gist and quotes(turn))
@@ -144,7 +146,10 @@ class _Journal:
         self._change(left, resource_ids)
 
     def unbind(self, resource_ids: Collection[str]) -> None:
-        """Leave nothing that is bound to these turns: whatever is thought behind words that are gone is valid nowhere, and may quote them."""
+        """Remove the bound parts of the first of these turns and all turns after it.
+
+        Once the words before it are erased, a bound part is no longer valid, and it may quote them.
+        """
         came = [event.turn for event in self.events if isinstance(event, TurnEvent)]
         first = next(place for place, turn in enumerate(came) if turn.resource_id in resource_ids)
         behind = {
@@ -155,7 +160,7 @@ class _Journal:
         )
 
     def write_anew(self, stands: Conversation, resource_ids: Collection[str]) -> None:
-        """Give the gists that stand in the view, and are blank by now, the words of the turns that are left."""
+        """Rewrite the blanked gists in the view from the turns that are left."""
         blank = {
             turn.resource_id
             for turn in stands.window.all_turns()
@@ -182,7 +187,7 @@ class _Journal:
 
 
 def _with_turns(event: Event, left: Callable[[Turn], Turn], resource_ids: Collection[str]) -> Event:
-    """Return `event` with what is left of its turns: the same object where all of it is."""
+    """Return `event` with `left` applied to its turns; the same object if nothing changes."""
     match event:
         case TurnEvent():
             turn = left(event.turn)
@@ -194,8 +199,7 @@ def _with_turns(event: Event, left: Callable[[Turn], Turn], resource_ids: Collec
                 evolve(splice, turns=tuple(map(left, splice.turns)))
                 for splice in event.edit.splices
             )
-            # A provider takes what was bound to the turns behind its own summary, and behind no
-            # other.
+            # A provider accepts bound parts only after its own summary, which may have been erased.
             kept = native_providers(
                 part for splice in splices for turn in splice.turns for part in turn.parts
             )
@@ -208,7 +212,7 @@ def _with_turns(event: Event, left: Callable[[Turn], Turn], resource_ids: Collec
 
 
 def _turns_of(event: Event) -> Iterable[Turn]:
-    """Return the turns that an edit puts into the view."""
+    """Return the turns that an edit adds to the view."""
     return (
         (turn for splice in event.edit.splices for turn in splice.turns)
         if isinstance(event, CompressEvent | RecallEvent)
@@ -217,11 +221,11 @@ def _turns_of(event: Event) -> Iterable[Turn]:
 
 
 def _rewrite_gist(gist: Turn, stands: Conversation, counter: TokenCounter) -> Turn:
-    """Return `gist`, in as much room as it had, from what is left of the turns that it stands for."""
+    """Return `gist` rewritten from those of its turns that are left, in no more tokens."""
     log = stands.log
     known = (log[log.place(each)] for each in gist.sources if log.knows(each))
     turns = [bare(turn, counter) for turn in known if not is_erased(turn)]
-    # What a provider wrote itself holds the words still: it falls, and the twin stands.
+    # A summary that the provider wrote still contains the words, so only the readable text is kept.
     room = (gist.tokens or 0) - count_turn(
         counter, evolve(gist, content=summary_text(""), parts=())
     )

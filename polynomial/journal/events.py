@@ -1,7 +1,7 @@
-"""The journal: every accepted input with its effects, in order, append-only.
+"""The events of a journal: every accepted input with its effects, in order, append-only.
 
-The effects stand beside the input (gists included), so replaying the journal gives the same
-conversation without asking a model, a clock or a classifier.
+Effects (gists included) are recorded with the input, so replaying the journal gives the same
+conversation without calling a model, a clock or a classifier.
 """
 
 from collections.abc import Iterable
@@ -20,10 +20,10 @@ from ..machine.step import Step
 from ..state import State
 
 
-# One for every turn there ever was: each slot counts.
+# There is one for every turn ever added, so each slot counts.
 @frozen(weakref_slot=False)
 class TurnEvent:
-    """Record that `turn` came in with its class; `pinned` if the caller gave it."""
+    """Record that `turn` was added with its class; `pinned` if the caller chose the class."""
 
     state: State
     turn: Turn
@@ -33,7 +33,7 @@ class TurnEvent:
 
 @frozen
 class CompressEvent:
-    """Record a compression by what it changed."""
+    """Record a compression by its edit."""
 
     state: State
     edit: Edit
@@ -41,18 +41,18 @@ class CompressEvent:
 
     @property
     def names_ranges(self) -> bool:
-        """Tell whether what a gist stands for is still the ranges that were read, see `source_ranges`."""
+        """Return whether any of its gists has unresolved ranges as sources (`source_ranges`)."""
         return any(names_ranges(turn) for splice in self.edit.splices for turn in splice.turns)
 
 
 def names_ranges(turn: Turn) -> bool:
-    """Tell whether the sources of a gist are still the ranges that were read, see `source_ranges`."""
+    """Return whether the sources of a gist are still unresolved ranges (`source_ranges`)."""
     return bool(turn.sources) and type(turn.sources) is tuple and type(turn.sources[0]) is tuple
 
 
 @frozen
 class RecallEvent:
-    """Record turns that came back from the log."""
+    """Record that turns were brought back from the log."""
 
     state: State
     edit: Edit
@@ -72,7 +72,7 @@ class PromoteEvent:
 
 @frozen
 class ClearEvent:
-    """Record that the view was forgotten."""
+    """Record that the view was cleared."""
 
     state: State
     at: datetime
@@ -80,9 +80,9 @@ class ClearEvent:
 
 @frozen
 class RewindEvent:
-    """Record that the conversation went back to where it stood after its first `to` events.
+    """Record that the conversation was rewound to its state after its first `to` events.
 
-    Those behind stay in the journal.
+    The events after those stay in the journal.
     """
 
     state: State
@@ -92,7 +92,10 @@ class RewindEvent:
 
 @frozen
 class PatchEvent:
-    """Record what was changed of a document that accompanies the conversation, as a JSON Patch (RFC 6902); the machine stands where it stood."""
+    """Record a JSON Patch (RFC 6902) to a document of the conversation.
+
+    The state of the machine stays the same.
+    """
 
     state: State
     name: str
@@ -102,7 +105,7 @@ class PatchEvent:
 
 @frozen
 class ResizeEvent:
-    """Record that the window has a budget of `max_tokens` from now on, or that its guards were asked again."""
+    """Record that the budget became `max_tokens`, or that the guards were evaluated again."""
 
     state: State
     max_tokens: int
@@ -113,7 +116,7 @@ class ResizeEvent:
 class MoveEvent:
     """Record an event that a subclass of the machine adds, with its arguments as JSON text.
 
-    It changes no view.
+    It does not change the view.
     """
 
     state: State
@@ -125,19 +128,19 @@ class MoveEvent:
 ErasedWhy = Literal["forgotten", "expired"]
 
 ERASED = "erased"
-"""The metadata key of a turn whose words are gone; its value says why."""
+"""The metadata key that marks a turn whose words are erased; its value is the reason."""
 
 
 def is_erased(turn: Turn) -> bool:
-    """Tell whether the words of `turn` are gone."""
+    """Return whether the words of `turn` are erased."""
     return ERASED in turn.metadata
 
 
 @frozen
 class EraseEvent:
-    """Record that the words of turns are gone from all events before.
+    """Record that the words of turns were erased from all earlier events.
 
-    Of those that expired no ids are named.
+    For expired turns, `resource_ids` is empty.
     """
 
     state: State
@@ -151,11 +154,11 @@ InputEvent = (
 )
 """An accepted input of the machine."""
 Event = InputEvent | RewindEvent | EraseEvent | PatchEvent
-"""What stands in a journal; `state` is the state after it."""
+"""An entry of a journal; `state` is the state after it."""
 
 
 def event_of(step: Step, state: State, at: datetime) -> InputEvent:
-    """Return the event of a step that has led to `state`."""
+    """Return the event of a step that led to `state`."""
     payload, after, kind = step.input.payload, step.after, step.input.kind
     event: InputEvent
     match payload:
@@ -183,9 +186,9 @@ def event_of(step: Step, state: State, at: datetime) -> InputEvent:
 
 
 def _list_foreign_sources(edit: Edit, ledger: LinearityMap) -> Edit:
-    """Return `edit` with the ids of gists listed whose places are those of another conversation.
+    """Return `edit` with the sources of foreign gists as plain ids.
 
-    A projector may bring such.
+    A projector may bring gists whose sources refer to the ledger of another conversation.
     """
     strange = [
         s for s in edit.splices if not all(_has_sources_of(turn, ledger) for turn in s.turns)
@@ -204,7 +207,10 @@ def _has_sources_of(turn: Turn, ledger: LinearityMap) -> bool:
 
 
 def goes_behind(events: Iterable[Event], revision: int) -> bool:
-    """Return whether one of `events`, which follow `revision`, goes back to before it, or has erased what was said before it."""
+    """Return whether one of `events` rewinds to before `revision`, or erases words.
+
+    The events follow `revision`.
+    """
     return any(
         isinstance(event, EraseEvent) or (isinstance(event, RewindEvent) and event.to < revision)
         for event in events

@@ -1,7 +1,7 @@
-"""Apply JSON Patches (RFC 6902) to JSON data that nobody changes: what a patch does not touch is shared by the data before and after.
+"""JSON Patch (RFC 6902) for immutable JSON data; what a patch does not touch is shared.
 
-The operations are those that tell what became of a value in its place: add, remove, replace, test.
-Copying and moving, which the RFC has besides, are told by these.
+The operations are add, remove, replace and test. The RFC's copy and move are not supported; express
+them with these.
 """
 
 from collections.abc import Callable, Mapping
@@ -13,19 +13,19 @@ import orjson
 from polycontext.linearity import InvalidDataError
 
 ABSENT: Any = object()
-"""What stands where there is no document yet."""
+"""The value of a document that does not exist yet."""
 
 _LEGAL = 'a list of operations such as {"op": "add", "path": "/intents/-", "value": "query"}'
 _END = "-"
 
 
 def patched(document: Any, patch: str) -> Any:
-    """Return the document after a patch, all of it or none.
+    """Return the document after applying all operations of a patch, or raise.
 
-    O(what the patch touches and the arrays and objects that lead there).
+    O(what the patch touches and the arrays and objects on the way there).
 
     Raises:
-        InvalidDataError: it is no patch, or not one of this document; names the operation.
+        InvalidDataError: it is not a patch, or does not fit this document; names the operation.
 
     >>> before = {"intents": ["query"], "facts": {}}
     >>> after = patched(before, '[{"op": "add", "path": "/intents/-", "value": "buy"}]')
@@ -82,9 +82,9 @@ def _apply(document: Any, number: int, operation: Any) -> Any:
 
 
 def _at(found: Any, steps: list[str], act: Callable[[Any], Any], *, adds: bool) -> Any:
-    """Return `found` with what stands at the end of `steps` acted upon.
+    """Return `found` with `act` applied to the value at the end of `steps`.
 
-    Only what leads there is made anew.
+    Only the containers on the way there are copied.
     """
     if not steps:
         return act(found)
@@ -130,7 +130,7 @@ def _remove(found: Any, _: Any) -> Any:
 
 
 def _test(found: Any, value: Any) -> Any:
-    # As JSON: to Python 1 is True.
+    # Compared as JSON, since 1 == True in Python.
     if found is ABSENT or orjson.dumps(found, option=orjson.OPT_SORT_KEYS) != orjson.dumps(
         value, option=orjson.OPT_SORT_KEYS
     ):

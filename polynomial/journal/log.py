@@ -1,9 +1,9 @@
-"""The log: every turn ever accepted, in order, whatever became of it in the view.
+"""The log: every turn ever accepted, in order, whether or not it is still in the view.
 
-A log is a value: appending returns another, the old one stays. Turns stand in chunks that versions
-share. Ids with rising numbers, as a window gives them, are found by these; for all others there is
-an index, shared by all versions and only a hint, which the turns themselves confirm. So a turn that
-was appended to a log that nobody kept costs the next one nothing.
+A log is a value: appending returns a new one, and the old one stays as it is. Versions share the
+chunks that hold their turns. Ids with rising numbers, as a window assigns them, are found by their
+number. For all other ids, the versions share an index; it is only a hint, which is checked against
+the turns. A version that nobody keeps therefore costs later ones nothing.
 """
 
 from bisect import bisect_right
@@ -26,9 +26,9 @@ _NEAR_IDS = 500
 
 @define(eq=False, repr=False)
 class Log(Sequence[Turn]):
-    """Hold the accepted turns of a conversation and find them by id.
+    """The accepted turns of a conversation, which can be found by id.
 
-    Immutable, appending is amortised O(1).
+    Immutable; appending is amortised O(1).
 
     >>> log = Log().append(Turn("user", "hello", resource_id="t1"))
     >>> len(log), log.place("t1"), log[0].text
@@ -38,17 +38,18 @@ class Log(Sequence[Turn]):
     _chunks: tuple[tuple[Turn, ...], ...] = ()
     _tail: tuple[Turn, ...] = ()
     _runs: tuple[tuple[int, int], ...] = ()
-    """For ids with rising numbers: from which number on, and how far it is ahead of the place."""
+    """Runs of ids with rising numbers: the first number, and how far it is ahead of its place."""
     _places: dict[str, int] = field(factory=dict)
     _items: dict[str, int] = field(factory=dict)
     _first: "StoredTurns | None" = None
-    """Turns before all others that a store holds, and that are read when they are looked at."""
+    """Turns before all others that are in a store, and are read when first used."""
 
     @classmethod
     def stored(cls, turns: "StoredTurns", ids: Iterable[str], items: Mapping[str, int]) -> "Log":
-        """Return the log of turns that a store holds.
+        """Return a log whose turns are in a store.
 
-        `ids` are theirs, `items` the places of those that attached a context item first.
+        `ids` are the ids of `turns`; `items` maps the ids of context items to the places of the
+        turns that first attached them.
         """
         log = cls((), (), (), {}, dict(items))
         runs: tuple[tuple[int, int], ...] = ()
@@ -65,11 +66,14 @@ class Log(Sequence[Turn]):
 
     @property
     def items(self) -> Mapping[str, int]:
-        """Return where context items were attached first, by their ids: a hint, as versions share it."""
+        """Return the places where context items were first attached, by the items' ids.
+
+        The places are hints, since the versions of a log share them.
+        """
         return self._items
 
     def append(self, turn: Turn) -> "Log":
-        """Return the log with an accepted turn behind the others."""
+        """Return the log with an accepted turn at its end."""
         place = len(self)
         runs = self._runs_with(turn.resource_id, place)
         if runs is None:
@@ -86,14 +90,15 @@ class Log(Sequence[Turn]):
         return Log((*self._chunks, tail), (), runs, self._places, self._items, self._first)
 
     def _runs_with(self, resource_id: str, place: int) -> tuple[tuple[int, int], ...] | None:
-        """Return the runs by which `resource_id` is found at `place`, None where its number says nothing."""
+        """Return the runs that find `resource_id` at `place`, None if its number does not fit."""
         number, runs = number_of(resource_id), self._runs
-        # Rising leads make rising numbers: each is in the last run that begins before it.
+        # The lead (number minus place) only rises, so an id belongs to the last run that begins
+        # before it.
         if number is None or number < place or (runs and number - place < runs[-1][1]):
             return None
         if runs and number - place == runs[-1][1]:
             return runs
-        # Runs are copied when one is added: where they do not last, the table is cheaper.
+        # Adding a run copies all of them; for many short runs, the dictionary is cheaper.
         return (
             (*runs, (number, number - place))
             if len(runs) < _FEW_RUNS + place // _TURNS_A_RUN
@@ -101,14 +106,14 @@ class Log(Sequence[Turn]):
         )
 
     def knows(self, resource_id: str) -> bool:
-        """Tell whether a turn of that id was accepted; a gist made here was not."""
+        """Return whether a turn with that id was accepted; gists made by compressions were not."""
         return self._find(resource_id) is not None
 
     def place(self, resource_id: str) -> int:
         """Return the index of a turn.
 
         Raises:
-            UnknownResourceError: no such turn.
+            UnknownResourceError: there is no such turn.
         """
         place = self._find(resource_id)
         if place is None:
@@ -120,7 +125,7 @@ class Log(Sequence[Turn]):
         return place
 
     def atom(self, resource_id: str) -> tuple[Turn, ...]:
-        """Return all turns of the atom that holds `resource_id`."""
+        """Return all turns of the atom that contains `resource_id`."""
         start = self.place(resource_id)
         while self[start].role is Role.TOOL:
             start -= 1
@@ -130,13 +135,13 @@ class Log(Sequence[Turn]):
         return tuple(self[start:stop])
 
     def item(self, item_id: str) -> Turn | None:
-        """Return the turn that attached a context item first, None where none did."""
+        """Return the turn that first attached a context item, None if there is none."""
         place = self._items.get(item_id)
         if place is None:
             return None
         if place < len(self) and _item_id(self[place]) == item_id:
             return self[place]
-        # The hint is another version's, as in `_find`.
+        # The hint belongs to another version, as in `_find`.
         return next((turn for turn in self if _item_id(turn) == item_id), None)
 
     def _find(self, resource_id: str) -> int | None:
@@ -150,8 +155,7 @@ class Log(Sequence[Turn]):
             return None
         if place < len(self) and self[place].resource_id == resource_id:
             return place
-        # The hint is another version's: that happens where two versions of one log took the same id
-        # in.
+        # The hint belongs to another version: two versions of one log have accepted the same id.
         return next(
             (index for index, turn in enumerate(self) if turn.resource_id == resource_id), None
         )
@@ -198,7 +202,7 @@ class Log(Sequence[Turn]):
     def __deepcopy__(self, memo: object) -> Self:
         return self
 
-    # A pickle carries the turns alone; the index is made anew.
+    # A pickle contains only the turns; the index is rebuilt.
     def __reduce__(self) -> tuple[object, ...]:
         return _log_of, (tuple(self),)
 
@@ -215,17 +219,22 @@ def _log_of(turns: Sequence[Turn]) -> Log:
     return log
 
 
-# --- turns that a store holds ----------------------------------------------------------
+# --- turns in a store ------------------------------------------------------------------
 
 Part = tuple[int, int, int]
-"""How many turns came before, and the first and the last event with which these came."""
+"""The number of turns before a part, and the first and last event that added its turns."""
 
 
 class StoredTurns(Sequence[Turn]):
-    """Hold the turns of a log in parts, none of them empty, each read by ``read(first event, last event)``; immutable but for what has been read.
+    """The turns of a log in parts, each read from a store when first used.
+
+    A part has at least one turn and is read by ``read(first event, last event)``. Apart from
+    caching the parts it has read, it is immutable.
 
     >>> turns = [Turn("user", "one"), Turn("assistant", "two"), Turn("user", "three")]
-    >>> stored = StoredTurns([(0, 1, 2), (2, 3, 3)], 3, lambda first, last: tuple(turns[first - 1 : last]))
+    >>> stored = StoredTurns(
+    ...     [(0, 1, 2), (2, 3, 3)], 3, lambda first, last: tuple(turns[first - 1 : last])
+    ... )
     >>> stored[2].text, [turn.text for turn in stored]
     ('three', ['one', 'two', 'three'])
     """
@@ -252,7 +261,7 @@ class StoredTurns(Sequence[Turn]):
                     f"{len(found)} turns came with events {first}..{last}",
                     f"{stop - start}, as the snapshot says",
                 )
-            # Whoever was first is kept: a turn is one object, however many threads have read it.
+            # The first one read is kept, so that a turn is one object however many threads read it.
             found = self._turns.setdefault(number, found)
         return found
 

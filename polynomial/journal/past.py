@@ -1,7 +1,7 @@
-"""The past of a conversation: which turns compressions have taken out of the view, in order, and what a summariser can still choose from them.
+"""The turns that compressions took out of the view, and the candidates for later gists.
 
-It is derived: replaying the journal gives it again. What a summariser has read is only remembered,
-never kept.
+The past is derived: replaying the journal gives it again. What a summariser has read is a cache and
+never stored as an event.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -25,27 +25,27 @@ if TYPE_CHECKING:
     from polycontext.pressure.notes import Candidates
 
 CANDIDATE_SHARE = 2.0
-"""How many times the window candidates may take: some four times what a gist takes of it."""
+"""The size of the candidates as a multiple of the budget: about four times that of a gist."""
 
 _REMEMBERED = 4
 
 Batch = tuple[int, tuple[str, ...]]
-"""The ids that yielded together, behind a number that stands for them and for all before."""
+"""The ids that one compression took out, after a hash of them and of all earlier batches."""
 
 
 @define(eq=False, repr=False)
 class _Memory:
-    """Remember the candidates after the newest batches.
+    """A cache of the candidates after the newest batches.
 
-    Replaced as a whole, so that a race costs one reading and nothing else.
+    Its entries are replaced as a whole, so a race costs one repeated reading and nothing else.
     """
 
     entries: tuple[tuple[tuple[object, int, int], "Candidates"], ...] = ()
 
     def find(self, summariser: object, most: int, batch: int) -> "Candidates | None":
-        """Return what is behind a batch, about `most` tokens of it.
+        """Return the candidates after a batch, about `most` tokens of them.
 
-        Where another budget was read for, that: no turn is read twice.
+        If they were read for another budget, return those, so that no turn is read twice.
         """
         found = {
             known: candidates
@@ -57,7 +57,7 @@ class _Memory:
     def keep(self, key: tuple[object, int, int], candidates: "Candidates") -> None:
         self.entries = (*self.entries[1 - _REMEMBERED :], (key, candidates))
 
-    # What can be read again does not travel; a copy shares it.
+    # A pickle leaves the cache out; a deep copy shares the entries.
     def __reduce__(self) -> tuple[object, ...]:
         return _Memory, ()
 
@@ -67,10 +67,10 @@ class _Memory:
 
 @frozen(eq=False)
 class Past:
-    """Hold the ids of the turns that yielded to gists, by compressions (immutable, appending is O(1)).
+    """The ids of the turns that were summarised into gists, grouped by compression.
 
-    `tellers` are gists that are read themselves, by their ids: the turns that they stand for have
-    expired.
+    Immutable; appending is O(1). `tellers` are gists, by id, that are read themselves because the
+    turns they stand for have expired.
     """
 
     batches: Column[Batch] = field(factory=Column[Batch])
@@ -88,7 +88,7 @@ class Past:
 
     @classmethod
     def of(cls, batches: Iterable[tuple[str, ...]], tellers: Iterable[Turn] = ()) -> "Past":
-        """Return the past in which these ids yielded together, batch by batch."""
+        """Return the past with these batches of ids, each taken out together."""
         key, known = 0, list[Batch]()
         for ids in batches:
             key = hash((key, ids))
@@ -97,12 +97,16 @@ class Past:
 
     @classmethod
     def told(cls, gists: Iterable[Turn]) -> "Past":
-        """Return the past of which these gists alone tell; their words are all that is left."""
+        """Return a past of these gists alone; their words are all that is left of their turns."""
         tellers = [evolve(gist, sources=(), level=0, metadata={GIST: True}) for gist in gists]
         return cls.of([tuple(turn.resource_id for turn in tellers)] if tellers else [], tellers)
 
     def remembered(self) -> "tuple[object, int, int, Candidates] | None":
-        """Return what was read last: by which summariser, about how many tokens of it, the batches that it is behind, and what."""
+        """Return the latest cached reading of this past, None if there is none.
+
+        It consists of the summariser, its token limit, the number of batches read, and the
+        candidates.
+        """
         first = max(0, self.batches.length - _REMEMBERED)
         newest = {key: place for place, (key, _) in enumerate(self.batches.since(first), first + 1)}
         for (summariser, most, key), candidates in reversed(self._memory.entries):
@@ -113,7 +117,7 @@ class Past:
     def remember(
         self, summariser: object, most: int, batches: int, candidates: "Candidates"
     ) -> None:
-        """Know, as if it had been read, what `remembered` returned of this past."""
+        """Cache a reading that `remembered` returned for this past."""
         self._memory.keep((summariser, most, self.batches[batches - 1][0]), candidates)
 
     @property
@@ -128,11 +132,12 @@ class Past:
         counter: TokenCounter,
         max_tokens: int,
     ) -> "Candidates":
-        """Return what a gist of `sources`, which follow this past, is chosen from.
+        """Return the candidates for a gist of `sources`, which follow this past.
 
-        Without any, what is known of this past itself.
+        Without `sources`, return the candidates of the past itself.
 
-        Law: the same whether what came before was remembered or is read again, under one budget.
+        Law: under one budget, the result is the same whether earlier batches are cached or read
+        again.
         """
         most = int(CANDIDATE_SHARE * max_tokens)
         ids = tuple(each for turn in sources if not _made_here(turn) for each in source_ids(turn))
@@ -161,7 +166,11 @@ class Past:
 
 
 def yielding(window: ContextWindow, edit: Edit) -> tuple[str, ...]:
-    """Return the ids of the turns of the log that go into a gist by `edit`: neither dropped, nor cut where they stand, nor said again, nor gone before."""
+    """Return the ids of the logged turns that `edit` summarises into gists.
+
+    Turns that are dropped, truncated in place or reinserted are not among them, nor are those
+    summarised earlier.
+    """
     turns, stays = window.all_turns(), {*edit.dropped, *edit.again}
     return tuple(
         each
@@ -174,8 +183,8 @@ def yielding(window: ContextWindow, edit: Edit) -> tuple[str, ...]:
 
 
 def _made_here(turn: Turn) -> bool:
-    """Tell whether `turn` is a gist of turns of this log.
+    """Return whether `turn` is a gist of turns of this log.
 
-    One that came in is in the log itself, and is read as it is.
+    A gist that was added as a turn is in the log itself, and is read like any other turn.
     """
     return bool(turn.sources) and is_summary(turn)

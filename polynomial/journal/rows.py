@@ -1,9 +1,8 @@
-"""Events as rows: what a database keeps of each, the words apart from the rest, and back.
+"""Events as database rows, with the words in a row of their own.
 
-The words of a turn (its content, and whatever few turns have besides) stand in a row of their own,
-so that the sessions that share a turn share its words, and so that what must be forgotten is in one
-place. What was recalled is told by the
-events that it came in with: its words stand there.
+The words of a turn (its content, and fields that few turns have) are kept apart, so that sessions
+that share a turn share its words, and so that words to be erased are in one place. A recalled turn
+is stored as the number of the event that added it, since its words are stored there.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -54,11 +53,11 @@ _LEGAL = "what was written"
 
 
 class Row(NamedTuple):
-    """Hold an event as a database keeps it.
+    """An event as a database stores it.
 
-    `kind` is the role of a turn, or the input's name; `state` stands after the event; `at` is in
-    microseconds since 1970. `content` are a turn's words, `more` is the rest as JSON: calls, parts,
-    metadata of a turn, the edit of a compression.
+    `kind` is the role of a turn, or the name of the input; `state` is the state after the event;
+    `at` is in microseconds since 1970. `content` is a turn's text, `more` the rest as JSON: calls,
+    parts and metadata of a turn, or the edit of a compression.
     """
 
     kind: str
@@ -73,9 +72,9 @@ class Row(NamedTuple):
 
 
 Numbers = Callable[[Sequence[str]], Mapping[str, int]]
-"""Finds the numbers of the events that turns came in with, by the ids of the turns."""
+"""Find the numbers of the events that added turns, by the ids of the turns."""
 Turns = Callable[[Sequence[int]], Mapping[int, Turn]]
-"""Reads the turns that came in with some events, by the events' numbers."""
+"""Read the turns that some events added, by the events' numbers."""
 
 
 def row_of(event: Event, numbers: Numbers) -> Row:
@@ -111,9 +110,9 @@ def row_of(event: Event, numbers: Numbers) -> Row:
 
 
 def rows_of(events: Iterable[Event], first: int, stored: Numbers) -> list[tuple[int, Row]]:
-    """Return new events as rows, each with its number, the first one `first`.
+    """Return new events as rows, each with its number, beginning with `first`.
 
-    `stored` finds turns that came in before them.
+    `stored` finds turns that earlier events added.
     """
     numbered = list(enumerate(events, first))
     fresh = {
@@ -131,7 +130,7 @@ def event_of_row(row: Row, turns: Turns) -> Event:
     """Return the event that was written as `row`.
 
     Raises:
-        InvalidDataError: it is none; `path` names the column.
+        InvalidDataError: it is not an event; `path` names the column.
     """
     state = _state(row.state)
     if row.kind in _ROLES:
@@ -160,13 +159,16 @@ def event_of_row(row: Row, turns: Turns) -> Event:
             why, *resource_ids = _more(row, list[str]) or ("",)
             event = EraseEvent(state, tuple(resource_ids), _why(why), at)
         case _:
-            legal = f"{', '.join(_ROLES)}, compress, recall, promote, clear, rewind, erase, patch, resize, move"
+            legal = (
+                f"{', '.join(_ROLES)}, compress, recall, promote, clear, "
+                "rewind, erase, patch, resize, move"
+            )
             raise InvalidDataError("kind", f"{row.kind!r:.60} is no kind of event", legal)
     return event
 
 
 def turn_of_row(row: Row) -> Turn:
-    """Return the turn of a row that holds one; raise `InvalidDataError` where it is none."""
+    """Return the turn in a row; raise `InvalidDataError` if there is none."""
     at = moment(row.at)
     if row.more is not None:
         data = _load_json(row.more)
@@ -175,7 +177,7 @@ def turn_of_row(row: Row) -> Turn:
             data |= dict(zip(_COLUMNS, said, strict=True))
         return _structure(data, Turn)
     try:
-        # A turn checks itself: the words and the id, the count.
+        # The constructor validates the words, the id and the token count.
         return Turn(
             _ROLES[row.kind],
             row.content,
@@ -188,14 +190,14 @@ def turn_of_row(row: Row) -> Turn:
 
 
 def microseconds(at: datetime) -> int:
-    """Return a moment as microseconds since 1970."""
+    """Return a datetime as microseconds since 1970."""
     return (at - UNIX_EPOCH) // _MICROSECOND
 
 
 def moment(at: int) -> datetime:
-    """Return the moment that is so many microseconds after 1970.
+    """Return the datetime of `at` microseconds since 1970.
 
-    Raise `InvalidDataError` for what is none.
+    Raise `InvalidDataError` if that is not a valid datetime.
     """
     try:
         return UNIX_EPOCH + timedelta(microseconds=at)
@@ -208,7 +210,7 @@ def moment(at: int) -> datetime:
 
 
 def _rest(turn: Turn) -> str | None:
-    """Return as JSON what a turn has beyond its columns; None for most."""
+    """Return the fields of a turn that have no column as JSON, None if they are all empty."""
     if not (
         turn.tool_calls
         or turn.tool_call_id
@@ -224,7 +226,7 @@ def _rest(turn: Turn) -> str | None:
 
 
 def _recall_data(edit: Edit, numbers: Numbers) -> dict[str, Any]:
-    """Return the edit of a recall, its turns told by the numbers of their events where these are known."""
+    """Return the edit of a recall, with turns replaced by their event numbers where known."""
     data: dict[str, Any] = CONVERTER.unstructure(edit)
     known = numbers([turn.resource_id for splice in edit.splices for turn in splice.turns])
     for splice in data.get("splices", ()):
@@ -233,7 +235,7 @@ def _recall_data(edit: Edit, numbers: Numbers) -> dict[str, Any]:
 
 
 def _with_turns(data: Any, turns: Turns) -> Edit:
-    """Return the edit of a recall with the turns that it tells by numbers."""
+    """Return the edit of a recall with its event numbers replaced by the turns."""
     splices = data.get("splices") if isinstance(data, dict) else None
     entries: list[list[Any]] = (
         [splice.get("turns", []) for splice in splices if isinstance(splice, dict)]
@@ -291,7 +293,7 @@ def _json(data: Any) -> str:
 
 def _load_json(text: object) -> Any:
     try:
-        return orjson.loads(text)  # type: ignore[arg-type]  # whatever it is, it is refused here
+        return orjson.loads(text)  # type: ignore[arg-type]  # validated here
     except orjson.JSONDecodeError as error:
         raise InvalidDataError("more", f"not JSON ({error})", _LEGAL) from None
 
@@ -305,9 +307,9 @@ def _structure(data: Any, kind: type[T]) -> T:
 
 
 def event_to_json(event: Event) -> str:
-    """Return an event as JSON text, for a store that keeps texts; `event_from_json` reads it.
+    """Return an event as JSON text for a store that keeps texts; `event_from_json` reads it.
 
-    Raises `TypeError` for what is no event.
+    Raise `TypeError` if `event` is not an event.
     """
     if not isinstance(event, Event):
         raise TypeError(f"{type(event).__name__} is no event")
@@ -315,12 +317,12 @@ def event_to_json(event: Event) -> str:
 
 
 def event_from_json(text: str | bytes) -> Event:
-    """Read what `event_to_json` wrote.
+    """Parse what `event_to_json` returned.
 
-    What gists stand for is told by ranges still, as a store may return it.
+    The sources of gists are still ranges; a store may return them like that.
 
     Raises:
-        InvalidDataError: it is no event; names the place of the first fault.
+        InvalidDataError: it is not an event; names the place of the first fault.
     """
     event: Event = structured(
         CONVERTER,

@@ -1,8 +1,8 @@
-"""The settings of a saved session, and documents in which sessions were saved with their journals.
+"""The settings of a saved session, and the reader of sessions saved as one document.
 
-Loading replays the journal, so nothing is asked of a model, a classifier or a clock.
-What cannot be written down (a summariser, a classifier, a counter of your own)
-is handed in again, and so are the marks of the threshold.
+Loading replays the journal, so no model, classifier or clock is called. Objects that cannot be
+serialised (your own summariser, classifier or counter) and the marks of the threshold must be
+passed again.
 """
 
 import json
@@ -33,9 +33,10 @@ CUSTOM = "custom"
 
 @frozen
 class Settings:
-    """Hold what a session goes by, as plain data.
+    """The settings of a session as plain data.
 
-    `taken` tokens of `max_tokens` are for what the request needs besides.
+    `taken` is how many of the `max_tokens` are reserved for the reply, the tools and the rest of
+    the request.
     """
 
     max_tokens: int
@@ -58,7 +59,7 @@ class Settings:
         taken: int,
         provider: Provider = Provider.OPENAI,
     ) -> Self:
-        """Return the settings of a session, as data."""
+        """Return the settings of a session."""
         return cls(
             window.max_tokens + taken,
             taken,
@@ -73,7 +74,7 @@ class Settings:
         )
 
     def options(self) -> dict[str, Any]:
-        """Return what a session is made with again, but for its counter."""
+        """Return the keyword arguments that create the session again, except the counter."""
         return {
             "max_tokens": self.max_tokens,
             "auto": "background" if self.background else self.auto,
@@ -85,9 +86,9 @@ class Settings:
         }
 
     def loaded_counter(self) -> TokenCounter:
-        """Return the counter that was saved.
+        """Return the saved counter.
 
-        Raise `InvalidDataError` where it was the caller's own, or that of an unknown model.
+        Raise `InvalidDataError` if it was the caller's own, or that of an unknown model.
         """
         if self.counter == CUSTOM:
             raise InvalidDataError(
@@ -106,7 +107,7 @@ class Settings:
 
     @contextmanager
     def checked(self) -> Generator[None]:
-        """Say of a setting that no session can have that it was read."""
+        """Raise `InvalidDataError` for errors about a setting that was read."""
         try:
             yield
         except InvalidDataError:
@@ -118,7 +119,7 @@ class Settings:
 
 
 def read_document(data: dict[str, Any]) -> tuple[Settings, list[Event], dict[str, str]]:
-    """Read a session that was saved as one document, of any schema there was: its settings, its journal, and what is kept beside it.
+    """Read a session saved as one document of any schema: settings, journal and companions.
 
     Raises:
         InvalidDataError: names the path of the first fault.
@@ -130,7 +131,8 @@ def read_document(data: dict[str, Any]) -> tuple[Settings, list[Event], dict[str
         raise InvalidDataError(
             "$.schema", f"schema {data.get('schema')!r} is unknown", f"1 to {SCHEMA}"
         )
-    # The marks were saved once: a session that is opened again takes today's, or what it is given.
+    # Older documents contain the marks. They are ignored: the session uses the current or given
+    # ones.
     saved = structured(
         CONVERTER,
         {name: value for name, value in data.items() if name != "threshold"},
@@ -149,14 +151,18 @@ class _Document(Settings):
 
 
 def _counter_name(counter: TokenCounter) -> str:
-    """Return the name by which a counter is found again: of an encoding, of a model."""
+    """Return the name under which a counter is found again: its encoding or its model."""
     if type(counter) is TiktokenCounter:
         return counter.encoding
     return counter.profile.name if type(counter) is ModelCounter else CUSTOM
 
 
 def _of_schema_1(data: dict[str, Any]) -> dict[str, Any]:
-    """Return a session of schema 1 as one of schema 2: which engine it ran is no fact about it, and no class rises in EMPTY."""
+    """Upgrade a document from schema 1 to 2.
+
+    The engine is removed, since it is not part of a session. Promotions in EMPTY are moved, since
+    schema 2 does not allow them there.
+    """
     if data.get("engine") not in ("machine", "table"):
         raise InvalidDataError("$.engine", f"engine {data.get('engine')!r}", "machine, table")
     events = data.get("events")
@@ -166,12 +172,12 @@ def _of_schema_1(data: dict[str, Any]) -> dict[str, Any]:
 
 
 def _of_schema_2(data: dict[str, Any]) -> dict[str, Any]:
-    """Return a session of schema 2 as one of schema 3: parts said in another way where they stand."""
+    """Upgrade a document from schema 2 to 3, which represents the parts of turns differently."""
     return {**upgraded(data), "schema": 3}
 
 
 def _of_schema_3(data: dict[str, Any]) -> dict[str, Any]:
-    """Return a session of schema 3 as one of schema 4: what shared out the room among gists is no option any more."""
+    """Upgrade a document from schema 3 to 4, which has no `gist_share` and `fan_in`."""
     reach = data.get("reach")
     if isinstance(reach, dict):
         data = {
@@ -184,7 +190,7 @@ def _of_schema_3(data: dict[str, Any]) -> dict[str, Any]:
 
 
 def _move_promotions(events: list[Any]) -> list[Any]:
-    """Move a promotion that came in EMPTY before the clear that led there: to the ledger it is all the same."""
+    """Move promotions in EMPTY before the clear that led there; the ledger stays the same."""
     moved: list[Any] = []
     for event in events:
         kind, state = (
@@ -209,9 +215,11 @@ _MOVED = ("openai", "custom_calls", "wire_role")
 
 
 def upgraded(value: Any) -> Any:
-    """Return JSON data with every turn of schema 2 in it as one of schema 3.
+    """Return JSON data with every turn of schema 2 converted to schema 3.
 
-    >>> upgraded({"role": "system", "content": "Be brief.", "metadata": {"wire_role": "developer"}})["parts"]
+    >>> upgraded(
+    ...     {"role": "system", "content": "Be brief.", "metadata": {"wire_role": "developer"}}
+    ... )["parts"]
     [{'provider': 'openai', 'data': '{"role":"developer"}', 'kind': 'message'}]
     """
     if isinstance(value, list):
@@ -234,7 +242,7 @@ def _turn(turn: Data) -> Data:
     if isinstance(metadata, dict) and metadata.keys() & set(_MOVED):
         kept["metadata"] = {name: inner for name, inner in metadata.items() if name not in _MOVED}
         ordered = [*_message(turn, metadata), *ordered, *_custom_calls(turn, metadata)]
-    # What is no list of objects stays as it is, for the codec to refuse.
+    # Invalid parts are kept, so that the codec rejects them.
     return {**kept, "parts": ordered} if ordered else kept
 
 
@@ -268,7 +276,7 @@ def _message(turn: Data, metadata: Data) -> list[Data]:
     further: Data = dict(fields) if isinstance(fields, dict) else {}
     if metadata.get("wire_role") == "developer" and turn["role"] == "system":
         further["role"] = "developer"
-    # Where there was no content, the refusal was read as the text.
+    # Without content, the refusal was read as the text.
     if "refusal" in further and further["refusal"] == turn["content"]:
         further |= {"content": None, "refusal": ""}
     return [_part("message", further)] if further else []

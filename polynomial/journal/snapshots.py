@@ -1,9 +1,9 @@
-"""Snapshots of a conversation: what opening it needs, so that not every event has to be replayed, nor every text be read.
+"""Snapshots of a conversation, so that opening it replays few events and reads few texts.
 
-The ledger and the log grow with the conversation: what came to them since the last snapshot is a
-piece, and pieces are only ever added. What stands in the view is the head, which is written anew
-each time: turns of the log are told by their places there. Both are derived from the events, and
-carry no word that the model does not see anyway; whoever loses them, or cannot read them, replays.
+The ledger and the log only grow. Each snapshot adds a piece with what was added to them since the
+last one. The head describes the view and is rewritten each time; it refers to turns of the log by
+their places. Both are derived from the events and contain no words outside the view. If they are
+lost or cannot be read, the journal is replayed.
 """
 
 import logging
@@ -45,10 +45,12 @@ from .rows import CONVERTER, microseconds, moment
 SCHEMA = 2
 _READABLE = (1, SCHEMA)
 EVERY = 256
-"""Events from one snapshot to the next, at least."""
+"""The minimum number of events between two snapshots."""
 
 _SHARE = 8
-"""Of a view of many turns: so large a part of them comes between two snapshots, which look at all.
+"""The least number of events between two snapshots is also the view's turns divided by this.
+
+A snapshot reads the whole view.
 """
 
 _MASK_BYTES = 512
@@ -56,30 +58,34 @@ _LOG = logging.getLogger("polycontext.session")
 
 
 def due(last: Conversation, now: Conversation) -> bool:
-    """Tell whether it is time for a snapshot of `now`: opening replays no more than what came since `last`."""
+    """Return whether a snapshot of `now` is due, given the conversation at the last one."""
     return now.revision - last.revision >= max(EVERY, len(now.window) // _SHARE)
 
 
 def snapshot_of(last: Conversation, now: Conversation) -> Snapshot:
-    """Return the snapshot of `now`, which went on from `last`, the one before (or an empty conversation)."""
+    """Return the snapshot of `now`.
+
+    `last` is the conversation at the previous snapshot, or an empty one.
+    """
     return Snapshot(last.revision, orjson.dumps(_piece(last, now)), orjson.dumps(_head(now)))
 
 
 def snapshot_of_all(stages: Sequence[Conversation]) -> Snapshot:
-    """Return the snapshot of a whole journal at once, told in as many pieces as there are stages: the first is the empty conversation.
+    """Return one snapshot of a whole journal, with a piece for each stage.
 
-    So the turns of each stage are read apart from the others.
+    The first stage is the empty conversation. With several pieces, the turns of each stage can be
+    read separately.
     """
     pieces = [{**_piece(last, now), "revision": now.revision} for last, now in pairwise(stages)]
     return Snapshot(0, orjson.dumps(pieces), orjson.dumps(_head(stages[-1])))
 
 
 def restored(opened: Opened, empty: Conversation) -> Conversation | None:
-    """Return the conversation as its newest snapshot has it, in a window of the rules of `empty`.
+    """Return the conversation of the newest snapshot, in a window configured like that of `empty`.
 
-    None where that cannot be read.
+    Return None if the snapshot cannot be read.
 
-    Law: what replaying its events gives.
+    Law: the result equals replaying the events.
     """
     try:
         return _restore(opened, empty)
@@ -140,7 +146,7 @@ def _is_first(log: Log, item_id: str, turn: Turn) -> bool:
 
 
 def _others(ids: Sequence[str], turns: Sequence[Turn]) -> Iterator[int]:
-    """Iterate over the places of ids that are none of the log: gists."""
+    """Yield the positions of ids that are not turns of the log, that is, of gists."""
     logged = (turn.resource_id for turn in turns)
     awaited = next(logged, None)
     for place, resource_id in enumerate(ids):
@@ -156,7 +162,7 @@ def _differences(whens: Sequence[datetime]) -> list[int]:
 
 
 def _runs_of_ids(ids: Iterable[str]) -> Iterator[Any]:
-    """Iterate over ids, those that count on from one another as a letter, the first number and how many."""
+    """Yield ids; consecutive ones as a run of letter, first number and count."""
 
     def lead(numbered: tuple[int, str]) -> tuple[str, int | None]:
         number = number_of(numbered[1])
@@ -177,7 +183,7 @@ def _ids_of_runs(runs: Iterable[Any]) -> Iterator[str]:
 
 
 def _ranges_of(ids: Sequence[str], ledger: LinearityMap) -> list[Any]:
-    """Return ids as ranges of their places in the ledger, and those that it does not know as they are."""
+    """Return ids as ranges of places in the ledger; ids that it does not know stay ids."""
     told: list[Any] = []
     for resource_id in ids:
         place = ledger.place(resource_id)
@@ -225,7 +231,10 @@ def _head(now: Conversation) -> dict[str, Any]:
 
 
 def _read(past: Past) -> dict[str, Any] | None:
-    """Return what our own summariser has read of the past: reading it again would take as long as the conversation."""
+    """Return what the built-in summariser has read of the past, None if nothing can be saved.
+
+    Reading it again would take time proportional to the conversation.
+    """
     remembered = past.remembered()
     if remembered is None:
         return None
@@ -240,7 +249,7 @@ def _read(past: Past) -> dict[str, Any] | None:
 
 
 def _turn_data(turn: Turn) -> dict[str, Any]:
-    """Return a turn that is not in the log as it stands here: a gist, or what is left of one that was cut."""
+    """Return the data of a turn that differs from the log: a gist, or a truncated turn."""
     data: dict[str, Any] = {"turn": CONVERTER.unstructure(turn)}
     if isinstance(turn.sources, Sources):
         masks = b"".join(mask.to_bytes(_MASK_BYTES, "little") for mask in turn.sources.masks)
@@ -267,7 +276,7 @@ def _restore(opened: Opened, empty: Conversation) -> Conversation:
     past = _past(
         pieces, ids, [structured(CONVERTER, turn, Turn) for turn in head.get("tellers", ())]
     )
-    # What an older version has read is read anew.
+    # Candidates in an older format are read again from the turns.
     if head["read"] is not None and "units" in head["read"]:
         _remember(past, head["read"])
     return evolve(
@@ -285,9 +294,9 @@ def _restore(opened: Opened, empty: Conversation) -> Conversation:
 
 
 def _pieces(opened: Opened) -> Iterator[dict[str, Any]]:
-    """Iterate over the pieces, each with its revision.
+    """Yield the pieces, each with its revision.
 
-    A body holds one, or several that were written together.
+    A body contains one piece, or several that were written together.
     """
     for revision, body in opened.pieces:
         read = orjson.loads(body)
@@ -317,7 +326,7 @@ def _ledger(
 
 
 def _tag(said: Sequence[Any], known: dict[tuple[Any, ...], Tag]) -> Tag:
-    """Return the tag that says this; one for all that say the same."""
+    """Return the tag with these values; equal values share one object."""
     key = tuple(said)
     if key not in known:
         resource_class, provenance, rationale, pinned = key
@@ -337,7 +346,7 @@ def _log(
     for piece in pieces:
         others.update(place + other for other in piece["others"])
         items.update(piece["items"])
-        # What came in between going back and the place gone back to is in no part.
+        # Turns that a rewind removed are in no part.
         for joint, stop, start in piece.get("joints", ()):
             if joint > length:
                 parts.append((length, event + 1, stop))

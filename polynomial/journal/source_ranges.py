@@ -1,10 +1,9 @@
-"""What gists stand for, as a journal tells it: ranges of the ledger's ids, where a gist says all that it stands for itself.
+"""The sources of gists as a journal stores them: ranges of places in the ledger.
 
-A gist of a long conversation stands for nearly all of it, yet it was made from few turns and a
-former gist. Those are
-what is written down: runs of places in the order in which turns and gists got their ids. Where the
-sources of a gist are a plain list of ids (as in every journal up to schema 3), that list is what is
-written.
+In memory, a gist lists everything it stands for. In a long conversation this is nearly all of it,
+yet the gist was made from a few turns and an earlier gist. The journal stores only those, as ranges
+of places in the order in which turns and gists got their ids. If the sources of a gist are a plain
+list of ids (as in every journal up to schema 3), that list is stored.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -24,15 +23,15 @@ _LEGAL = "ids, or ranges [first, stop] of places that were given before, in orde
 
 
 def written_sources(sources: Sequence[str]) -> list[Any]:
-    """Return the sources of a turn as JSON data: ids, or the ranges by which they are told."""
+    """Return the sources of a turn as JSON data: ids, or ranges of places."""
     return [[*each] for each in sources.named] if isinstance(sources, Sources) else [*sources]
 
 
 def read_sources(value: object) -> tuple[Any, ...]:
-    """Read what `written_sources` wrote; ranges are ranges still, see `with_sources`.
+    """Parse what `written_sources` returned; ranges stay ranges (see `with_sources`).
 
     Raises:
-        InvalidDataError: neither a list of ids nor one of ranges.
+        InvalidDataError: it is neither a list of ids nor a list of ranges.
     """
     if not isinstance(value, list | tuple):
         raise InvalidDataError("", f"{type(value).__name__} is not a list", "a list")
@@ -42,10 +41,10 @@ def read_sources(value: object) -> tuple[Any, ...]:
 
 
 def with_sources(events: Iterable[Event]) -> Iterator[Event]:
-    """Return the events of a whole journal with what its gists stand for.
+    """Yield the events of a whole journal with the ranges of their gists resolved.
 
     Raises:
-        InvalidDataError: names the first event with a range of places that it cannot know.
+        InvalidDataError: a range is not valid at its event; names the event.
     """
     events = list(events)
     targets = {event.to for event in events if isinstance(event, RewindEvent)}
@@ -55,8 +54,8 @@ def with_sources(events: Iterable[Event]) -> Iterator[Event]:
             passed[number] = evolve(places, sources={**places.sources})
         try:
             if isinstance(event, RewindEvent):
-                # Places count on from where the conversation stands again; one that never stood is
-                # refused where it is replayed.
+                # After a rewind, places continue from the restored conversation. An invalid target
+                # is rejected when the journal is replayed.
                 known = passed.get(event.to, places)
                 places = evolve(known, sources={**known.sources})
             yield places.read(event)
@@ -67,10 +66,10 @@ def with_sources(events: Iterable[Event]) -> Iterator[Event]:
 
 
 def compression_with_sources(event: CompressEvent, window: ContextWindow) -> CompressEvent:
-    """Return the compression of `window` with what its gists stand for: they were made of what stands there.
+    """Return the compression of `window` with the ranges of its gists resolved.
 
     Raises:
-        InvalidDataError: a gist names a range of places that were not given yet.
+        InvalidDataError: a gist has a range of places that are not assigned yet.
     """
     return _Places(
         window.linearity,
@@ -80,7 +79,7 @@ def compression_with_sources(event: CompressEvent, window: ContextWindow) -> Com
 
 @define
 class _Places:
-    """Know the ids given so far, in the order in which a ledger has them, and what the gists among them stand for."""
+    """The ids assigned so far, in ledger order, and the sources of the gists among them."""
 
     ledger: LinearityMap = field(factory=LinearityMap)
     sources: dict[str, Sequence[str]] = field(factory=dict)
@@ -97,7 +96,7 @@ class _Places:
     def compressed(self, event: CompressEvent) -> CompressEvent:
         splices = event.edit.splices
         if event.names_ranges:
-            # What they stand for was there before this event: no gist of it can name another.
+            # Ranges refer to places before this event, so its gists cannot refer to one another.
             splices = tuple(
                 evolve(splice, turns=tuple(map(self._with_sources, splice.turns)))
                 for splice in splices
@@ -130,7 +129,7 @@ class _Places:
         )
 
     def _given(self, turn: Turn) -> None:
-        # What has no id or another's is refused where it is replayed.
+        # A turn without an id, or with one that is taken, is rejected when the journal is replayed.
         if turn.resource_id and turn.resource_id not in self.ledger:
             self.ledger = self.ledger.tag(turn.resource_id, ResourceClass.REQUIRED)
             if turn.sources:

@@ -1,6 +1,7 @@
-"""The laws of agents, combinators and lenses: finite agents are compared everywhere, up to the re-bracketing that each law names.
+"""The laws of agents, combinators and lenses.
 
-Every agent's inputs are their own directions. The combinator is an input of its laws.
+Finite agents are compared at every position and direction, up to the re-bracketing that each law
+names. Every agent's inputs are their own directions. The combinator is an input of its laws.
 """
 
 from collections import Counter
@@ -25,7 +26,7 @@ Rename = Callable[[Any], Any]
 
 first_of, second_of, untagged = itemgetter(0), itemgetter(1), attrgetter("value")
 
-# What a broken agent may raise counts as a refusal, so that the law shows it.
+# Errors that a broken agent may raise count as refusals, so that the law shows them.
 _outcome = partial(
     outcome, refusals=(PolycontextError, LookupError, TypeError, ValueError, AttributeError)
 )
@@ -33,7 +34,7 @@ _outcome = partial(
 
 @law(_POLY)
 def directions_are_exactly_what_is_accepted(agent: AnyAgent) -> None:
-    """A direction leads to a position.
+    """A direction leads to a position; any other input is refused.
 
     An input that is a direction of other positions only is refused, by the transition itself too.
     """
@@ -56,7 +57,10 @@ def directions_are_exactly_what_is_accepted(agent: AnyAgent) -> None:
 def directions_of_a_composite_are_exactly_what_it_accepts(
     combine: Combine, agent: AnyAgent, other_agent: AnyAgent
 ) -> None:
-    """Whatever combines two agents: the composite takes its directions, refuses the rest, and a refusal changes nothing."""
+    """A composite accepts exactly its directions, and a refused input changes nothing.
+
+    This holds for every combinator of two agents.
+    """
     whole = combine(agent, other_agent)
     before = _table(whole)
     known = inputs_of(whole)
@@ -88,7 +92,7 @@ def _bracket(combine: Combine, p: AnyAgent, q: AnyAgent, r: AnyAgent) -> tuple[A
 
 @law(_POLY)
 def parallel_has_a_unit(parallel: Combine, agent: AnyAgent) -> None:
-    """P ⊗ y ≅ p ≅ y ⊗ p, where y has one position and one direction, by forgetting y's."""
+    """P ⊗ y ≅ p ≅ y ⊗ p, by forgetting y, which has one position and one direction."""
     unit = nothing([()])
     agree(*difference(parallel(agent, unit), agent, *[first_of] * 3))
     agree(*difference(parallel(unit, agent), agent, *[second_of] * 3))
@@ -114,14 +118,20 @@ def coproduct_has_a_unit(coproduct: Combine, agent: AnyAgent) -> None:
 def product_is_associative(
     product: Combine, agent: AnyAgent, other_agent: AnyAgent, third_agent: AnyAgent
 ) -> None:
-    """(p × q) × r ≅ p × (q × r), by re-bracketing positions and moving the tags of inputs and outputs."""
+    """(p × q) × r ≅ p × (q × r), by re-bracketing positions and moving tags.
+
+    The tags are those of inputs and outputs.
+    """
     both = _bracket(product, agent, other_agent, third_agent)
     agree(*difference(*both, right_bracket, right_sum, right_sum))
 
 
 @law(_POLY)
 def product_has_a_unit(product: Combine, agent: AnyAgent) -> None:
-    """P × 1 ≅ p ≅ 1 × p, where 1 has one position and no direction, by forgetting position and tags."""
+    """P × 1 ≅ p ≅ 1 × p, by forgetting the position of 1 and the tags.
+
+    1 has one position and no direction.
+    """
     unit = nothing()
     agree(*difference(product(agent, unit), agent, first_of, untagged, untagged))
     agree(*difference(product(unit, agent), agent, second_of, untagged, untagged))
@@ -131,9 +141,9 @@ def product_has_a_unit(product: Combine, agent: AnyAgent) -> None:
 def sequential_is_associative(
     sequential: Combine, agent: AnyAgent, other_agent: AnyAgent, third_agent: AnyAgent
 ) -> None:
-    """(p ; q) .
+    """(p ; q) ; r ≅ p ; (q ; r), by ((a, b), c) ↦ (a, (b, c)) on positions.
 
-    R ≅ p ; (q ; r), by ((a, b), c) ↦ (a, (b, c)) on positions; inputs and outputs are the same.
+    Inputs and outputs are the same.
     """
     both = _bracket(sequential, agent, other_agent, third_agent)
     agree(*difference(*both, right_bracket))
@@ -141,9 +151,9 @@ def sequential_is_associative(
 
 @law(_POLY)
 def sequential_has_units(sequential: Combine, agent: AnyAgent) -> None:
-    """Id .
+    """Id ; p ≅ p ≅ p ; id, by forgetting the position of id.
 
-    P ≅ p ≅ p ; id, where id passes on what p takes, or gives, by forgetting the position of id.
+    Here id passes on every input or output of p.
     """
     before, after = passing(inputs_of(agent)), passing(outputs_of(agent))
     agree(*difference(sequential(before, agent), agent, second_of))
@@ -154,7 +164,7 @@ def sequential_has_units(sequential: Combine, agent: AnyAgent) -> None:
 def parallel_runs_as_its_parts(
     parallel: Combine, agent: AnyAgent, other_agent: AnyAgent, choices: Sequence[int]
 ) -> None:
-    """A run of p ⊗ q is a run of p beside a run of q: the same inputs give the same positions and outputs."""
+    """A run of p ⊗ q is a run of p beside a run of q, with the same positions and outputs."""
     whole = parallel(agent, other_agent)
     for position in whole.positions:
         inputs = walk(whole, position, choices)
@@ -165,9 +175,9 @@ def parallel_runs_as_its_parts(
 
 
 def _run(agent: AnyAgent, position: Any, inputs: Sequence[Any]) -> tuple[Any, list[Any]]:
-    """Return where a run ends and what it puts out.
+    """Return the last position and the outputs of a run.
 
-    One that is refused ends at the kind of the error.
+    If the run is refused, the type of the error takes the place of the position.
     """
     ran = _outcome(agent.run, position, inputs)
     return (ran, []) if isinstance(ran, type) else ran
@@ -192,7 +202,10 @@ def coproduct_runs_as_its_part(
 def product_runs_as_its_parts(
     product: Combine, agent: AnyAgent, other_agent: AnyAgent, choices: Sequence[int]
 ) -> None:
-    """A run of p × q holds a run of p and a run of q: each part sees its own inputs alone, in their order."""
+    """A run of p × q contains a run of p and a run of q.
+
+    Each part sees only its own inputs, in their order.
+    """
     whole = product(agent, other_agent)
     for position in whole.positions:
         inputs = walk(whole, position, choices)
@@ -223,7 +236,10 @@ def sequential_runs_as_its_parts(
 def bisimilar_parts_make_bisimilar_composites(
     combine: Combine, agent: AnyAgent, other_agent: AnyAgent, choices: Sequence[int]
 ) -> None:
-    """A composite sees of its parts what they take and give, and not their positions: a part that behaves alike may replace one."""
+    """A part can be replaced by a bisimilar one, and the composite behaves the same.
+
+    A composite depends on the inputs and outputs of its parts, not on their positions.
+    """
     whole, replaced = combine(agent, other_agent), combine(twin(agent), other_agent)
     for position in whole.positions:
         inputs = walk(whole, position, choices)
@@ -245,7 +261,7 @@ def _twin_position(position: Any) -> Any:
 
 @law(_LENS)
 def the_identity_lens_changes_nothing(through: Through, agent: AnyAgent) -> None:
-    """Through the lens that passes everything on, an agent is itself."""
+    """The identity lens leaves an agent unchanged."""
     identity: AnyLens = Lens(same, same, frozenset(inputs_of(agent)))
     agree(*difference(through(agent, identity), agent))
 
@@ -254,7 +270,10 @@ def the_identity_lens_changes_nothing(through: Through, agent: AnyAgent) -> None
 def changing_interfaces_composes(
     through: Through, agent: AnyAgent, lens: AnyLens, other_lens: AnyLens
 ) -> None:
-    """Through one lens and then another is through the two composed: ``through(through(p, f), g) ≅ through(p, f.then(g))``."""
+    """``through(through(p, f), g) ≅ through(p, f.then(g))``.
+
+    Applying one lens and then another is the same as applying their composition.
+    """
     one_by_one = through(through(agent, lens), other_lens)
     agree(*difference(one_by_one, through(agent, lens.then(other_lens))))
 
@@ -263,7 +282,7 @@ def changing_interfaces_composes(
 def lenses_compose_associatively(
     agent: AnyAgent, lens: AnyLens, other_lens: AnyLens, third_lens: AnyLens
 ) -> None:
-    """``f.then(g).then(h)`` and ``f.then(g.then(h))`` have one domain, pull and push alike."""
+    """``f.then(g).then(h)`` and ``f.then(g.then(h))`` have the same domain, pull and push."""
     left, right = lens.then(other_lens).then(third_lens), lens.then(other_lens.then(third_lens))
     agree(
         (left.domain, {a: left.pull(a) for a in left.domain}),
@@ -273,8 +292,7 @@ def lenses_compose_associatively(
     agree(list(map(left.push, outputs)), list(map(right.push, outputs)))
 
 
-# --- comparing agents, which hold functions, by what they do: finite ones completely
-# --------------------
+# --- comparing finite agents completely, by their behaviour ---------------------------------
 
 
 def same(value: Any) -> Any:
@@ -289,11 +307,10 @@ def difference(
     inputs: Rename = same,
     outputs: Rename = same,
 ) -> tuple[object, object]:
-    """Return both sides of the first place where `right` is not `left` renamed one to one.
+    """Return both sides of the first difference between `right` and the renamed `left`.
 
-    Two equal values if there is none.
-
-    The renamings say how positions, inputs and outputs of `left` are called in `right`.
+    Return two equal values if there is none. The renamings map the positions, inputs and outputs of
+    `left` to those of `right`, one to one.
     """
     for sides in _sides(left, right, positions, inputs, outputs):
         if sides[0] != sides[1]:
@@ -304,7 +321,7 @@ def difference(
 def _sides(
     left: AnyAgent, right: AnyAgent, positions: Rename, inputs: Rename, outputs: Rename
 ) -> Iterator[tuple[object, object]]:
-    """Yield what is to be the same in both agents: what there is before what it does, since only what there is can be asked."""
+    """Yield pairs that must be equal: positions and directions first, then what they lead to."""
     yield (
         ("positions", Counter(map(positions, left.positions))),
         ("positions", Counter(right.positions)),
@@ -326,7 +343,7 @@ def _sides(
 def walk(agent: AnyAgent, position: Any, choices: Iterable[int]) -> list[Any]:
     """Return a legal run of inputs from `position`: each choice picks one of the directions there.
 
-    Ends where there is none.
+    The run ends early at a position without directions.
     """
     inputs: list[Any] = []
     for choice in choices:
@@ -339,7 +356,10 @@ def walk(agent: AnyAgent, position: Any, choices: Iterable[int]) -> list[Any]:
 
 
 def twin(agent: AnyAgent) -> AnyAgent:
-    """Return an agent that does the same from twice as many positions: each is there once for even and once for odd steps."""
+    """Return an agent that behaves like `agent` and has two copies of each position.
+
+    One copy is used after an even number of steps, the other after an odd number.
+    """
 
     def transition(position: Any, input: Any) -> tuple[Any, Any]:
         after, output = agent.invoke(position[0], input)
@@ -350,13 +370,16 @@ def twin(agent: AnyAgent) -> AnyAgent:
 
 
 def passing(values: Iterable[Any]) -> AnyAgent:
-    """Return the agent that passes `values` on: the unit of sequential composition for an agent that takes or gives them."""
+    """Return the agent that passes `values` on unchanged.
+
+    It is the unit of sequential composition for an agent with these inputs or outputs.
+    """
     legal = frozenset(values)
     return PolyAgent(frozenset({()}), lambda _: legal, lambda position, input: (position, input))
 
 
 def nothing(directions: Sequence[Any] = ()) -> AnyAgent:
-    """Return the agent with one position that keeps its place, whatever of `directions` comes."""
+    """Return the agent with one position that accepts `directions` and never changes."""
     return PolyAgent(
         frozenset({()}), lambda _: frozenset(directions), lambda position, _: (position, ())
     )
@@ -365,16 +388,16 @@ def nothing(directions: Sequence[Any] = ()) -> AnyAgent:
 IMPOSSIBLE: AnyAgent = PolyAgent(
     frozenset(), lambda _: frozenset(), lambda position, _: (position, ())
 )
-"""The agent without any position, the unit of +."""
+"""The agent without positions, which is the unit of +."""
 
 
 def inputs_of(agent: AnyAgent) -> set[Any]:
-    """Return what goes in a direction of any position."""
+    """Return the directions of all positions."""
     return {input for position in agent.positions for input in agent.directions(position)}
 
 
 def outputs_of(agent: AnyAgent) -> set[Any]:
-    """Return what comes out anywhere."""
+    """Return the outputs of all positions and directions."""
     return {
         agent.invoke(position, input)[1]
         for position in agent.positions

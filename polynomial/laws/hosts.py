@@ -1,7 +1,8 @@
-"""The law of what comes back: however a host rewrites what was handed out, nothing more is pinned, and everything fits.
+"""The laws of `project`, and of hosts that rewrite its messages between requests.
 
-A host keeps the conversation between requests. Some join neighbours of one role, some split
-messages at paragraphs, copy or trim them, or give a summary another role.
+A host keeps the conversation between requests. Some join adjacent messages of one role, some split
+messages at paragraphs, copy or trim them, or give a summary another role. Whatever a host does,
+nothing more is pinned, and everything fits.
 """
 
 from collections.abc import Iterator, Sequence
@@ -33,7 +34,7 @@ Turns = Sequence[Turn]
 
 
 class Projecting(Protocol):
-    """Stand for `project` and what replaces it."""
+    """The signature of `project` and its replacements."""
 
     def __call__(
         self,
@@ -97,7 +98,7 @@ def _inline(projection: Projection) -> list[Message]:
 def projecting_leaves_its_input_alone(
     project: Projecting, turns: Turns, max_tokens: int, wire: WireFormat, counter: TokenCounter
 ) -> None:
-    """The messages that go in are never changed, not even through what comes out."""
+    """The input messages are never changed, not even by changes to the result."""
     messages = _render(wire, turns)
     before = deepcopy(messages)
     projection = _try_projecting(project, messages, max_tokens, wire, counter)
@@ -110,7 +111,10 @@ def projecting_leaves_its_input_alone(
 def a_projection_is_within_its_budget(
     project: Projecting, turns: Turns, max_tokens: int, wire: WireFormat, counter: TokenCounter
 ) -> None:
-    """Counted anew, a projected request takes no more than its report says, and that at most the budget; a refusal names more than the budget."""
+    """A projected request takes at most the tokens that it reports, which are within the budget.
+
+    A refusal names a number of tokens that is larger than the budget.
+    """
     projection = _try_projecting(project, _render(wire, turns), max_tokens, wire, counter)
     if isinstance(projection, Projection):
         turns = wire.parse(_inline(projection)).turns
@@ -126,9 +130,10 @@ def a_projection_is_within_its_budget(
 def projecting_keeps_what_must_stay(
     project: Projecting, turns: Turns, max_tokens: int, wire: WireFormat, counter: TokenCounter
 ) -> None:
-    """A projection is valid for its provider and keeps system messages, the first user message, pairs and order, as `verify` judges it.
+    """A projection is valid and keeps everything that `verify` checks.
 
-    Of what a user attached the words stay; pictures yield.
+    That is the system messages, the first user message, the pairs of calls and results, and the
+    order. Users' messages have no pictures here, since those may be removed.
     """
     messages = _render(
         wire, [evolve(turn, parts=()) if turn.role is Role.USER else turn for turn in turns]
@@ -141,19 +146,22 @@ def projecting_keeps_what_must_stay(
 
 _MAX_TOKENS = 200
 _ROUNDS = 6
-"""How many rounds there are for each choice: of the eight that are drawn at most come about 50."""
+"""The number of rounds for each choice: about 50 for the maximum of eight choices."""
 _TASK = "Sort the shelves of the store.\n\nStart with the tins."
 
 
 @define
 class Host:
-    """Rewrite a conversation between requests, as `choices` say: they are taken in turn, each time other ones."""
+    """A host that rewrites a conversation between requests.
+
+    It takes the `choices` in turn and varies them each time around.
+    """
 
     choices: Sequence[int]
     _taken: int = 0
 
     def rewrite(self, wire: WireFormat, turns: Sequence[Turn]) -> list[Message]:
-        """Return the messages that the host makes of `turns`."""
+        """Return the messages that the host sends for `turns`."""
         kept: list[Turn] = []
         for turn in turns:
             for copy in self._copies(turn):
@@ -226,7 +234,10 @@ def _exchange(number: int) -> list[Turn]:
 def hosts_pin_nothing(
     project: Projecting, choices: Sequence[int], wire: WireFormat, counter: TokenCounter
 ) -> None:
-    """However a host rewrites each of up to 50 projections, the next one fits, and no more than at first has to stay."""
+    """However a host rewrites up to 50 projections, the next one fits.
+
+    The tokens that have to stay grow by at most 20.
+    """
     host, floors = Host(choices), list[int]()
     turns: Sequence[Turn] = [
         Turn(Role.SYSTEM, "Be brief."),

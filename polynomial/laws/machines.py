@@ -1,6 +1,7 @@
-"""The laws of the machine and its sessions: engines agree, guards decide, refusals change nothing, journals tell all.
+"""The laws of the machine and its sessions.
 
-An engine begins EMPTY, with a new window of the size and counter of the one given.
+Engines agree, guards decide the state, refused inputs change nothing, and journals record
+everything. An engine begins EMPTY, with a new window of the size and counter of the given one.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -32,7 +33,7 @@ _SESSION = "docs/session.md"
 
 
 class TableMachine:
-    """Drive one conversation by the table: what `ContextMachine` does, without its dispatch."""
+    """A machine driven by the table alone, without the dispatch of `ContextMachine`."""
 
     __slots__ = ("_state", "_window", "policy")
 
@@ -48,20 +49,20 @@ class TableMachine:
 
     @property
     def context_state(self) -> State:
-        """Return the position the machine is in."""
+        """Return the current state."""
         return self._state
 
     @property
     def window(self) -> ContextWindow:
-        """Return the window; it changes by inputs only."""
+        """Return the window; only inputs change it."""
         return self._window
 
     def restore(self, state: State, window: ContextWindow) -> None:
-        """Put the machine where it was: `state` with `window`."""
+        """Set the state and the window."""
         self._state, self._window = state, window
 
     def advance(self, context_input: ContextInput) -> ContextOutput:
-        """Take one input; return what goes out, or raise and change nothing."""
+        """Process one input and return the output, or raise and change nothing."""
         self._state, output = context_transition(
             self._state, context_input, self._window, self.policy
         )
@@ -85,7 +86,10 @@ def new_window_like(window: ContextWindow) -> ContextWindow:
 def _advance(
     machine: MachineClass, window: ContextWindow, policy: ContextPolicy, inputs: Inputs
 ) -> Iterator[tuple[ContextInput, Stand, ContextOutput | None, Stand]]:
-    """Yield each input with where a new engine stood before it, what went out, None where it was refused, and where the engine stands."""
+    """Yield each input with the state before it, its output, and the state after it.
+
+    The output is None if the input was refused. States come with their windows.
+    """
     one = machine(new_window_like(window), policy)
     for context_input in inputs:
         before, output = (one.context_state, one.window), None
@@ -97,9 +101,9 @@ def _advance(
 def _outcome(
     advance: Callable[[ContextInput], ContextOutput], context_input: ContextInput
 ) -> object:
-    """Return what went out, without the objects that no two engines share.
+    """Return the output without the objects that engines never share.
 
-    Or the error and its words.
+    If the input is refused, return the type and the message of the error.
     """
     try:
         output = advance(context_input)
@@ -121,7 +125,10 @@ def engines_agree(
     policy: ContextPolicy,
     inputs: Inputs,
 ) -> None:
-    """Two engines that take the same inputs, legal or not, put out the same, refuse the same with the same words, and stand alike."""
+    """Two engines that get the same inputs, legal or not, have the same outputs and states.
+
+    They refuse the same inputs with the same messages.
+    """
     one, other = (engine(new_window_like(window), policy) for engine in (machine, other_machine))
     for context_input in inputs:
         agree(
@@ -137,7 +144,7 @@ def engines_agree(
 def a_refused_input_changes_nothing(
     machine: MachineClass, window: ContextWindow, policy: ContextPolicy, inputs: Inputs
 ) -> None:
-    """An input that is illegal, out of order or too large raises, and leaves state and window as they were."""
+    """An input that is illegal, out of order or too large raises and changes nothing."""
     for context_input, before, output, after in _advance(machine, window, policy, inputs):
         if output is None:
             agree(after, before, context_input=context_input)
@@ -147,11 +154,11 @@ def a_refused_input_changes_nothing(
 def the_state_is_what_the_guards_say(
     machine: MachineClass, window: ContextWindow, policy: ContextPolicy, inputs: Inputs
 ) -> None:
-    """A turn leads to PRESSURED above the high mark or over budget, else to COMPRESSED while cooling down, else to ACCUMULATING.
+    """A turn leads to PRESSURED above the high mark or over budget.
 
-    Always: compress leads to COMPRESSED, clear to EMPTY. Whatever else changes the view or its
-    budget leads to EMPTY where nothing stands, to PRESSURED above the high mark, to COMPRESSED
-    while cooling down, else to ACCUMULATING.
+    Otherwise it leads to COMPRESSED while cooling down, else to ACCUMULATING. Compress always leads
+    to COMPRESSED, and clear to EMPTY. Any other change to the view or its budget leads to EMPTY if
+    the view is empty, and follows the rule for turns if it is not.
     """
     for context_input, _, output, (state, _) in _advance(machine, window, policy, inputs):
         if output is not None:
@@ -182,7 +189,10 @@ def no_compression_goes_below_a_floor(
     policy: ContextPolicy,
     inputs: Inputs,
 ) -> None:
-    """Whoever plans and fulfils: after a compression every atom is held at least at the floor of its class, or it was refused and nothing changed."""
+    """A compression keeps every atom at or above the floor of its class, whatever the projector.
+
+    Otherwise it is refused and nothing changes.
+    """
     steps = _advance(machine, window, evolve(policy, projector=projector), inputs)
     for context_input, before, output, after in steps:
         told = {"before": before[1], "after": after[1], "context_input": context_input}
@@ -194,7 +204,7 @@ def no_compression_goes_below_a_floor(
 
 
 def _below_floors(before: ContextWindow, after: ContextWindow) -> list[str]:
-    """Return the ids of turns that should stand word for word, or should have left a trace, and did not."""
+    """Return the ids of atoms that are kept below the floor of their class."""
     standing = {turn.resource_id: turn for turn in after.all_turns()}
     told = {source for turn in after.all_turns() for source in turn.sources}
     sunk = []
@@ -222,7 +232,7 @@ def the_polynomial_moves_as_the_table(
 ) -> None:
     """The polynomial moves as the table does.
 
-    What is no direction of its position is what the table refuses as illegal.
+    An input that is not a direction of its position is one that the table refuses as illegal.
     """
     one = TableMachine(new_window_like(window))
     for context_input in inputs:
@@ -241,14 +251,17 @@ def _output_of(
 
 
 def _without_words(taken: Any) -> object:
-    """Take a direction that is refused for what it is, whichever of the two says so."""
+    """Replace an illegal direction by a constant, since the error messages differ."""
     refused = isinstance(taken[0], type) and issubclass(taken[0], IllegalDirectionError)
     return "no direction" if refused else taken
 
 
 @law(_SESSION)
 def replaying_the_journal_gives_the_session(session: ContextSession) -> None:
-    """Replaying a session's journal, strictly, in a new window of the same size gives its state, window, log and revision."""
+    """Replaying a session's journal gives its state, window, log and revision.
+
+    The replay is strict and begins in a new window of the same size.
+    """
     events, conversation = session.history.events(), session.conversation
     empty = Conversation(new_window_like(session.window), companions=conversation.companions)
     agree(replay(events, empty), conversation, events=events)
@@ -258,7 +271,10 @@ def replaying_the_journal_gives_the_session(session: ContextSession) -> None:
 def the_live_machine_stands_where_the_session_stands(
     session: ContextSession, inputs: Inputs
 ) -> None:
-    """The live machine has followed: state and window are the session's after every turn, accepted or refused."""
+    """After every turn, accepted or refused, the live machine equals the session.
+
+    Both have the same state and window.
+    """
     for context_input in [None, *inputs]:
         if context_input is not None and isinstance(context_input.payload, Turn):
             with suppress(PolycontextError):
@@ -269,7 +285,11 @@ def the_live_machine_stands_where_the_session_stands(
 
 @law(_SESSION)
 def json_keeps_the_session(session: ContextSession) -> None:
-    """A session written as JSON and read again is the same: state, window, log, journal and settings; its counter and its marks are handed in again."""
+    """A session that is exported as JSON and loaded again is the same.
+
+    State, window, log, journal and settings are compared. The counter and the marks are passed in
+    again.
+    """
     saved, policy = "".join(session.history.export()), session.policy
     again = type(session).history.load(
         saved, counter=session.window.counter, threshold=policy.threshold
@@ -292,14 +312,20 @@ def _facts(session: ContextSession) -> tuple[object, ...]:
 
 # --- epochs ----------------------------------------------------------------------------
 
-_EPOCHS = "docs/providers.md; platform.claude.com/docs/en/build-with-claude/preserved-thinking/prefix-checks"
+_EPOCHS = (
+    "docs/providers.md; "
+    "platform.claude.com/docs/en/build-with-claude/preserved-thinking/prefix-checks"
+)
 
 
 @law(_EPOCHS)
 def what_is_bound_stands_behind_what_it_was_made_on(
     machine: MachineClass, window: ContextWindow, policy: ContextPolicy, inputs: Inputs
 ) -> None:
-    """Whatever happens, a bound part that stands has before it the very turns that it had when it came, parts and all."""
+    """A bound part in the view always follows the turns that it followed when it was added.
+
+    These turns are unchanged, including their parts.
+    """
     made_on: dict[str, tuple[Turn, ...]] = {}
     for context_input, _, _, (_, after) in _advance(machine, window, policy, inputs):
         turns = after.all_turns()
@@ -311,10 +337,10 @@ def what_is_bound_stands_behind_what_it_was_made_on(
 
 @law(_EPOCHS)
 def requests_only_grow_within_an_epoch(session: ContextSession, inputs: Inputs) -> None:
-    """For every provider and after whatever commands: while the epoch is the same, the blocks of a request are a prefix of the next one's.
+    """Within an epoch, the content blocks of each request are a prefix of the next one's.
 
-    Marks for the cache, which message a block is in, and white space at the end of a final text of
-    the assistant's are no content.
+    This holds for every provider, and after any commands. Cache marks, the division of blocks into
+    messages, and white space at the end of the assistant's final text do not count as content.
     """
     sent: dict[Provider, tuple[int, list[Any]]] = {}
     for context_input in [None, *inputs]:
@@ -333,14 +359,14 @@ def requests_only_grow_within_an_epoch(session: ContextSession, inputs: Inputs) 
 
 
 def _requested(session: ContextSession, provider: Provider) -> list[Any]:
-    """Return the blocks of a request; none where none can be made."""
+    """Return the content blocks of a request, or none if no request can be made."""
     with suppress(PolycontextError):
         return list(_blocks(session.request(provider, allow_open=True)))
     return []
 
 
 def _apply(session: ContextSession, context_input: ContextInput) -> None:
-    """Ask of a session what an input says."""
+    """Apply an input to a session."""
     payload = context_input.payload
     match context_input.kind:
         case InputKind.COMPRESS:
@@ -357,7 +383,10 @@ def _apply(session: ContextSession, context_input: ContextInput) -> None:
 
 
 def _blocks(rendered: Rendered) -> Iterator[Any]:
-    """Yield the content of a request, block by block, each with who says it and what else its message holds."""
+    """Yield the content of a request block by block, each with its role.
+
+    Other fields of a message are yielded with its text or after its blocks.
+    """
     for block in rendered.system:
         yield "system", _unmarked(block)
     for message in rendered.messages:
@@ -380,9 +409,9 @@ def _unmarked(block: Any) -> Any:
 
 
 def _begins(blocks: Sequence[Any], before: Sequence[Any]) -> bool:
-    """Tell whether `blocks` begin with `before`.
+    """Return whether `blocks` begin with `before`.
 
-    A final text of the assistant's is one that the reply goes on with.
+    A final text of the assistant may differ in trailing white space, since the reply continues it.
     """
     if not before or not blocks or list(blocks[: len(before)]) == list(before):
         return True

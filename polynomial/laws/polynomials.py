@@ -1,8 +1,8 @@
-"""The laws of the context polynomial among other agents, and of the operad of windows: composition, arities, and merging.
+"""The laws of the context polynomial among other agents, and of the operad of windows.
 
-Every combinator does with the polynomial what it does with finite agents. Its positions are too
-many to compare everywhere, so runs are compared: the same inputs, legal or not, from the same
-windows. A refused input leaves its position.
+Combinators treat the context polynomial like any finite agent. It has too many positions to compare
+them all, so runs are compared: the same inputs, legal or not, from the same windows. A refused
+input leaves the position unchanged.
 """
 
 from collections.abc import Iterable, Sequence
@@ -32,9 +32,9 @@ def _start(window: ContextWindow) -> Position:
 
 
 def _move(agent: AnyAgent, position: Any, given: Any) -> tuple[Any, Any]:
-    """Return where `given` leads and what goes out.
+    """Return the position that `given` leads to, and the output.
 
-    A refused one leads nowhere and puts out None.
+    If the input is refused, return the same position and None.
     """
     try:
         after, output = agent.invoke(position, given)
@@ -52,7 +52,7 @@ def _run(agent: AnyAgent, position: Any, inputs: Iterable[Any]) -> list[Any]:
 
 
 def _comparable(output: Any) -> Any:
-    """Return an output without the objects that no two runs share."""
+    """Return an output without the objects that runs never share."""
     match output:
         case ContextOutput():
             return output.state, output.window
@@ -72,7 +72,10 @@ def parallel_conversations_run_side_by_side(
     inputs: Inputs,
     other_inputs: Inputs,
 ) -> None:
-    """Two conversations in parallel are two conversations: a pair of inputs moves both, or neither where one of them refuses."""
+    """Two conversations in parallel run like two separate ones.
+
+    A pair of inputs moves both, or neither if one of them refuses.
+    """
     whole, here, there = parallel(polynomial, polynomial), _start(window), _start(window)
     for one, other in zip(inputs, other_inputs, strict=False):
         moved, output = _move(whole, (here, there), (one, other))
@@ -111,7 +114,7 @@ def a_product_of_conversations_moves_one_at_a_time(
     inputs: Inputs,
     other_inputs: Inputs,
 ) -> None:
-    """A run of p × p holds a run of each: inputs to the left and to the right do not meet."""
+    """A run of p × p contains a run of each; inputs to the left and right do not interact."""
     start = _start(window)
     given: list[Any] = [
         tagged
@@ -143,7 +146,7 @@ _SAME = AnyLens(same, same, _EVERYTHING)
 _TOLD = AnyLens(
     same, lambda output: ContextInput.user_turn(f"It stands at {output.state}."), _EVERYTHING
 )
-"""What one conversation puts out, told to another as the user's word."""
+"""A lens that turns the output of one conversation into a user turn of another."""
 
 
 @law(_POLY)
@@ -154,9 +157,9 @@ def a_conversation_feeds_another(
     window: ContextWindow,
     inputs: Inputs,
 ) -> None:
-    """A run of p .
+    """A run of p ; q is a run of q on the outputs of a run of p.
 
-    Q is a run of q on the outputs of a run of p; where q refuses, p has not moved either.
+    If q refuses an input, p does not move either.
     """
     listener = through(polynomial, _TOLD)
     whole, here, there = sequential(polynomial, listener), _start(window), _start(window)
@@ -172,7 +175,7 @@ def a_conversation_feeds_another(
 def the_identity_lens_shows_the_same_conversation(
     through: Through, polynomial: AnyAgent, window: ContextWindow, inputs: Inputs
 ) -> None:
-    """Seen through the identity lens, and through it twice, a conversation is the same."""
+    """Applying the identity lens, once or twice, leaves a conversation the same."""
     start = _start(window)
     plain = _run(polynomial, start, inputs)
     agree(_run(through(polynomial, _SAME), start, inputs), plain)
@@ -184,11 +187,11 @@ def the_identity_lens_shows_the_same_conversation(
 _OPERAD = "May, The Geometry of Iterated Loop Spaces"
 
 Outcome = ContextWindow | type[Exception]
-"""The window that an operation makes, or the kind of error with which it refuses."""
+"""The window that an operation returns, or the type of the error that it raises."""
 
 
 def _contents(made: Outcome) -> Any:
-    """Return what a window says, in which classes, whatever its ids."""
+    """Return the content of a window with the classes of its turns, without their ids."""
     if isinstance(made, type):
         return made
     return [
@@ -212,7 +215,10 @@ def composing_with_identities_changes_nothing(
 def composing_is_associative(
     operation: Operation, operations: Sequence[Operation], window: ContextWindow
 ) -> None:
-    """Composing inside first or outside first is one operation: ``o.compose(*i).compose(*j) = o.compose(i1.compose(..), ..)``."""
+    """``o.compose(*i).compose(*j) = o.compose(i1.compose(..), ..)``.
+
+    Composing inside first or outside first gives the same operation.
+    """
     pool = cycle(operations)
     inner = list(islice(pool, operation.arity))
     groups = [list(islice(pool, each.arity)) for each in inner]
@@ -236,7 +242,10 @@ def arities_add_up(operation: Operation, operations: Sequence[Operation]) -> Non
 def an_operation_takes_as_many_windows_as_its_arity(
     operation: Operation, window: ContextWindow
 ) -> None:
-    """Any other number of windows, or of operations to compose with, raises `InvalidOptionError`."""
+    """Any other number of windows, or of operations to compose with, raises an error.
+
+    The error is an `InvalidOptionError`.
+    """
     for given in {0, 1, operation.arity + 1} - {operation.arity}:
         for act, what in ((operation, window), (operation.compose, operation)):
             refused = outcome(act, *[what] * given, refusals=(PolycontextError, TypeError))
@@ -257,9 +266,9 @@ def merging_is_associative_in_what_is_said(
     other_window: ContextWindow,
     third_window: ContextWindow,
 ) -> None:
-    """``(a · b) · c`` says what ``a · (b · c)`` says, in the same classes, or both are refused.
+    """``(a · b) · c`` and ``a · (b · c)`` have the same content and classes, or both are refused.
 
-    Ids that are taken are given anew.
+    Ids may differ, since turns whose id is taken get a new one.
     """
     left, right = _merge_both_ways(merge, window, other_window, third_window)
     agree(_contents(left), _contents(right))
@@ -272,7 +281,10 @@ def merging_is_associative(
     other_window: ContextWindow,
     third_window: ContextWindow,
 ) -> None:
-    """``(a · b) · c`` and ``a · (b · c)`` have the same turns, ids included, if no two of the three share an id."""
+    """``(a · b) · c`` and ``a · (b · c)`` have the same turns, ids included.
+
+    This holds if no two of the three windows share an id.
+    """
     three = [
         _rename_turns(each, prefix)
         for each, prefix in ((window, "a"), (other_window, "b"), (third_window, "c"))
@@ -285,7 +297,7 @@ def merging_is_associative(
 
 
 def _rename_turns(window: ContextWindow, prefix: str) -> ContextWindow:
-    """Return the turns of a window in a new one, under ids of their own."""
+    """Return a new window with the turns of `window` under new ids."""
     renamed = new_window_like(window)
     for turn in window.all_turns():
         renamed = renamed.append(
@@ -308,7 +320,10 @@ def _merge_both_ways(
 def merging_keeps_every_turn(
     merge: Operation, window: ContextWindow, other_window: ContextWindow
 ) -> None:
-    """A merged window says what the first says and then what the second says, in their classes, each under an id of its own."""
+    """A merged window has the content of the first window, then that of the second.
+
+    Classes are kept, and every turn has an id of its own.
+    """
     merged = outcome(merge, window, other_window)
     if isinstance(merged, type):
         holds(bool(window.open_calls), "refused only while calls of the first are open", merged)

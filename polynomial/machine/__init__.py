@@ -1,6 +1,6 @@
-"""The machine: one declaration, the table compiled from it, the transition function, its diagram."""
+"""The state machine: its declaration, compiled table, transition function and diagram."""
 
 import lazy_loader
 
-# The names stand in `__init__.pyi`; each is loaded when it is first asked for.
+# `__init__.pyi` lists the names; each is imported on first access.
 __getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,7 +1,7 @@
-"""Draw the machine from its declaration: Mermaid for a README, dot for Graphviz.
+"""Diagrams of the machine: Mermaid for a README, dot for Graphviz.
 
-The compiled table is what is drawn, so a diagram cannot say anything that the
-machine does not do. All texts are deterministic: same table, same bytes.
+A diagram is drawn from the compiled table, so it always matches the machine. The output is
+deterministic: the same table gives the same bytes.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -14,23 +14,27 @@ from .context_machine import ContextMachine
 from .table import Row, Table
 
 TURN_KINDS = tuple(KIND_OF_ROLE.values())
-"""The inputs that bring a turn; where all of them do the same, an arrow says `ANY_TURN`."""
+"""The inputs that add a turn. If all of them do the same, an arrow says `ANY_TURN`."""
 
 ANYWHERE = (InputKind.RESIZE, InputKind.REWIND, InputKind.FORGET)
-"""The events that lead from every state to what the guards say: an arrow for each would hide all
-others."""
+"""The events that lead from every state to the one that the guards choose. They are left out: an
+arrow for each would hide the others.
+"""
 
 ANY_TURN = "any turn"
-LEGEND = f"{ANY_TURN}: {', '.join(TURN_KINDS)}; from every state to what the guards say: {', '.join(ANYWHERE)}"
+LEGEND = (
+    f"{ANY_TURN}: {', '.join(TURN_KINDS)}; "
+    f"from every state to what the guards say: {', '.join(ANYWHERE)}"
+)
 OTHERWISE = "else"
-"""What stands for a guard where all others of the same input and state did not hold."""
+"""The label of the transition that is taken if no guard of the same input and state holds."""
 
 LINE_BREAK = "\\n"
 
 
 @frozen
 class Arrow:
-    """Hold everything that leads from one state to another: one label a guard."""
+    """All transitions from one state to another, with one label for each guard."""
 
     source: State
     target: State
@@ -38,25 +42,25 @@ class Arrow:
 
 
 def initial_state(table: Table) -> State:
-    """Return where the machine starts."""
+    """Return the initial state of the machine."""
     (state,) = (state for state in table.machine.states if state.initial)
     return state_of(state.value)
 
 
 def arrows(table: Table = ContextMachine.table) -> tuple[Arrow, ...]:
-    """Return the arrows of `table`, parallel ones joined, in the order of the states.
+    """Return the arrows of `table` in the order of its states, with parallel ones joined.
 
     >>> from polycontext.polynomial import ContextState
     >>> [arrow.labels for arrow in arrows() if arrow.target is ContextState.COMPRESSED]
-    [('recall, promote [is_cooling]', 'compress'), ('promote [is_cooling]', 'compress'), ('any turn,
-    recall, promote [is_cooling]', 'compress')]
+    [('recall, promote [is_cooling]', 'compress'), ('promote [is_cooling]', 'compress'), \
+('any turn, recall, promote [is_cooling]', 'compress')]
     """
     order = list(table.cells)
     joined: dict[tuple[State, State], dict[str, list[Kind]]] = {}
     for source, target, guard, kind in _moves(table):
         joined.setdefault((source, target), {}).setdefault(guard, []).append(kind)
     pairs = sorted(joined, key=lambda pair: (order.index(pair[0]), order.index(pair[1])))
-    # What has no guard stands last: joined in a line, it would seem to share the guard behind it.
+    # Unguarded labels come last: joined in one line, they would seem to share the next guard.
     labels = {pair: sorted(joined[pair].items(), key=lambda item: not item[0]) for pair in pairs}
     return tuple(
         Arrow(*pair, tuple(_label(kinds, guard) for guard, kinds in labels[pair])) for pair in pairs
@@ -106,8 +110,8 @@ def _moves(table: Table) -> Iterator[tuple[State, State, str, Kind]]:
 
 
 def _guards(rows: Sequence[Row]) -> list[str]:
-    """Return what each row asks: the names of its guards, `else` behind rows that ask, nothing for a row alone."""
-    # Rows are asked in order: one without guards behind others means what is left.
+    """Return the label of each row: its guards, `else` after guarded rows, or nothing if alone."""
+    # Rows are tried in order, so an unguarded row after others covers the remaining cases.
     names = [" and ".join(map(str, row.guards)) for row in rows]
     return [name or (OTHERWISE if len(rows) > 1 else "") for name in names]
 

@@ -1,10 +1,8 @@
-"""One input on its way through the machine: what guards and validators ask of it, and what the actions make.
+"""A step: one input to the machine, with the answers of its guards, validators and actions.
 
-Guards run before actions, so a guard must compute the window that the input *would* make. It is
-made once,
-here, and every answer is remembered: whoever asks the same step again (the live machine, after the
-table has decided) hears the same and pays nothing. Nothing outside changes until somebody takes the
-result.
+Guards run before actions, so a guard must compute the window that the input *would* produce. The
+step computes it once and caches every answer, so the live machine gets the same answers as the
+table without computing them again. A step changes nothing outside itself.
 """
 
 from collections.abc import Mapping
@@ -56,12 +54,12 @@ _ASKED = frozenset({InputKind.USER_TURN, InputKind.SYSTEM})
 
 @frozen
 class ContextPolicy:
-    """Inject what the machine's guards and actions call.
+    """The parameters of the machine's guards and actions.
 
-    `projector` compresses, `threshold` says what is pressured (and is asked with `signals`),
-    `cooldown` is for how many turns after a compression the machine stays COMPRESSED. `auto` is the
-    session's: make room by itself; `background` is its, too: let summaries be written while the
-    conversation goes on. With `prices` it makes room also where that is cheaper than going on.
+    `projector` compresses. `threshold` gives the high mark for the current `signals`. `cooldown` is
+    how many turns after a compression the machine stays COMPRESSED. The session uses the others:
+    `auto` compresses automatically, `background` allows summaries to be written while the
+    conversation continues, and `prices` also compresses when that is cheaper than continuing.
     """
 
     projector: ContextProjector = field(factory=ContextProjector)
@@ -73,13 +71,13 @@ class ContextPolicy:
     prices: "Prices | None" = None
 
     def high(self, window: ContextWindow) -> float:
-        """Return the high mark for `window`: a loop at its end is signalled whatever the caller knows of it."""
+        """Return the high mark for `window`; a loop at its end always counts as signalled."""
         return self.threshold.high(_looping(self.signals) if is_looping(window) else self.signals)
 
     def is_above(self, window: ContextWindow) -> bool:
-        """Tell whether the pressure of `window` is above its high mark.
+        """Return whether the pressure of `window` is above its high mark.
 
-        What costs more to know is asked only where it would matter.
+        The expensive checks run only near the mark.
         """
         pressure, marks = (
             pressure_of(window),
@@ -90,9 +88,12 @@ class ContextPolicy:
         return pressure > self.high(window) and pressure > self.mark(window)
 
     def mark(self, window: ContextWindow) -> float:
-        """Return the pressure above which `window` counts as pressured: its high mark, of the free room where room is made by itself."""
+        """Return the pressure above which `window` is pressured.
+
+        With `auto`, the high mark is a share of the free budget.
+        """
         high = self.high(window)
-        # Of the whole room, hardly anything that can yield would do so at every turn.
+        # As a share of the whole window, a few turns that can yield would compress at every turn.
         return (
             mark_above(self.projector.floor(window) / window.max_tokens, high)
             if self.auto
@@ -100,7 +101,10 @@ class ContextPolicy:
         )
 
     def begins(self, window: ContextWindow, share: float) -> bool:
-        """Tell whether a summary is to be begun in the background: `share` of the way from where compressing aims to where `window` is pressured."""
+        """Return whether a background summary should start.
+
+        It starts once the pressure is `share` of the way from the low mark to the high mark.
+        """
         pressure, low, high = pressure_of(window), self.threshold.low, self.high(window)
         if pressure <= low + share * (high - low):
             return False
@@ -115,18 +119,16 @@ def _looping(signals: Signals) -> Signals:
 
 @cache
 def default_policy() -> ContextPolicy:
-    """Return the policy that is used when nobody brings another.
-
-    Made when first needed, since it brings the extractive summariser.
-    """
+    """Return the default policy, created on first use: it loads the extractive summariser."""
     return ContextPolicy(auto=False)
 
 
 @define
 class Step:
-    """Hold an input at time `at`, the window it meets, the policy, and every answer so far: nothing is made or counted twice.
+    """An input at time `at`, with its window, the policy, and every answer computed so far.
 
-    `after` is the window that the input leads to; guards and validators are given the step.
+    Nothing is computed or counted twice. `after` is the window that the input leads to. Guards and
+    validators take the step.
     """
 
     input: ContextInput
@@ -148,7 +150,7 @@ class Step:
         after: ContextWindow,
         state: State,
     ) -> "Step":
-        """Return a step whose answers are those that led to `state` with the window `after`, as a journal has them."""
+        """Return a step with the answers of a journal: `state` with the window `after`."""
         step = cls(context_input, window, policy)
         step._after, step._checked = after, True
         step._pressured, step._cooling = (
@@ -171,24 +173,23 @@ class Step:
     def after(self) -> ContextWindow:
         """Return the window that the input leads to.
 
-        Raise what makes that impossible, such as `OrderError`.
+        Raises:
+            Any error of an impossible input, such as `OrderError`.
         """
         if self._after is None:
             self._after = self._make()
         return self._after
 
     def check(self) -> None:
-        """Refuse an input that cannot be taken here.
+        """Raise if the input cannot be accepted in this state.
 
         Raises:
-            OrderError: the turn may not come now.
-            ContextOverflowError: what is asked could never fit, or a recall would press the window.
-                What the model said and what a tool
-                answered has happened already: it gets in, and is truncated in the view if need be,
-                    unless it is PRESERVED.
+            OrderError: the turn is not allowed now.
+            ContextOverflowError: the input can never fit, or a recall would make the window
+                pressured. Assistant turns and tool results have already happened: they are accepted
+                and truncated in the view if necessary, unless they are PRESERVED.
             ConflictError: a fulfilment was planned on another window.
-            FloorError: the compression takes an atom below the floor of its class, whoever planned
-                it.
+            FloorError: the compression takes an atom below the floor of its class.
         """
         if self._checked:
             return
@@ -210,7 +211,7 @@ class Step:
         self._checked = True
 
     def is_empty(self) -> bool:
-        """Return whether nothing stands in the view."""
+        """Return whether the view is empty."""
         return len(self.after) == 0
 
     def is_pressured(self) -> bool:
@@ -220,18 +221,18 @@ class Step:
         return self._pressured
 
     def is_cooling(self) -> bool:
-        """Return whether the last compression is fewer turns away than the cooldown."""
+        """Return whether fewer turns than the cooldown followed the last compression."""
         if self._cooling is None:
             since = self.after.turns_since_compression
             self._cooling = since is not None and since < self.policy.cooldown
         return self._cooling
 
     def stood_in(self, state: State) -> bool:
-        """Return whether a rewind goes back to where the machine was in `state`."""
+        """Return whether the input is a rewind to a moment when the machine was in `state`."""
         return isinstance(self.input.payload, Standing) and self.input.payload.state == state
 
     def output(self, state: State) -> ContextOutput:
-        """Return what goes out once the machine is in `state`."""
+        """Return the output of the step once the machine is in `state`."""
         return ContextOutput(self.after, state, self.compression)
 
     def _make(self) -> ContextWindow:
@@ -274,13 +275,13 @@ class Step:
         if after.all_turns() != tuple(
             spliced(self.window.all_turns(), splices_of(self.window, compression.edit))
         ):
-            # The journal repeats the edit: a window that it does not make would be lost by a
+            # The journal replays the edit: a window that it does not produce is lost after a
             # restart.
             raise InvalidOptionError("compression", compression, "a window that its own edit makes")
 
 
 def _last_is_preserved(window: ContextWindow) -> bool:
-    """Tell whether the last atom can never yield: a class of any of its turns is that of all."""
+    """Return whether the last atom is PRESERVED: one such turn preserves the whole atom."""
     for place in range(len(window), 0, -1):
         turn = window.peek(place)
         assert turn is not None  # only position 0 has none
@@ -292,12 +293,12 @@ def _last_is_preserved(window: ContextWindow) -> bool:
 
 
 def is_over_budget(window: ContextWindow) -> bool:
-    """Tell whether the whole window takes more than a request may."""
+    """Return whether the whole window takes more tokens than a request may."""
     return window.total_tokens + window.introduced_tokens + REQUEST_OVERHEAD > window.max_tokens
 
 
 def check_fits(window: ContextWindow, projector: ContextProjector) -> None:
-    """Raise `ContextOverflowError` if `window` could not fit even after compressing everything that may yield."""
+    """Raise `ContextOverflowError` if `window` cannot fit even after everything has yielded."""
     if not is_over_budget(window):
         return
     besides = besides_floor(window, projector)
@@ -306,17 +307,23 @@ def check_fits(window: ContextWindow, projector: ContextProjector) -> None:
 
 
 def besides_floor(window: ContextWindow, projector: ContextProjector) -> int:
-    """Return the tokens that a request takes besides the floor of `window`: what every one takes, and what a provider wants said between the turns."""
+    """Return the tokens of a request beside the floor of `window`.
+
+    These are the request overhead and the turns that a provider requires in between.
+    """
     return REQUEST_OVERHEAD + projector.plan_within(window, 0).introduced_tokens
 
 
 def overflow(
     window: ContextWindow, projector: ContextProjector, what: str, besides: int, max_tokens: int
 ) -> ContextOverflowError:
-    """Return the error that names a number of tokens which suffices, `besides` the window, and what takes the room."""
+    """Return the error that names a sufficient number of tokens and what takes the room.
+
+    `besides` is the number of tokens that the request takes beside the window.
+    """
     needed = projector.floor(window) + besides
     for _ in range(_TRIES):
-        # A larger window preserves more of what the user demands: what it needs then is more again.
+        # A larger window preserves more standing instructions, so it needs more again.
         larger = projector.floor(window.resized(max(1, needed))) + besides
         if larger <= needed:
             break

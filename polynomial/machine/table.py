@@ -1,10 +1,11 @@
-"""The table of a machine: compiled from what its class declares, and where a step is looked up.
+"""The transition table of a machine, compiled from its class.
 
-The session decides with it. Guards and validators are the machine's own methods, bound once to an
-instance that is never started, so a subclass overrides them as it overrides any method. Each class
-has states of its own: python-statemachine shares `State` objects between a class and its
-subclasses, so what one subclass declares on `ContextMachine.accumulating` would change every other
-machine in the process.
+The session decides with this table. Guards and validators are methods of the machine, bound once to
+an instance that is never started, so a subclass can override them like any method.
+
+Each class has its own states: python-statemachine shares `State` objects between a class and its
+subclasses, so a declaration on `ContextMachine.accumulating` in one subclass would change every
+other machine in the process.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -26,16 +27,20 @@ from .step import Step
 if TYPE_CHECKING:
     from .context_machine import ContextMachine
 
-_RULES = "a machine whose states are texts, neither nested, parallel nor final, and whose transitions have one event and one target each"
+_RULES = (
+    "a machine whose states are texts, neither nested, parallel nor final, "
+    "and whose transitions have one event and one target each"
+)
 
 TAKES: Mapping[str, Any] = {"validators": "in_order", "on": "put_window"}
-"""What each transition of an event of ours calls: it is checked, and puts the window that the step
-leads to."""
+"""The callbacks of every transition of a built-in event: check the input, then put the window that
+the step leads to.
+"""
 
 
 @frozen
 class Check:
-    """Name a method of the machine that is asked of a step, and, for a guard, the answer that lets the step pass."""
+    """A method that checks a step; for a guard, with the answer that lets the step pass."""
 
     name: str
     ask: Callable[[Step], object] = field(eq=False, repr=False)
@@ -47,7 +52,7 @@ class Check:
 
 @frozen
 class Row:
-    """Hold one transition: where it leads, what may refuse it, and what must hold."""
+    """A transition: its target, its validators and its guards."""
 
     target: State
     validators: tuple[Check, ...] = ()
@@ -56,9 +61,9 @@ class Row:
 
 @frozen(eq=False)
 class Table:
-    """Hold, for each state and legal event, the transitions in the order in which they are tried.
+    """The transitions of each state and legal event, in the order in which they are tried.
 
-    Absent means illegal.
+    An event without an entry is illegal.
     """
 
     machine: "type[ContextMachine]"
@@ -66,13 +71,14 @@ class Table:
 
     @property
     def directions(self) -> dict[State, frozenset[Kind]]:
-        """Return the legal events of every state."""
+        """Return the legal events of each state."""
         return {state: frozenset(cell) for state, cell in self.cells.items()}
 
     def legal(self, state: State) -> Mapping[Kind, tuple[Row, ...]]:
-        """Return what is legal in `state`.
+        """Return the transitions of every legal event in `state`.
 
-        Raise `InvalidDataError` where this machine has no such state.
+        Raises:
+            InvalidDataError: the machine has no such state.
         """
         if state not in self.cells:
             name = self.machine.__name__
@@ -87,8 +93,9 @@ class Table:
         """Return the transitions of an event in `state`.
 
         Raises:
-            UnknownNameError: no state has such an event. IllegalDirectionError: another one has
-                (ContextPressureError in PRESSURED).
+            UnknownNameError: no state has such an event.
+            IllegalDirectionError: the event is legal in another state only (ContextPressureError in
+                PRESSURED).
         """
         legal = self.legal(state)
         if kind in legal:
@@ -100,17 +107,17 @@ class Table:
 
 
 def run(table: Table, state: State, step: Step) -> State:
-    """Take `step` through `table` from `state`; return the next state.
+    """Take `step` through `table` from `state` and return the next state.
 
     Raises:
         IllegalDirectionError: the event is illegal in `state`, or no guard lets it pass
             (ContextPressureError in PRESSURED).
-        UnknownNameError: no state has such an event. Whatever a validator raises.
+        UnknownNameError: no state has such an event.
+        Any error that a validator raises.
     """
     checked: tuple[Check, ...] = ()
     for row in table.rows(state, step.input.kind):
-        # The rows of a cell mostly share their validators: what one row has let pass is not asked
-        # again.
+        # The rows of a cell usually share their validators, which need to run only once.
         if row.validators is not checked:
             for validator in row.validators:
                 validator.ask(step)
@@ -123,14 +130,14 @@ def run(table: Table, state: State, step: Step) -> State:
     raise illegal(state, step.input.kind, table.cells[state])
 
 
-# --- what a class declares ------------------------------------------------------------
+# --- compiling a class ----------------------------------------------------------------
 
 
 class OwnStates(StateMachineMetaclass):
-    """Give each class of machine states of its own and a compiled table."""
+    """The metaclass that gives each machine class its own states and a compiled table."""
 
     def __new__(cls, name: str, bases: tuple[type], attrs: dict[str, Any]) -> Any:
-        """Declare the inherited states and transitions once more."""
+        """Redeclare the inherited states and transitions in the new class."""
         if machines := _machines(bases):
             _redeclare(name, machines, attrs)
         return super().__new__(cls, name, bases, attrs)
@@ -141,16 +148,16 @@ class OwnStates(StateMachineMetaclass):
         self.table = _compile(self)
 
     def add_inherited(self, bases: tuple[type, ...]) -> None:
-        """Inherit nothing by reference: the copies are declared in the class itself."""
+        """Inherit nothing by reference: the class declares its own copies."""
 
     def forget_new(self) -> None:
-        """Leave on each state the transitions that the class has declared itself."""
+        """Remove transitions that were added to the states after the class was declared."""
         for state in self.states:
             state.transitions.transitions[:] = self.declared[state.id]
 
 
 def _machines(bases: Iterable[type]) -> list[Any]:
-    """Return the machines that a class inherits from, nearest first."""
+    """Return the machine classes that a class inherits from, nearest first."""
     return [
         each
         for each in dict.fromkeys(each for base in bases for each in base.__mro__)
@@ -159,7 +166,7 @@ def _machines(bases: Iterable[type]) -> list[Any]:
 
 
 def _redeclare(name: str, machines: list[Any], attrs: dict[str, Any]) -> None:
-    """Put into `attrs` a copy of every state, with what was inherited and what the class body adds, which is tried first."""
+    """Add a copy of every state to `attrs`, with inherited and new transitions, new ones first."""
     base, given = machines[0], attrs.items()
     own = {key: value for key, value in given if isinstance(value, DeclaredState)}
     lists = [(key, value) for key, value in given if isinstance(value, TransitionList)]
@@ -182,7 +189,7 @@ def _redeclare(name: str, machines: list[Any], attrs: dict[str, Any]) -> None:
     stated = (move for state in (*own.values(), *base.states) for move in state.transitions)
     for move in dict.fromkeys([*(move for _, move in named), *stated]):
         events = [key for key, each in named if each is move] or [*map(str, move.events)]
-        # Going back leads from an added state to what the guards say, too.
+        # A rewind from an added state also leads to the state that the guards pick.
         goes_back = move.source.value == ContextState.EMPTY and events == [InputKind.REWIND]
         for source in (after.get(id(move.source)), *(copies[key] for key in own if goes_back)):
             for event in events:
@@ -210,7 +217,7 @@ def _stood_in(state: DeclaredState) -> Any:
 
 
 def _functions(declared: Any, *groups: str) -> dict[str, Any]:
-    """Return what is called by name or as a function in each of `groups`, without what python-statemachine adds by convention."""
+    """Return the callbacks in each of `groups`, except those that the library adds itself."""
     return {
         group: [spec.func for spec in getattr(declared, group) if not spec.is_convention]
         for group in groups
@@ -218,9 +225,9 @@ def _functions(declared: Any, *groups: str) -> dict[str, Any]:
 
 
 def _declare(name: str, source: Any, event: str, move: Any, target: Any) -> None:
-    """Declare a transition once more, from `source`.
+    """Declare a transition again, from `source`.
 
-    One for an event of ours is checked and puts the window.
+    A transition of a built-in event also gets the callbacks in `TAKES`.
     """
     _require(len(move.targets) == 1 and event and None not in (source, target), name, str(move))
     called = _functions(move, "validators", "before", "on", "after")
@@ -240,7 +247,7 @@ def _require(fits: object, name: str, what: str) -> None:
 
 
 def _compile(machine: Any) -> Table:
-    """Read states, events, guards and validators off a declared class, ours first."""
+    """Compile the table of a declared class, with the built-in events first."""
     unstarted, seen = machine.__new__(machine), dict[object, Any]()
     events = [event for state in machine.states for event in state.transitions.unique_events]
     kinds = dict.fromkeys([*InputKind, *(kind_of(str(event)) for event in events)])
@@ -267,9 +274,10 @@ def _compile(machine: Any) -> Table:
 
 
 def _check(unstarted: Any, spec: Any) -> Check:
-    """Return a guard or validator.
+    """Return the `Check` of a guard or validator.
 
-    Raise `InvalidOptionError` unless it is a method that takes the step.
+    Raises:
+        InvalidOptionError: it is not a plain method that takes only the step.
     """
     ask = getattr(unstarted, spec.attr_name, None)
     if not callable(ask) or iscoroutinefunction(ask) or len(signature(ask).parameters) != 1:

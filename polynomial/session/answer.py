@@ -1,4 +1,4 @@
-"""An answer that is streamed in: part of the output while it is written, and one turn of the conversation once it ends."""
+"""Streamed answers: readable in the output while open, one assistant turn when closed."""
 
 from typing import Any, Self
 
@@ -9,10 +9,10 @@ from .options import check_arguments
 
 
 class Answer:
-    """Take the pieces of an answer in; `close` adds what was said as one assistant turn.
+    """A streamed answer: `add` appends pieces, and `close` adds them as one assistant turn.
 
-    It is a context manager, for tasks as well. What was said until an error is kept, and the error
-    is raised.
+    Use it as a context manager, sync or async. After an exception, the text so far is kept and the
+    exception propagates.
     """
 
     def __init__(self, session: Any) -> None:
@@ -21,14 +21,15 @@ class Answer:
 
     @property
     def text(self) -> str:
-        """Return what has been said so far."""
+        """Return the text so far."""
         return "".join(self._pieces)
 
     def add(self, piece: str) -> None:
-        """Add a piece.
+        """Append a piece of text.
 
         Raises:
-            InvalidOptionError: `piece` is no text. SessionWriteError: the answer has ended.
+            InvalidOptionError: `piece` is not a string.
+            SessionWriteError: the answer is closed.
         """
         check_arguments(piece=piece)
         if self._session is None:
@@ -37,9 +38,9 @@ class Answer:
 
     @procedure
     def close(self) -> Steps[None]:
-        """Add what was said as an assistant turn, in one commit.
+        """Add the text as one assistant turn, in one commit.
 
-        Nothing happens for blanks, or the second time.
+        Closing a blank answer adds nothing, and neither does closing twice.
         """
         if session := self._ended():
             yield call(session, "add_assistant_turn", self.text)
@@ -59,7 +60,7 @@ class Answer:
         await self.aclose()
 
     def _ended(self) -> Any:
-        """Return the session if it has to be told what was said."""
+        """Mark the answer as closed and return the session if a turn must be added."""
         session, self._session = self._session, None
         if session is not None:
             session._answer = None
@@ -67,9 +68,10 @@ class Answer:
 
 
 def open_answer(session: Any) -> Answer:
-    """Return a new answer of a session, which is told what it says.
+    """Open and return a new answer of a session.
 
-    Raise `SessionWriteError` where one is open already.
+    Raises:
+        SessionWriteError: an answer is already open.
     """
     if session._answer is not None:
         raise SessionWriteError("an answer is being written", "Wait for it, or close it")

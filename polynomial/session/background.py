@@ -1,7 +1,7 @@
-"""Have summaries written while a conversation goes on: one at a time, begun before room is needed, put in when they are ready.
+"""Background summaries: written while the conversation continues, before room is needed.
 
-Nothing of it is stored before it lands, as one commit: a process that dies in between has lost a
-summary and no turn.
+One summary is written at a time, and committed when it is ready. Nothing is stored until then: a
+process that dies first loses a summary and no turn.
 """
 
 import asyncio
@@ -37,11 +37,10 @@ if TYPE_CHECKING:
 
 _REMEMBERED = 32
 _MOST_PATIENCE = 64
-"""Revisions that are let pass at most before it is tried again, where it failed again and again."""
+"""The longest pause between attempts that keep failing, in revisions."""
 
 _BEGINS = 0.5
-"""Of the way from where compressing aims to where a window is pressured: there a summary is begun.
-"""
+"""Where a summary starts, as a share of the way from the low mark to the high mark."""
 
 _NO_GOOD = ("refused", "failed", "cancelled")
 
@@ -50,12 +49,17 @@ Became = Literal["landed", "refused", "outdated", "failed", "cancelled"]
 
 @frozen
 class BackgroundOutcome:
-    """Say what became of a summary: it ``landed``.
+    """The outcome of one background summary.
 
-    Was ``refused``, being no good; came too late (``outdated``); ``failed`` to be stored; or was
-    ``cancelled``.
+    `became` is one of:
 
-    `why` says it in words, `revision` is where the session stood then.
+    - ``landed``: it was committed.
+    - ``refused``: it was rejected.
+    - ``outdated``: it came too late.
+    - ``failed``: it could not be written or stored.
+    - ``cancelled``: it was cancelled before it was committed.
+
+    `why` is the reason as text, and `revision` the session's revision at that time.
     """
 
     became: Became
@@ -65,28 +69,28 @@ class BackgroundOutcome:
 
 @define(eq=False)
 class _Flight:
-    """Hold one summary that is being written, or waits to be put in."""
+    """A summary that is being written or is ready to commit."""
 
     plan: Plan
     reading: Reading
     fulfilment: Fulfilment | None = None
     landing: bool = False
     written: Event = field(factory=Event)
-    """Set once there is nothing more to wait for: there is a fulfilment, or there will be none."""
+    """Set when there is nothing left to wait for: a fulfilment exists, or there will be none."""
     over: Event = field(factory=Event)
     task: "asyncio.Task[None] | None" = None
     thread: Thread | None = None
 
     @property
     def is_busy(self) -> bool:
-        """Tell whether a model may be at it still."""
+        """Return whether a model may still be writing."""
         return (self._waits and not self.is_stranded) or (
             self.thread is not None and self.thread.is_alive()
         )
 
     @property
     def is_stranded(self) -> bool:
-        """Tell whether its event loop was closed before it was done: it never will be."""
+        """Return whether its event loop was closed before it finished, so that it never will."""
         return self._waits and self.task is not None and self.task.get_loop().is_closed()
 
     @property
@@ -95,15 +99,15 @@ class _Flight:
 
 
 class Background(SessionPart):
-    """Watch a session's writes: begin a summary at a lower mark, put it in when it is ready, give it up when it is outdated.
+    """Watches the session's writes and manages its background summaries.
 
-    Written by a thread where the session is written by one, by a task where it is awaited. What a
-    model is about to answer is not changed
-    under its thoughts: where it thinks, a summary waits until the answer is in. Whoever is pressed
-    before that gets an extract at once.
+    It starts a summary above a lower mark, commits it when it is ready, and cancels it when it is
+    outdated. A thread writes the summary if the session is used synchronously, a task if it is
+    awaited. A view that a thinking model is about to answer is not changed: the summary waits until
+    the answer has arrived. If room is needed earlier, an extract is used at once.
 
-    Laws: at most one at a time; a summary that is no good, late or given up changes nothing; no
-    turn is lost, and their order is kept.
+    Laws: at most one summary is written at a time; a rejected, late or cancelled summary changes
+    nothing; no turn is lost, and the order of turns is kept.
     """
 
     def __init__(self, session: "ContextSession") -> None:
@@ -120,32 +124,38 @@ class Background(SessionPart):
 
     @property
     def running(self) -> bool:
-        """Tell whether a summary is being written, or waits to be put in."""
+        """Return whether a summary is being written or waits to be committed."""
         return self._current is not None
 
     @property
     def last(self) -> BackgroundOutcome | None:
-        """Return what became of the last one, None before there was any."""
+        """Return the latest outcome, or None if there is none."""
         return self._outcomes[-1] if self._outcomes else None
 
     @property
     def outcomes(self) -> tuple[BackgroundOutcome, ...]:
-        """Return what became of the last 32, oldest first."""
+        """Return the last 32 outcomes, oldest first."""
         return tuple(self._outcomes)
 
     def cancel(self) -> None:
-        """Give up what is being written, if it is not being put in just now: a thread that waits for a model goes on for nothing."""
+        """Cancel the current summary, unless it is being committed.
+
+        A thread that waits for a model continues, but its result is discarded.
+        """
         flight = self._current
         if flight is not None and not flight.landing:
             self._end(flight, "cancelled", "it was given up")
 
     def wait(self, timeout: float | None = None) -> bool:
-        """Wait until nothing is being written, `timeout` seconds at most, and tell whether that came about; tasks await `settled`."""
+        """Wait until no summary is being written, and return False after a timeout.
+
+        The wait lasts at most `timeout` seconds. In a task, await `settled` instead.
+        """
         flight = self._current
         return flight is None or flight.written.wait(timeout)
 
     async def settled(self) -> None:
-        """Wait without blocking until nothing is being written."""
+        """Wait until no summary is being written, without blocking."""
         flight = self._current
         if (
             flight is not None
@@ -156,27 +166,32 @@ class Background(SessionPart):
         elif flight is not None:
             await asyncio.to_thread(self.wait)
 
-    # --- in three steps -----------------------------------------------------------------
+    # --- compression in three steps -----------------------------------------------------
 
     def plan(
         self, target: float | None = None, *, query: str | None = None, native: bool = False
     ) -> Plan:
-        """Return what compressing now would come to, and change nothing: `fulfil` has its words written, `commit` puts them in.
+        """Return the plan of a compression, without changing anything.
 
-        With `native` a whole prefix yields, to a summary that the provider writes itself
-        (docs/native-compaction.md).
+        `fulfil` has its summaries written, and `commit` commits them. With `native`, a whole prefix
+        yields to a summary that the provider writes itself (docs/native-compaction.md).
 
         Raises:
-            InvalidOptionError: `target` is no number from 0 to 1, `query` no text.
+            InvalidOptionError: `target` is not a number from 0 to 1, or `query` is not a string.
 
         >>> from polycontext import ContextSession
         >>> session = ContextSession(max_tokens=400)
         >>> for number in range(3):
         ...     _ = session.add_user_turn(f"Shelf {number} holds " + "jars of plums, " * 12)
         >>> plan = session.background.plan(0.45)
-        >>> fulfilment = session.background.fulfil(plan, lambda turns, max_tokens: "Shelves 0 and 1 hold plums.")
+        >>> fulfilment = session.background.fulfil(
+        ...     plan, lambda turns, max_tokens: "Shelves 0 and 1 hold plums."
+        ... )
         >>> _ = session.add_assistant_turn("Noted.")
-        >>> session.background.commit(fulfilment).compression.reached, session.messages()[-1]["content"]
+        >>> (
+        ...     session.background.commit(fulfilment).compression.reached,
+        ...     session.messages()[-1]["content"],
+        ... )
         (True, 'Noted.')
         """
         check_arguments(query=query)
@@ -188,14 +203,15 @@ class Background(SessionPart):
 
     @procedure
     def fulfil(self, plan: Plan, summariser: Any = None) -> Steps[Fulfilment]:
-        """Have the words of a plan written by the session's summariser, or another one (docs/summarisers.md); nothing changes, and others may write meanwhile.
+        """Have the summaries of a plan written, and return the fulfilment.
 
-        What has a `fulfil` of its own, such as a provider's compaction, is asked for the whole
-        fulfilment. A summariser that fails costs its
-        own gist: what it raised is in the fulfilment.
+        The session's summariser writes them unless you pass another one (docs/summarisers.md). The
+        session does not change, and other writers can continue. An object that has its own
+        `fulfil`, such as a provider's compaction, produces the whole fulfilment. If the summariser
+        fails for a gist, only that gist is missing, and the fulfilment contains the exception.
 
         Raises:
-            InvalidOptionError: no plan, or nothing that can summarise.
+            InvalidOptionError: `plan` is not a plan, or `summariser` cannot summarise.
         """
         require("plan", plan, isinstance(plan, Plan), "what session.background.plan() returned")
         reading = self._session.conversation.reading
@@ -211,18 +227,18 @@ class Background(SessionPart):
     def commit(
         self, fulfilment: Fulfilment, *, fallback: bool = False, **when: Unpack[WriteOptions]
     ) -> Command:
-        """Put in what was made of a plan.
+        """Commit the fulfilment of a plan.
 
-        Turns that came since the plan stand behind it, untouched.
+        Turns that were added after the plan stay unchanged behind it.
 
-        Where an answer is empty, no text, as long as what it stands for or longer than its
-        allowance, nothing happens and the output says in `refused` why; with `fallback` an extract
-        stands in its place.
+        A summary is rejected if it is empty, not a string, as long as the turns it stands for, or
+        longer than its allowance. Then nothing changes, and `refused` of the output gives the
+        reasons. With `fallback`, an extract replaces it instead.
 
         Raises:
-            ConflictError: anything else happened to the turns that were planned on: they yielded,
-                came back, or one was raised to a higher class.
-            InvalidOptionError: no fulfilment.
+            ConflictError: the planned turns have changed: they yielded, were recalled, or one was
+                promoted.
+            InvalidOptionError: `fulfilment` is not a fulfilment.
         """
         legal = "what session.background.fulfil() returned, or Fulfilment.of(plan, text)"
         require("fulfilment", fulfilment, isinstance(fulfilment, Fulfilment), legal)
@@ -231,9 +247,9 @@ class Background(SessionPart):
     acommit = twin(commit)
 
     def signal(self, signals: Signals) -> None:
-        """Tell the threshold how the task goes.
+        """Report the progress of the task to the threshold.
 
-        The machine's guard asks it with these from now on.
+        The machine's guard uses the signals from now on.
         """
         legal = "Signals(progress=, error_rate=, looping=)"
         require("signals", signals, isinstance(signals, Signals), legal)
@@ -245,17 +261,17 @@ class Background(SessionPart):
         projector = self._session.policy.projector
         return projector if summariser is None else evolve(projector, summariser=summariser)
 
-    # --- around each write of the session ---------------------------------------------
+    # --- after each write of the session ----------------------------------------------
 
     @property
     def ready(self) -> Fulfilment | None:
-        """Return what is written and not yet put in."""
+        """Return the fulfilment that is ready to commit, or None."""
         flight = self._current
         return None if flight is None else flight.fulfilment
 
     @property
     def _current(self) -> _Flight | None:
-        """Return what is under way, and give up what cannot go on."""
+        """Return the current summary, after cancelling it if its event loop is closed."""
         flight = self._flight
         if flight is not None and flight.is_stranded:
             flight.landing = False
@@ -264,7 +280,7 @@ class Background(SessionPart):
 
     @procedure
     def after(self, output: ContextOutput) -> Steps[ContextOutput]:
-        """Put in what is ready, give up what is outdated, begin what is due, and return what was written."""
+        """Commit a ready summary, drop an outdated one, start one that is due; return `output`."""
         self._check_flight(output)
         if (flight := self._landable()) is not None:
             yield from self._land(flight)
@@ -283,17 +299,17 @@ class Background(SessionPart):
         )
         try:
             flight.thread.start()
-        except RuntimeError as error:  # there are too many threads, or the interpreter ends
+        except RuntimeError as error:  # too many threads, or the interpreter is shutting down
             self._end(flight, "failed", f"{type(error).__name__}: {error}")
 
     async def _begin_task(self, flight: _Flight) -> None:
-        # Held here: the loop itself does not keep a task alive.
+        # Keep a reference: the event loop does not keep a task alive.
         flight.task = asyncio.get_running_loop().create_task(
             adrive(self._write_summary(flight)), name="polycontext-background"
         )
 
     def _check_flight(self, output: ContextOutput) -> None:
-        """See whether what was ready came in with a turn that needed room, or is outdated."""
+        """End a summary that was committed with a turn that needed room, or that is outdated."""
         flight = self._current
         if flight is None or flight.landing or flight.plan.fits(self._session.window):
             return
@@ -310,20 +326,19 @@ class Background(SessionPart):
             conversation.state is not ContextState.EMPTY
             and conversation.revision >= self._not_before
         )
-        # A thread that was given up may wait for its model still: there is never a second one.
+        # A cancelled thread may still wait for its model: never start a second one.
         busy = self._given_up is not None and self._given_up.is_busy
         if self.running or busy or not due or not policy.begins(conversation.window, self._share):
             return None
         plan = plan_window(conversation.window, policy)
         if any(job.kind.needs_words for job in plan.jobs):
             return self._start(_Flight(plan, conversation.reading))
-        # Pressed by what yields without words, or not at all: to ask again at every turn would cost
-        # as much as planning does.
+        # The plan needs no summary. Pause: planning again at every turn would be expensive.
         self._not_before = conversation.revision + policy.cooldown + 1
         return None
 
     def _start(self, flight: _Flight) -> _Flight | None:
-        """Return `flight` if there is no other one."""
+        """Return `flight`, or None if another one is current."""
         with self._lock:
             if self._flight is None:
                 self._flight = flight
@@ -346,10 +361,10 @@ class Background(SessionPart):
             self._end(flight, "failed", f"{type(error).__name__}: {error}")
             raise
 
-    # --- putting in -------------------------------------------------------------------
+    # --- committing -------------------------------------------------------------------
 
     def _landable(self) -> _Flight | None:
-        """Return what can be put in now: what is written, unless a model that thinks is about to answer."""
+        """Return a written summary, unless a thinking model is about to answer."""
         flight = self._flight
         if flight is None or flight.fulfilment is None:
             return None
@@ -365,10 +380,10 @@ class Background(SessionPart):
                 )
             except ConflictError as error:
                 self._end(flight, "outdated", str(error))
-            except Exception as error:  # noqa: BLE001 - whatever it is, it is no fault of the turn that came meanwhile
+            except Exception as error:  # noqa: BLE001 - must not fail an unrelated turn
                 self._end(flight, "failed", f"{type(error).__name__}: {error}")
             except BaseException:
-                flight.landing = False  # whoever comes next may put it in, or give it up
+                flight.landing = False  # the next writer may commit it or cancel it
                 raise
             else:
                 refused = "; ".join(each.reason for each in output.refused)
@@ -376,7 +391,7 @@ class Background(SessionPart):
                 self._end(flight, became, refused if output.refused else str(output.compression))
 
     def _claim(self, flight: _Flight) -> bool:
-        """Tell whether nobody else puts it in, or has given it up."""
+        """Return whether the caller may commit: no one else is, and nothing was cancelled."""
         with self._lock:
             free = self._flight is flight and not flight.landing
             flight.landing = flight.landing or free
@@ -387,7 +402,7 @@ class Background(SessionPart):
             if self._flight is not flight or (became == "cancelled" and flight.landing):
                 return
             revision = self._session.conversation.revision
-            # What came too late is begun sooner the next time, and without a pause; what landed, a
+            # After a late summary, start the next one sooner and without a pause; otherwise start a
             # little later again.
             later = min(_BEGINS, self._share * 1.25)
             self._share = self._share / 2 if became == "outdated" else later
@@ -405,7 +420,7 @@ class Background(SessionPart):
 
 
 def _fulfil_in_thread(projector: ContextProjector, flight: _Flight) -> Fulfilment:
-    """Have the words of a plan written in this thread."""
+    """Fulfil the plan in the current thread."""
     summariser: object = projector.summariser
     if isinstance(summariser, Summariser):
         return projector.fulfil(flight.plan, reading=flight.reading)

@@ -1,7 +1,7 @@
-"""Have a sub-agent work in a session of its own: told what it needs, and giving back one turn (docs/agents.md).
+"""Child sessions: a sub-agent works in its own session and gives back one turn.
 
-What makes a session a child is a document of its journal, so that it is one after a restart too.
-The parent is written to by the result alone.
+A document in the journal marks a session as a child, so it stays one after a restart. Only the
+result is written to the parent. See docs/agents.md.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -35,16 +35,17 @@ if TYPE_CHECKING:
     from .context_session import ContextSession
 
 CHILD = "polycontext.child"
-"""The name of the document that says whose child a session is, what it was asked for, and which
-call it answers."""
+"""The name of the document that records a child's parent, its task, and the call it answers."""
 
 TOLD_SHARE = 4
-"""What is told of the parent's conversation takes at most this part of the child's room, and so do
-the user's standing demands."""
+"""Quoted turns of the parent take at most one part in this many of the child's window, and so do
+the user's standing instructions.
+"""
 
 RESULT_SHARE = 2
-"""What is attached as a result takes at most this part of the parent's room; the result of a call
-gets in whole, and is cut in the view."""
+"""An attached result takes at most one part in this many of the parent's window. The result of a
+call is accepted whole and truncated in the view.
+"""
 
 
 def open_child(
@@ -58,9 +59,9 @@ def open_child(
     system: str | None,
     tools: Sequence[Mapping[str, Any]] | None,
 ) -> "ContextSession":
-    """Return the child that `ContextSession.child` tells of.
+    """Return the child of `ContextSession.child`.
 
-    Nothing is stored unless it has been told all.
+    Nothing is stored unless all of its first turns are accepted.
     """
     check_arguments(session_id=child_id)
     own_id = parent._writer.session_id
@@ -88,8 +89,8 @@ def open_child(
     asked = {"parent": own_id, "task": task, "call": call}
     if not child.conversation.revision:
         try:
-            # Who has its result already is not asked for it again; only a new child needs the call
-            # to be open.
+            # Only a new child needs the call to be open: an existing one may have handed back
+            # already.
             waiting = parent.window.open_calls
             require(
                 "call",
@@ -103,7 +104,7 @@ def open_child(
                 expected_revision=0,
             )
         except ConflictError:
-            # Somebody else has made it meanwhile: the same one, perhaps.
+            # Another writer has created it meanwhile, possibly with the same task.
             child.history.refresh()
         except BaseException:
             child.close()
@@ -121,7 +122,10 @@ def _beside(
     max_tokens: int | None,
     tools: Sequence[Mapping[str, Any]],
 ) -> "ContextSession":
-    """Return an empty session, or the one that is there, beside `parent`: with its options, and room of its own."""
+    """Return the session `child_id` with the parent's options and its own budget.
+
+    It is empty unless the store already has it.
+    """
     counter, reserve = parent.window.counter, parent.usage.reserve
     told_tools = count_tools(counter, tools) if tools else 0
     whole = (
@@ -151,7 +155,7 @@ def _beside(
     return child
 
 
-# --- what it is told ---------------------------------------------------------------
+# --- first turns -------------------------------------------------------------------
 
 
 def _told(
@@ -161,7 +165,7 @@ def _told(
     tells: str | Sequence[str],
     system: str | None,
 ) -> Iterator[Command]:
-    """Iterate over what makes the child's first commit: the system's words, the user's demands, what is quoted, the task."""
+    """Yield the child's first turns: system, standing instructions, quoted turns, task."""
     window = parent.window
     own = (
         [turn.text for turn in window.all_turns() if turn.role is Role.SYSTEM]
@@ -177,13 +181,16 @@ def _told(
     if quoted:
         item = ContextItem(quoted, "text", timestamp=parent._clock())
         turn = item_turn(item, f"session {parent._writer.session_id}")
-        # As what is attached: data, and none of the user's words to this one.
+        # Added as an attachment: it is data, not the user's instructions to this child.
         yield Add(evolve(turn, timestamp=parent._clock()), ResourceClass.REQUIRED)
     yield Add(parent._turn(Role.USER, task), ResourceClass.PRESERVED)
 
 
 def _demands(conversation: Conversation, most: int) -> str:
-    """Return the standing demands of the user that the view still tells of, the newest where there are too many for `most` tokens."""
+    """Return the user's standing instructions that the view contains or stands for, as one text.
+
+    If they exceed `most` tokens, the newest are kept.
+    """
     log, counter = conversation.log, conversation.window.counter
     seen = dict.fromkeys(
         each
@@ -213,14 +220,17 @@ def _listed(sentences: Sequence[str]) -> str:
     )
 
 
-# --- what it gives back ------------------------------------------------------------
+# --- results -----------------------------------------------------------------------
 
 
 def hand_back(child: "ContextSession", text: str | None) -> Steps[ContextOutput]:
-    """Give a child's result to its parent; see `ContextSession.hand_back`."""
+    """Add a child's result to its parent; see `ContextSession.hand_back`."""
     parent = child._parent
     if parent is None:
-        legal = "a session that parent.child(...) returned; after a restart, ask the parent for it again with the same task and id"
+        legal = (
+            "a session that parent.child(...) returned; "
+            "after a restart, ask the parent for it again with the same task and id"
+        )
         raise InvalidOptionError("session", child, legal)
     log, child_id = child.conversation.log, child._writer.session_id
     if text is None:
@@ -244,7 +254,7 @@ def hand_back(child: "ContextSession", text: str | None) -> Steps[ContextOutput]
     told = evolve(
         turn, metadata={**turn.metadata, HANDED_BACK: asdict(sources)}, timestamp=parent._clock()
     )
-    # What was taken back by a rewind may be handed back once more.
+    # A result that a rewind has removed may be handed back again.
     said = f"{len(parent.conversation.joints)} {child_id}"
     key = blake2b(said.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
     command = Add(told, ResourceClass.REQUIRED if call is None else None)
@@ -255,7 +265,7 @@ def hand_back(child: "ContextSession", text: str | None) -> Steps[ContextOutput]
 def _result(parent: "ContextSession", child_id: str, text: str, call: str | None) -> Turn:
     if call is not None:
         return Turn(Role.TOOL, text, tool_call_id=call)
-    # An attached text stands whole until it yields: one that would fill the window is cut before.
+    # An attached text is kept whole until it yields, so truncate one that would fill the window.
     fitting = truncate(
         text,
         parent.window.max_tokens // RESULT_SHARE,

@@ -1,9 +1,7 @@
-"""What a caller asks of a session: one or more inputs of the machine that are one commit.
+"""Commands: requests to a session, each one or more inputs of the machine in one commit.
 
-A command carries its time and ids.
-
-Commands are built from what a caller hands in (turns, a provider's messages, items, ids, classes),
-which is checked before anything is done.
+A command carries its time and ids, and is built from the caller's arguments (turns, a provider's
+messages, items, ids, classes), which are checked first.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -32,9 +30,9 @@ Oversize = Literal["truncate", "error"]
 
 @frozen
 class Add:
-    """Take a turn in; where the session is automatic, make room first.
+    """Add a turn; with `auto`, compress first if room is needed.
 
-    What the user says and does not fit is truncated in the view, or an error.
+    A user turn that does not fit is truncated in the view, or is an error.
     """
 
     turn: Turn
@@ -44,7 +42,7 @@ class Add:
 
 @frozen
 class Attach:
-    """Attach a context item once, under a fresh id where its own one named another item here."""
+    """Attach a context item once, with a fresh id if its own names another item."""
 
     item: ContextItem
     source: str | None = None
@@ -53,7 +51,7 @@ class Attach:
 
 @frozen
 class Compress:
-    """Compress to a target pressure, by default to 40 % of the free room at most."""
+    """Compress to a target pressure; by default to at most 40 % of the free budget."""
 
     target: float | None = None
     query: str | None = None
@@ -61,16 +59,16 @@ class Compress:
 
 @frozen
 class Take:
-    """Take an input as it is: what clears, resizes or promotes, or an event that a subclass of the machine adds."""
+    """Process an input unchanged: clear, resize, promote, or an event that a subclass adds."""
 
     input: ContextInput
 
 
 @frozen
 class Commit:
-    """Put in what was made of a plan, written while the conversation went on.
+    """Commit the fulfilment of a plan that was written while the conversation continued.
 
-    Where an answer is no good nothing happens, or an extract stands with `fallback`.
+    If a summary is rejected, nothing happens; with `fallback`, an extract replaces it.
     """
 
     fulfilment: Fulfilment
@@ -79,23 +77,24 @@ class Commit:
 
 @frozen
 class Recall:
-    """Bring atoms back from the log."""
+    """Restore atoms from the log."""
 
     resource_ids: tuple[str, ...]
 
 
 @frozen
 class Rewind:
-    """Go back to where the conversation stood once."""
+    """Rewind to an earlier state of the conversation."""
 
     target: Conversation
 
 
 @frozen
 class Patch:
-    """Change a document that accompanies the conversation: `change` is told what it is, None where there is none, and returns a JSON Patch, or None.
+    """Change a document of the conversation.
 
-    It is asked again where another writer was first, of what that one has left.
+    `change` takes the document, or None if there is none, and returns a JSON Patch, or None. If
+    another writer was first, it is called again with that writer's document.
     """
 
     name: str
@@ -104,30 +103,30 @@ class Patch:
 
 @frozen
 class Together:
-    """Do several things as one: all of them or none."""
+    """Execute several commands as one: all or none."""
 
     commands: tuple["Command", ...]
 
 
 Command = Add | Attach | Compress | Take | Commit | Recall | Rewind | Patch | Together
-"""What a session can be asked for."""
+"""Any command that a session accepts."""
 
 
 class Companion(Protocol):
-    """Stand for whatever is saved with a session, in the same commit: a memory, a shared context."""
+    """An object that is saved with a session in the same commit: a memory, a shared context."""
 
     def to_data(self) -> Mapping[str, Any]:
-        """Return it as JSON data, in which `to_data` of two equal companions is equal."""
+        """Return its JSON data; equal companions return equal data."""
         ...
 
 
 @frozen
 class WriteRequest:
-    """Hold a command with its moment (the core reads no clock), and the key under which it happens once, however often it is asked.
+    """A command with its time (the core reads no clock) and its idempotency key.
 
-    `sent` is the number of the epoch in which a model was last handed the conversation, if one was:
-    what it answers is bound to that. `ready` was written in the background: it is put in where room
-    is needed.
+    A command with a key happens once, however often it is repeated. `sent` is the number of the
+    epoch in which a model last received the conversation; its answer is bound to that. `ready` is a
+    background summary, used if room is needed.
     """
 
     command: Command
@@ -138,24 +137,24 @@ class WriteRequest:
 
 
 class WriteOptions(TypedDict, total=False):
-    """Hold what every write can be given: the revision it was made for, and the key under which it happens once."""
+    """Options of every write: the expected revision and an idempotency key."""
 
     expected_revision: int | None
     idempotency_key: str | None
 
 
 class AddOptions(WriteOptions, total=False):
-    """Hold what a new turn can be given besides: the class that overrules the classifier, and what becomes of it where it does not fit."""
+    """Options of a new turn: also its resource class, and what happens if it does not fit."""
 
     resource_class: ResourceClass | str | None
     oversize: Oversize
 
 
-# --- building them ----------------------------------------------------------------------
+# --- building commands ------------------------------------------------------------------
 
 
 def utc_now() -> datetime:
-    """Return the time; the one place where a session reads a clock of its own."""
+    """Return the current time; the only place where a session reads the system clock."""
     return datetime.now(UTC)
 
 
@@ -165,7 +164,7 @@ def build_add(
     oversize: Oversize = "truncate",
     **_: object,
 ) -> Add:
-    """Return the command that takes one turn in; what else is given concerns its write."""
+    """Return the command that adds one turn; other options concern the write and are ignored."""
     return Add(
         check_turn(turn),
         None if resource_class is None else class_of(resource_class),
@@ -189,10 +188,10 @@ def build_attach(
 
 
 def build_attaches(items: object) -> tuple[Attach, ...]:
-    """Return the commands that attach `items`: each an item, or one with its source.
+    """Return the commands that attach `items`: items, or pairs of an item and its source.
 
     Raises:
-        InvalidOptionError: no items.
+        InvalidOptionError: an element is neither.
     """
     pairs = (
         each if isinstance(each, tuple) else (each, None)
@@ -207,13 +206,13 @@ def build_extend(
     provider: Provider | str,
     oversize: Oversize = "truncate",
 ) -> Together:
-    """Return the command that takes turns, or a provider's messages, in behind `conversation`.
+    """Return the command that adds turns, or a provider's messages, to `conversation`.
 
-    Where the assistant is first, the user opens.
+    If the assistant comes first in a new conversation, a user turn is inserted before it.
 
     Raises:
-        InvalidMessagesError: the messages break a rule of the provider, or are in another one's
-            format.
+        InvalidMessagesError: the messages break a rule of the provider, or are in another
+            provider's format.
     """
     given = (
         list(messages)
@@ -225,7 +224,7 @@ def build_extend(
     else:
         from polycontext.window.providers import unwrap  # noqa: PLC0415 - as below
 
-        from ..restoration import known_again  # noqa: PLC0415 - for those who hand in lists
+        from ..restoration import known_again  # noqa: PLC0415 - only needed for message lists
 
         given = unwrap(given)
         parsed = format_of(given, provider).parse(given, waiting=conversation.window.open_calls)
@@ -244,10 +243,10 @@ def missing_result(call_id: str, content: str, **fields: Any) -> Turn:
 
 
 def build_results(conversation: Conversation, reason: str) -> Together:
-    """Return the command that ends every open call with a marked result, which says why there is none.
+    """Return the command that closes each open call with a marked result that states the reason.
 
     Raises:
-        InvalidOptionError: `reason` is no text.
+        InvalidOptionError: `reason` is not a string, or is blank.
     """
     check_arguments(reason=reason)
     said = f"[no result: {reason.strip()}]"
@@ -268,7 +267,7 @@ def build_promotion(resource_id: str, resource_class: object, rationale: str = "
 
 
 def build_pin(window: ContextWindow, resource_id: str, why: str) -> Take | None:
-    """Return the command that keeps a turn word for word; None where it is kept so already."""
+    """Return the command that pins a turn, or None if it is already PRESERVED."""
     check_arguments(resource_id=resource_id)
     if window.linearity.get(resource_id) is ResourceClass.PRESERVED:
         return None
@@ -276,7 +275,7 @@ def build_pin(window: ContextWindow, resource_id: str, why: str) -> Take | None:
 
 
 def find_open_calls(window: ContextWindow) -> tuple[ToolCall, ...]:
-    """Return the calls of the last atom that have no result yet, in their order."""
+    """Return the calls of the last atom that have no result yet, in order."""
     ids, turns = window.open_calls, window.all_turns()
     calls = (
         next((turn.tool_calls for turn in reversed(turns) if turn.tool_calls), ()) if ids else ()
@@ -291,10 +290,10 @@ def _check_oversize(oversize: Oversize) -> Oversize:
 
 
 def class_of(value: object) -> ResourceClass:
-    """Return a resource class by itself, its name in any case, or its number.
+    """Return a resource class from a class, a name in any case, or a number.
 
     Raises:
-        UnknownNameError: no such class; names the legal ones.
+        UnknownNameError: there is no such class. The message names the legal ones.
     """
     names = ResourceClass.__members__
     if isinstance(value, str) and value.strip().upper() in names:
@@ -306,9 +305,10 @@ def class_of(value: object) -> ResourceClass:
 
 
 def check_turn(turn: object) -> Turn:
-    """Return `turn`, whose parts are JSON data.
+    """Return `turn` if it is a `Turn` whose parts are JSON data.
 
-    Raise for what is none, and say what takes it in.
+    Raises:
+        InvalidTurnError: it is not. The message says which method takes other values.
     """
     if not isinstance(turn, Turn):
         kind = type(turn).__name__
@@ -318,7 +318,7 @@ def check_turn(turn: object) -> Turn:
             "a Turn; add_message takes a provider's message, add_user_turn a text",
         )
     for index, part in enumerate(turn.parts):
-        from polycontext.window.providers import loaded_object  # noqa: PLC0415 - for turns that have parts
+        from polycontext.window.providers import loaded_object  # noqa: PLC0415 - needed for parts
 
         if part.data and loaded_object(part.data) is None:
             raise InvalidTurnError(
@@ -333,7 +333,7 @@ def check_ids(given: object) -> tuple[str, ...]:
     """Return one id, or several, as a tuple.
 
     Raises:
-        InvalidOptionError: no ids.
+        InvalidOptionError: an id is not a string.
     """
     ids: tuple[Any, ...] = (
         (given,) if isinstance(given, str) or not isinstance(given, Iterable) else tuple(given)

@@ -1,4 +1,7 @@
-"""Compression: when a session compresses automatically and how far, what is truncated on overflow, and when bound thinking is dropped."""
+"""Compression: when and how far a session compresses automatically.
+
+Also: what is truncated on overflow, and when bound thinking is dropped.
+"""
 
 from attrs import evolve
 
@@ -17,8 +20,9 @@ _NEAR = 8
 """How many of the last turns are searched for an answer; the next one is assumed to be as long."""
 
 BY_HAND = FixedThreshold().low
-"""The target of a caller who names none: automatic compression may aim so high that nothing would
-yield."""
+"""The default target of an explicit compression: an automatic one may aim so high that nothing
+yields.
+"""
 
 # --- when ---------------------------------------------------------------------------
 
@@ -26,7 +30,7 @@ yield."""
 def pays(draft: Draft, turn: Turn) -> bool:
     """Return whether compressing before `turn` is cheaper than sending the view again.
 
-    Needs prices, and no request under way.
+    It never is without prices, while calls are open, or while a thinking model is answering.
     """
     conversation, policy = draft.conversation, draft.policy
     window = conversation.window
@@ -38,13 +42,16 @@ def pays(draft: Draft, turn: Turn) -> bool:
         return False
     if turn.role is Role.ASSISTANT and is_answering(conversation):
         return False
-    from polycontext.pressure.cache import schedule  # noqa: PLC0415 - for those who say what tokens cost
+    from polycontext.pressure.cache import schedule  # noqa: PLC0415 - only needed with prices
 
     return schedule.pays(window, policy.threshold.low, policy.prices)
 
 
 def wants_room(conversation: Conversation) -> bool:
-    """Return whether to compress after a turn: over budget, or the next answer may not fit and carries bound thinking."""
+    """Return whether to compress after a turn.
+
+    True if the view is over budget, or if the next answer might not fit and carries bound thinking.
+    """
     window = conversation.window
     if is_over_budget(window):
         return True
@@ -68,7 +75,7 @@ def wants_room(conversation: Conversation) -> bool:
 def plan_of(
     draft: Draft, target: float | None = None, query: str | None = None, low: float = 1.0
 ) -> Plan:
-    """Plan the view of a draft; see `plan_window`.
+    """Return the plan for the view of a draft; see `plan_window`.
 
     If nothing else makes it fit, the last user turn is truncated, then the task.
     """
@@ -85,9 +92,10 @@ def plan_window(
     query: str | None = None,
     low: float = 1.0,
 ) -> Plan:
-    """Plan `window` to `target`, or as automatic compression does to `low` at most.
+    """Return the plan that compresses `window` to `target`.
 
-    Turns that match `query` stay verbatim.
+    Without a target, it aims at the low mark as automatic compression does, or at `low` if that is
+    lower. Turns that match `query` are kept verbatim where possible.
     """
     if target is not None:
         return policy.projector.plan_to(window, target, query)
@@ -96,11 +104,11 @@ def plan_window(
     )
 
 
-# --- what comes of it ---------------------------------------------------------------
+# --- compressing --------------------------------------------------------------------
 
 
 def compress(draft: Draft, command: Compress) -> DraftSteps:
-    """Compress at a caller's command."""
+    """Compress at the caller's request."""
     draft.check_direction(InputKind.COMPRESS)
     fulfilment = yield SummaryRequest(
         plan_of(draft, command.target, command.query, low=BY_HAND), draft.conversation.reading
@@ -111,7 +119,7 @@ def compress(draft: Draft, command: Compress) -> DraftSteps:
 def make_room(draft: Draft) -> DraftSteps:
     """Compress because a turn needs the room now.
 
-    In the background mode use the summary that is ready, or an extract.
+    In background mode, this uses the summary that is ready, or an extract.
     """
     ready = draft.ready
     if ready is not None and ready.plan.fits(draft.conversation.window):
@@ -125,10 +133,12 @@ def make_room(draft: Draft) -> DraftSteps:
 
 
 def commit(draft: Draft, fulfilment: Fulfilment, *, fallback: bool = False) -> Draft:
-    """Commit the summaries of a plan, unless the plan is empty or a summary was refused.
+    """Commit the summaries of a plan, unless the plan is empty or a summary was rejected.
+
+    With `fallback`, extracts replace rejected summaries.
 
     Raises:
-        ConflictError: the conversation did more than go on since the plan was made.
+        ConflictError: the conversation did more than continue since the plan was made.
     """
     plan, window = fulfilment.plan, draft.conversation.window
     if not plan.fits(window):
@@ -142,16 +152,16 @@ def commit(draft: Draft, fulfilment: Fulfilment, *, fallback: bool = False) -> D
     assert isinstance(step, Step)
     assert step.compression is not None
     refused = step.compression.rejections
-    # No extract stands in for what a provider was to write itself.
+    # An extract never replaces a summary that a provider should have written.
     taken = not refused or (fallback and not step.compression.edit.is_empty)
     return done if taken else evolve(draft, refused=refused)
 
 
-# --- what is truncated in the view when compressing is not enough ----------------------
+# --- truncation in the view if compressing is not enough --------------------------------
 
 
 def allow_truncation(policy: ContextPolicy, *, task: bool = True) -> ContextPolicy:
-    """Return the policy that may truncate the last user turn in the view, and the `task` too."""
+    """Return a policy that may truncate the last user turn in the view, and the `task` too."""
     projector = policy.projector
     return evolve(
         policy,
@@ -162,7 +172,7 @@ def allow_truncation(policy: ContextPolicy, *, task: bool = True) -> ContextPoli
 
 
 def fit_policy(window: ContextWindow, policy: ContextPolicy) -> ContextPolicy:
-    """Return the policy under which a window over its budget fits.
+    """Return a policy under which a window that is over its budget fits.
 
     The last user turn is truncated before the task.
     """
@@ -176,10 +186,10 @@ def fit_policy(window: ContextWindow, policy: ContextPolicy) -> ContextPolicy:
 
 
 def add_truncated(draft: Draft, context_input: ContextInput) -> Draft:
-    """Add a turn that could not fit, truncated in the view.
+    """Add a turn that does not fit, truncated in the view.
 
-    Only pinned turns and the task keep their class: another turn that stays verbatim would be a
-    dead end.
+    Only pinned user turns, the task and system turns keep their class. Any other turn that had to
+    stay verbatim would block the conversation.
     """
     turn, given = context_input.turn, context_input.resource_class
     is_task = given is None and not draft.conversation.window.has_task
@@ -197,7 +207,7 @@ def add_truncated(draft: Draft, context_input: ContextInput) -> Draft:
 
 
 def is_answering(conversation: Conversation) -> bool:
-    """Return whether a thinking model is asked next, or is being asked: its thinking is bound to the request."""
+    """Return whether a thinking model answers next: its thinking is bound to the request."""
     window = conversation.window
     last = window.peek(len(window))
     asks = last is not None and last.role in (Role.USER, Role.TOOL) and not window.open_calls
@@ -211,7 +221,7 @@ def _thinks(window: ContextWindow) -> bool:
 
 
 def without_foreign_thoughts(draft: Draft) -> Draft:
-    """Drop the bound parts of the last turn: they are bound to a request from before a compression."""
+    """Drop the bound parts of the last turn: their request is older than the last compression."""
     window = draft.conversation.window
     last = window.peek(len(window))
     if last is None or not any(part.is_bound for part in last.parts):

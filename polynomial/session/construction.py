@@ -1,6 +1,6 @@
-"""Make sessions: of options, each of which is checked here, once, before anything is opened.
+"""Construction of sessions, from options or from a store.
 
-Or of what a store has of one.
+Each option is checked once, before anything is opened.
 """
 
 from collections.abc import Generator, Mapping, Sequence
@@ -54,13 +54,13 @@ _BEHIND_ALL = 2**31 - 1
 """A revision that no session reaches."""
 
 BUDGET = "polycontext.budget"
-"""The companion that holds the budget a session was opened with."""
+"""The companion that stores the budget a session was opened with."""
 
 DEFAULT_ROOM = 8000
-"""Tokens of a session where neither a model nor a number is said."""
+"""The budget of a session without a model or `max_tokens`."""
 
 PATIENCE = 5.0
-"""Seconds that another process is waited for."""
+"""How many seconds to wait for another process."""
 
 
 def room_for(
@@ -70,7 +70,7 @@ def room_for(
     counter: TokenCounter | None,
     provider: Provider | str | None,
 ) -> Room:
-    """Return the room of a session; where neither a model nor a number is said, the usual one."""
+    """Return the room of a session; the default is used if there is no model and no number."""
     return room_of(
         DEFAULT_ROOM if model is None and max_tokens is None else model,
         max_tokens,
@@ -81,9 +81,10 @@ def room_for(
 
 
 def asking_of(room: Room, tools: Sequence[Mapping[str, Any]] | None) -> Asking:
-    """Return who is asked in a room, with these tools.
+    """Return the request overhead of a session: model, tools and reserve.
 
-    Raise `ContextOverflowError` where reserve and tools leave no room.
+    Raises:
+        ContextOverflowError: reserve and tools leave no room.
     """
     checked = check_tools(tools)
     asking = Asking(room.model, checked, room.reserve, count_tools(room.counter, checked))
@@ -105,7 +106,7 @@ def policy_of(
     auto: Auto,
     prices: "Prices | None",
 ) -> ContextPolicy:
-    """Return the policy of a session: the projector, or the usual one, goes by `rules` too."""
+    """Return the policy of a session, with `rules` added to the projector's own."""
     check_arguments(projector=projector, threshold=threshold, auto=auto)
     projector = projector or ContextProjector()
     if added := check_rules(rules):
@@ -128,7 +129,10 @@ def window_of(
     classifier: Classifier,
     preserved_share: float,
 ) -> ContextWindow:
-    """Return the empty window that has what `asking` leaves of a room, and classifies by the rules of `projector`."""
+    """Return the empty window with the tokens that `asking` leaves of `room`.
+
+    The classifier also follows the rules of `projector`.
+    """
     check_arguments(classifier=classifier)
     ruled = classified_by(projector.reach.rules, classifier)
     return ContextWindow(
@@ -148,7 +152,7 @@ def attach_writer(
     *,
     listeners: Sequence[object],
 ) -> None:
-    """Give a new session its writer, over a store that is opened where `store` says where one is, and those who listen."""
+    """Attach a writer to a new session, opening its store if necessary, and the listeners."""
     check_arguments(store=store, listeners=listeners, session_id=session_id)
     if isinstance(store, str | Path):
         session._opened, session._place = stores.store_at(store, PATIENCE), (store, PATIENCE)
@@ -165,22 +169,24 @@ def attach_writer(
         subjects.live_machine.machine_of(session, listeners)
 
 
-# --- where sessions are kept ----------------------------------------------------------
+# --- stores ---------------------------------------------------------------------------
 
 
 @frozen
 class _Budget:
-    """Say how much room a session has: the name of a model, or a number of tokens, or both."""
+    """The budget of a session: a model name, a number of tokens, or both."""
 
     model: str | None
     max_tokens: int | None
     taken: int
     given: int
-    """Tokens of the window when the session was opened; resized since, it is opened so again."""
+    """The window's tokens when the session was opened. If it was resized since, the new size is
+    stored.
+    """
     writer: Writer
 
     def to_data(self) -> Mapping[str, Any]:
-        """Return it as JSON data."""
+        """Return the budget as JSON data."""
         now = self.writer.given
         return {
             "model": self.model,
@@ -197,7 +203,7 @@ def open_session(
     timeout: float,
     options: OpenOptions,
 ) -> S:
-    """Return the session of that id at `url`; see `ContextSession.open`."""
+    """Return the session with that id at `url`; see `ContextSession.open`."""
     store = stores.store_at(url, timeout)
     budget: dict[str, Any] = {"model": model, "max_tokens": options.pop("max_tokens", None)}
     try:
@@ -218,7 +224,7 @@ def open_session(
 
 
 def open_beside(session: S, session_id: str) -> S:
-    """Return the session of that id in the same store, with the options of this one."""
+    """Return the session with that id in the same store, with the options of this one."""
     other = copy(session)
     if session._place is not None:
         other._opened = stores.store_at(*session._place)
@@ -228,7 +234,7 @@ def open_beside(session: S, session_id: str) -> S:
 
 @contextmanager
 def store_with(method: str, url: Place, timeout: float) -> Generator[SessionStore]:
-    """Hand out the store at `url`, which has `method`; makes no file."""
+    """Yield the store at `url`, which must have `method`; no file is created."""
     store = stores.store_at(url, timeout, create=False)
     try:
         require("url", store, callable(getattr(store, method, None)), f"a store with `{method}`")
@@ -238,7 +244,7 @@ def store_with(method: str, url: Place, timeout: float) -> Generator[SessionStor
 
 
 def _stored_budget(store: SessionStore, session_id: str) -> dict[str, Any]:
-    """Return the budget that was stored with a session, empty where none was."""
+    """Return the budget that is stored with a session, or an empty mapping."""
     saved = store.load(session_id, _BEHIND_ALL).companions.get(BUDGET)
     data = None if saved is None else orjson.loads(saved)
     return (

@@ -1,9 +1,9 @@
-"""The session: one conversation, written through decisions, read as a value.
+"""The session: one conversation, changed by commands and read as an immutable value.
 
-Every write is a command: it is decided over the machine's table, stored, and only then the session
-is it. Reading never changes anything and never waits; only a request compresses a view that went
-over its budget since.
-This class is a table of contents: each method hands on to the module of its subject.
+Every write is a command: it is decided against the machine's table, stored, and only then published
+as the session's new value. Reading never changes anything and never waits. The one exception is a
+request, which first compresses a view that has gone over its budget.
+This class is a table of contents: each method delegates to the module for its subject.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -33,46 +33,52 @@ if TYPE_CHECKING:
 
 
 class ContextSession:
-    """Hold one conversation: its machine, its log, and everything that readers may ask of it (docs/session.md).
+    """One conversation: its machine, its log, and every read of it.
+
+    See docs/session.md.
 
     Args:
-        model: who is asked, by name (``"claude-sonnet-4-5"``) or as a `ModelProfile`: window,
-            reserve, counter and provider come from its profile (docs/models.md). A number stands
-            for `max_tokens`.
-        max_tokens: what request and reserve may take together, in tokens; 8000 unless a model is
-            named.
-        auto: compress when PRESSURED before the next turn goes in, and at once when a
-            turn alone takes the window over its budget. ``"background"`` has a summary written
-            before that, while the conversation goes on (docs/summarisers.md). ``False`` leaves it
-            to the caller.
-        reserve: tokens kept free for the reply; 0 unless a model is named.
-        tools: tool definitions sent with every request; their tokens are taken off the window.
-        projector, threshold, cooldown: how and when it yields; for how many turns behind a
-            compression the state stays COMPRESSED.
-        counter, classifier, preserved_share: how turns are counted and classified.
-        provider: in whose format requests go out where none is said; ``"openai"`` unless a model is
-            named.
-        prices: what tokens cost: room is then also made where that is cheaper than carrying on
-            (docs/cache.md). It is not saved.
-        rules: what is stated of tools (`keep_last`, `never_yield`, `yield_first`), beside those
-            that the projector's reach has.
-        clock: where timestamps come from.
-        listeners: objects that the live machine (see `session.machine`) calls, in the way of
-            python-statemachine.
+        model: the model to prepare requests for, by name (``"claude-sonnet-4-5"``) or as a
+            `ModelProfile`. Its profile sets the window, reserve, counter and provider
+            (docs/models.md). A number is read as `max_tokens`.
+        max_tokens: the budget in tokens for request and reply together. Defaults to 8000 unless you
+            name a model.
+        auto: whether to compress automatically: before the next turn while PRESSURED, and at once
+            when a single turn puts the window over its budget. ``"background"`` also starts a
+            summary early and writes it while the conversation continues (docs/summarisers.md).
+            ``False`` leaves compression to you.
+        reserve: tokens kept free for the reply. Defaults to 0 unless you name a model.
+        tools: tool definitions sent with every request. Their tokens are subtracted from the
+            window.
+        projector: how the view is compressed, and with which summariser.
+        threshold: the high mark above which the window is pressured, and the low mark that
+            compression aims at.
+        cooldown: how many turns after a compression the state stays COMPRESSED.
+        counter: counts the tokens of a text.
+        classifier: assigns a resource class to each turn.
+        preserved_share: the largest share of the window that standing instructions may pin.
+        provider: the default format of requests. Defaults to ``"openai"`` unless you name a model.
+        prices: token prices. With them, the session also compresses when that is cheaper than
+            sending the view again (docs/cache.md). Prices are not saved.
+        rules: rules about tools (`keep_last`, `never_yield`, `yield_first`), added to those of the
+            projector's reach.
+        clock: returns the current time, for timestamps.
+        listeners: objects that the live machine (see `session.machine`) calls, as
+            python-statemachine listeners.
         machine: a subclass of `ContextMachine` that adds states, events or guards
             (docs/machine.md).
-        store, session_id: where the session is kept, by default in memory; one that is there
-            already goes on.
+        store: where the session is kept. Defaults to memory.
+        session_id: the id in the store. If the store already has this session, it is continued.
 
-    Safe under threads, tasks and event loops: one writer at a time. A write that names the
-    `expected_revision` gets a `ConflictError` if that is stale; one with an `idempotency_key`
-    happens once, however often it is asked for. Each write has a twin for tasks, with an a before
-    its name.
+    A session is safe to share between threads, tasks and event loops: one writer runs at a time. A
+    write with a stale `expected_revision` raises `ConflictError`. A write with an `idempotency_key`
+    happens once, however often you repeat it. Each write has an async variant with the prefix
+    ``a``, such as `aadd`.
 
     Raises:
-        InvalidOptionError: an option is out of its range. UnknownNameError: no such model or
-            provider.
-        ContextOverflowError: reserve and tools leave no room.
+        InvalidOptionError: an option is out of range.
+        UnknownNameError: the model or provider is unknown.
+        ContextOverflowError: reserve and tools leave no room for turns.
 
     >>> session = ContextSession(max_tokens=8000)
     >>> _ = session.add_system("You are a travel assistant.")
@@ -90,20 +96,18 @@ class ContextSession:
     _opened: SessionStore | None = None
     _place: tuple[Place, float] | None = None
     _parent: "ContextSession | None" = None
-    """Who has asked for this child."""
+    """The session that opened this child."""
     _answer: "subjects.answer.Answer | None" = None
-    """What is being streamed in."""
+    """The answer that is being streamed."""
     _background: "subjects.background.Background | None" = None
     _delivery: "subjects.delivery.Delivery | None" = None
-    """Made for the first request."""
+    """Created for the first request."""
     _billing: "subjects.usage.Billing | None" = None
-    """Made for the first request, or for whoever asks what they cost."""
+    """Created for the first request, or when usage is first read."""
     _log_index: "subjects.lookup.LogIndex | None" = None
-    """Made at the first search of what no store searches; without it the next search makes another.
-    """
+    """Created by the first search if the store cannot search. It is rebuilt if missing."""
     _handles: "Mapping[str, subjects.synchronisation.Pair] | None" = None
-    """By the id of each turn: the turn as it came, and the object that it came as. They are not
-    kept with the session."""
+    """By turn id: the turn as it was synced, and the caller's object. Not stored."""
 
     def __init__(
         self,
@@ -150,21 +154,26 @@ class ContextSession:
         timeout: float = 5.0,
         **options: Unpack[OpenOptions],
     ) -> Self:
-        """Return the session of that id, as its last writer left it, or a new one.
+        """Return the session with this id as its last writer left it, or a new one.
 
-        Options are those of a session.
+        Args:
+            url: the path of a SQLite file, a URL such as ``sqlite:///path`` (a fourth slash starts
+                an absolute path), or a store.
+            session_id: the id in the store.
+            model: as for the constructor.
+            timeout: how many seconds to wait for another process that holds the file.
+            options: the keyword options of the constructor.
 
-        `url` is the path of a SQLite file, or ``sqlite:///`` with a path behind it (a fourth slash
-        begins an absolute one), or a store. The budget is that of `model` or ``max_tokens=``. It is
-        stored with the next commit, and taken from there when neither is given. Close the session,
-        or use it in a `with`; sessions of one file share it within a process. See `open_calls` for
-        what a writer that is gone has left in the middle.
+        The budget comes from `model` or ``max_tokens=`` and is stored with the next commit. If you
+        give neither, the stored budget is used. Close the session, or use it in a `with` block.
+        Sessions of the same file share it within a process. If the last writer stopped in the
+        middle of a tool call, see `open_calls`.
 
         Raises:
-            StoreBusyError: another process has the file open for longer than `timeout` seconds;
-                names it.
-            StoreError: the store cannot be opened, or is damaged; says what to do.
-            InvalidOptionError: no store can be at `url`, or an option is out of its range.
+            StoreBusyError: another process has held the file open for longer than `timeout`
+                seconds. The message names the file.
+            StoreError: the store cannot be opened or is damaged. The message says what to do.
+            InvalidOptionError: `url` cannot be a store, or an option is out of range.
 
         >>> from tempfile import mkdtemp
         >>> from pathlib import Path
@@ -175,7 +184,10 @@ class ContextSession:
         >>> with ContextSession.open(file, "customer-17", max_tokens=8000) as session:
         ...     [turn.text for turn in session.log()]
         ['Where is my parcel?']
-        >>> ContextSession.history.list_sessions(file), ContextSession.history.delete(file, "customer-17")
+        >>> (
+        ...     ContextSession.history.list_sessions(file),
+        ...     ContextSession.history.delete(file, "customer-17"),
+        ... )
         (('customer-17',), True)
         """
         return construction.open_session(
@@ -194,26 +206,33 @@ class ContextSession:
         oversize: Oversize = "truncate",
         **options: Unpack[NewOptions],
     ) -> Self:
-        """Return a new session that has taken a provider's message list in.
+        """Return a new session that contains a provider's message list.
 
-        Options are those of a session, `provider` that of the list.
+        Args:
+            messages: the messages, in order.
+            model: as for the constructor.
+            provider: the format of the list. It is detected by default.
+            oversize: as in `add`.
+            options: the keyword options of the constructor, except its `provider`.
 
         Raises:
-            Whatever a session or `extend` raises; of what the user says and does not fit, nothing
-            unless ``oversize="error"``.
+            Any error that the constructor or `extend` raises. A user turn that does not fit raises
+            only with ``oversize="error"``.
 
-        >>> ContextSession.from_messages([{"role": "assistant", "content": "Hello!"}, {"role": "user", "content": "Hi"}])
+        >>> ContextSession.from_messages(
+        ...     [{"role": "assistant", "content": "Hello!"}, {"role": "user", "content": "Hi"}]
+        ... )
         ContextSession('session', ACCUMULATING, 3 turns, 21 of 8000 tokens, 3 in the log)
         """
         session = cls(model, **options)
         session.extend(messages, provider, oversize=oversize)
         return session
 
-    # --- what is said --------------------------------------------------------------
+    # --- adding turns --------------------------------------------------------------
 
     @verb
     def add_system(self, content: str, **options: Unpack[AddOptions]) -> Command:
-        """Add a system turn; options are those of `add`."""
+        """Add a system turn; the options are those of `add`."""
         return commands.build_add(self._turn(Role.SYSTEM, content), **options)
 
     aadd_system = twin(add_system)
@@ -222,7 +241,7 @@ class ContextSession:
     def add_user_turn(
         self, content: str, *, name: str | None = None, **options: Unpack[AddOptions]
     ) -> Command:
-        """Add what the user says; options are those of `add`."""
+        """Add a user turn; the options are those of `add`."""
         return commands.build_add(self._turn(Role.USER, content, name=name), **options)
 
     aadd_user_turn = twin(add_user_turn)
@@ -234,9 +253,9 @@ class ContextSession:
         tool_calls: Iterable[Any] | None = None,
         **options: Unpack[AddOptions],
     ) -> Command:
-        """Add what the model says and calls.
+        """Add an assistant turn: its text, its tool calls, or both.
 
-        Calls are `ToolCall`s or a provider's own objects; options are those of `add`.
+        Tool calls are `ToolCall` objects or the provider's own. The options are those of `add`.
         """
         return commands.build_add(
             self._turn(Role.ASSISTANT, content, tool_calls=as_tool_calls(tool_calls)), **options
@@ -253,7 +272,7 @@ class ContextSession:
         name: str | None = None,
         **options: Unpack[AddOptions],
     ) -> Command:
-        """Add the result of an open call; options are those of `add`."""
+        """Add the result of an open call; the options are those of `add`."""
         return commands.build_add(
             self._turn(Role.TOOL, content, tool_call_id=tool_call_id, name=name), **options
         )
@@ -269,19 +288,23 @@ class ContextSession:
         oversize: Oversize = "truncate",
         **when: Unpack[WriteOptions],
     ) -> Command:
-        """Take any turn through the machine; with `auto`, make room first where needed.
+        """Add a turn; with `auto`, compress first if room is needed.
 
-        `resource_class` overrules the classifier. What the user says and does not fit is truncated
-        in the view and whole in the log; with ``oversize="error"`` it is refused. What the model
-        said or a tool answered always gets in.
+        Args:
+            turn: a turn of any role.
+            resource_class: overrides the classifier.
+            oversize: what to do with a user turn that does not fit: truncate it in the view and
+                keep it whole in the log, or raise with ``"error"``. Assistant turns and tool
+                results are always accepted.
+            when: `expected_revision` and `idempotency_key`; see the class.
 
         Raises:
-            IllegalDirectionError: not legal in this state (ContextPressureError in PRESSURED
-                without `auto`).
-            OrderError: the wrong moment of a tool call.
-            ContextOverflowError: what the system says, what you pin, or a user turn with
-                ``oversize="error"`` could not fit even after compressing everything that may yield.
-            ConflictError: `expected_revision` is not the current one.
+            IllegalDirectionError: the turn is illegal in this state (ContextPressureError in
+                PRESSURED without `auto`).
+            OrderError: the turn breaks the order of tool calls and results.
+            ContextOverflowError: a system turn, a pinned turn, or a user turn with
+                ``oversize="error"`` does not fit even after compressing everything that may yield.
+            ConflictError: `expected_revision` is not the current revision.
         """
         return commands.build_add(turn, resource_class, oversize)
 
@@ -296,19 +319,24 @@ class ContextSession:
         oversize: Oversize = "truncate",
         **when: Unpack[WriteOptions],
     ) -> Command:
-        """Take several turns, or a provider's messages, in as one commit: all or none.
+        """Add several turns, or a provider's messages, as one commit: all or none.
 
-        They may go on with what is there: results of open calls come first. `oversize` is as in
-        `add`. Whose format they are in is noticed. Where the assistant speaks first in a new
-        conversation, a marked line of the user opens it; the output names it as repaired.
+        The messages may continue the conversation: results of open calls come first. The format is
+        detected unless you name a provider, and `oversize` is as in `add`. If a new conversation
+        starts with the assistant, a marked user turn is inserted before it, and the output lists it
+        as repaired.
 
         Raises:
-            InvalidMessagesError: the messages break a rule of the provider, or are in another one's
-                format; names index and rule.
-            Whatever `add` raises for one of them.
+            InvalidMessagesError: the messages break a rule of the provider, or are in another
+                provider's format. The message names the index and the rule.
+            Any error that `add` raises for one of the turns.
 
         >>> session = ContextSession(max_tokens=1000)
-        >>> len(session.extend([{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello"}]).window)
+        >>> len(
+        ...     session.extend(
+        ...         [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello"}]
+        ...     ).window
+        ... )
         2
         """
         return commands.build_extend(self.conversation, messages, provider, oversize)
@@ -324,7 +352,7 @@ class ContextSession:
         oversize: Oversize = "truncate",
         **when: Unpack[WriteOptions],
     ) -> Command:
-        """Take one message in as a provider's response or request has it: JSON data, or an object of the SDK; see `extend`."""
+        """Add one message in a provider's format: JSON data or an SDK object; see `extend`."""
         return commands.build_extend(self.conversation, [message], provider, oversize)
 
     aadd_message = twin(add_message)
@@ -340,16 +368,22 @@ class ContextSession:
     ) -> Command:
         """Add a context item as one user turn, REQUIRED by default.
 
-        It yields to its outline and can be recalled.
+        Under pressure the item is reduced to its outline, and it can be recalled.
 
-        `source` says where it comes from, its file name and lines by default: attaching another
-        text of the same source supersedes the earlier one, which then yields first. An item that
-        stands in the view already is not added again; a higher class raises that of its turn. An
-        item whose id named another item in this conversation goes in under a fresh one.
+        An item that is already in the view is not added again; a higher `resource_class` raises the
+        class of its turn. If another item of this conversation has the same id, the new one gets a
+        fresh id.
+
+        Args:
+            item: the item to attach.
+            resource_class: overrides REQUIRED.
+            source: names the origin. Defaults to the file name and lines of the item. A different
+                text from the same source supersedes the earlier one, which then yields first.
+            when: as in `add`.
 
         Raises:
             PluginError: the registered formatter of a custom kind failed.
-            Whatever `add` raises for a user turn.
+            Any error that `add` raises for a user turn.
         """
         return commands.build_attach(item, source, resource_class)
 
@@ -359,7 +393,7 @@ class ContextSession:
     def send_message(
         self, content: str, items: commands.Items = (), **when: Unpack[WriteOptions]
     ) -> Command:
-        """Attach items, each alone or with its source, and add what the user says of them, as one commit."""
+        """Attach items, each alone or with its source, and add a user turn, all as one commit."""
         return commands.Together(
             (*commands.build_attaches(items), commands.Add(self._turn(Role.USER, content)))
         )
@@ -368,12 +402,14 @@ class ContextSession:
 
     @procedure
     def send(self, event: str | ContextInput, /, *args: Any, **kwargs: Any) -> Steps[ContextOutput]:
-        """Send an event of the machine by its name, with what the verb of it takes, or an input (docs/machine.md).
+        """Send an event to the machine, by name with its arguments or as a `ContextInput`.
 
-        An event that your own machine adds takes any JSON data.
+        An event takes the arguments of the method it stands for. An event that your own machine
+        adds takes any JSON data. See docs/machine.md.
 
         Raises:
-            UnknownNameError: the machine has no such event. Whatever the verb raises.
+            UnknownNameError: the machine has no such event.
+            Any error that the method raises.
 
         >>> session = ContextSession(max_tokens=8000)
         >>> session.send("user_turn", "Where is my parcel?").state
@@ -384,10 +420,12 @@ class ContextSession:
     asend = twin(send)
 
     def answer(self) -> "subjects.answer.Answer":
-        """Open an answer that is streamed in: `output.answering` holds its words, and once it is closed it is one assistant turn.
+        """Open a streamed answer, which becomes one assistant turn when it is closed.
+
+        While it is open, `output.answering` holds the text so far.
 
         Raises:
-            SessionWriteError: one is open already.
+            SessionWriteError: an answer is already open.
 
         >>> session = ContextSession(max_tokens=8000)
         >>> _ = session.add_user_turn("Where is my parcel?")
@@ -403,28 +441,32 @@ class ContextSession:
 
     @verb
     def close_open_calls(self, reason: str, **when: Unpack[WriteOptions]) -> Command:
-        """End every call that waits for its result with a marked one that says why there is none.
+        """Close every open call with a marked result that states the reason.
 
-        The output names them as repaired.
-
-        For whoever opens a conversation that its last writer left in the middle of a call; without
-        open calls nothing happens.
+        Use it when the last writer stopped in the middle of a tool call. The output lists the
+        results as repaired. Without open calls, nothing happens.
         """
         return commands.build_results(self.conversation, reason)
 
     aclose_open_calls = twin(close_open_calls)
 
-    # --- what yields, and what stays --------------------------------------------------
+    # --- compression and classes ------------------------------------------------------
 
     @verb
     def compress(
         self, target: float | None = None, *, query: str | None = None, **when: Unpack[WriteOptions]
     ) -> Command:
-        """Compress to a target pressure (default: 40 % of the free room, or the low mark where that is lower); the output reports what it did.
+        """Compress the view to a target pressure; the output reports the result.
+
+        Args:
+            target: the pressure to compress to, from 0 to 1. Defaults to 40 % of the free budget,
+                or to the low mark if that is lower.
+            query: keeps turns that match this text verbatim where possible.
+            when: as in `add`.
 
         Raises:
             FloorError: the projector's fulfilment would take an atom below the floor of its class.
-            InvalidOptionError: `target` is no number from 0 to 1, `query` no text.
+            InvalidOptionError: `target` is not a number from 0 to 1, or `query` is not a string.
         """
         return commands.build_compress(target, query)
 
@@ -432,9 +474,9 @@ class ContextSession:
 
     @verb
     def clear(self, *, keep_system: bool = False, **when: Unpack[WriteOptions]) -> Command:
-        """Forget the view; log and ledger keep all.
+        """Clear the view; the log and the ledger keep everything.
 
-        With `keep_system` the system turns are taken in again in the same commit.
+        With `keep_system`, the system turns are added again in the same commit.
 
         >>> session = ContextSession(max_tokens=1000)
         >>> _ = session.add_system("Be brief."), session.add_user_turn("hello")
@@ -449,14 +491,14 @@ class ContextSession:
 
     @verb
     def recall(self, resource_ids: str | Iterable[str], **when: Unpack[WriteOptions]) -> Command:
-        """Raise atoms back to VERBATIM from the log.
+        """Restore atoms to VERBATIM from the log.
 
-        Ids are those of any of their turns, or of a gist.
+        Each id names any turn of an atom, or a gist.
 
         Raises:
-            UnknownResourceError: an id the log does not know.
-            ContextOverflowError: the window would be pressured again at once.
-            IllegalDirectionError: there is no view (EMPTY), or it is PRESSURED.
+            UnknownResourceError: the log does not know an id.
+            ContextOverflowError: the window would immediately be pressured again.
+            IllegalDirectionError: the session is EMPTY or PRESSURED.
         """
         return commands.Recall(commands.check_ids(resource_ids))
 
@@ -474,7 +516,8 @@ class ContextSession:
         """Raise the class of a turn; classes are never lowered.
 
         Raises:
-            UnknownResourceError: no such id. DemotionError: the class is not higher.
+            UnknownResourceError: there is no such id.
+            DemotionError: the class is not higher.
             IllegalDirectionError: there is no view (EMPTY).
         """
         return commands.build_promotion(resource_id, resource_class, rationale)
@@ -483,34 +526,37 @@ class ContextSession:
 
     @verb
     def pin(self, resource_id: str, why: str = "", **when: Unpack[WriteOptions]) -> Command | None:
-        """Keep a turn word for word from now on, its pictures included.
+        """Keep a turn verbatim from now on, including its images.
 
-        What is PRESERVED already stays as it is.
+        A turn that is already PRESERVED stays as it is.
 
         Raises:
-            UnknownResourceError: no such id. IllegalDirectionError: there is no view (EMPTY).
+            UnknownResourceError: there is no such id.
+            IllegalDirectionError: there is no view (EMPTY).
         """
         return commands.build_pin(self.window, resource_id, why)
 
     apin = twin(pin)
 
-    # --- what a model is handed ---------------------------------------------------------
+    # --- requests -----------------------------------------------------------------------
 
     def messages(
         self, provider: Format | None = None, *, allow_open: bool = False
     ) -> list[dict[str, Any]]:
-        """Return the view as a message list that the provider accepts, within budget.
+        """Return the view as a valid message list for the provider, within budget.
 
-        Without one, the session's own.
+        If the view has gone over its budget since the last commit, it is compressed first. For
+        Anthropic, system turns are sent outside the list: use `request`.
 
-        For Anthropic the system turns travel outside of the list: see `request`.
+        Args:
+            provider: the format. Defaults to the session's own.
+            allow_open: return a list that ends on open calls, for inspection.
 
         Raises:
-            InvalidMessagesError: nothing to say, or calls are open (unless `allow_open`).
-            ContextOverflowError: the view is over its budget, and the session does not compress by
-                itself, or nothing can yield.
-            Whatever `compress` raises, where a view went over its budget since the last commit: it
-            is compressed first.
+            InvalidMessagesError: the view is empty, or calls are open and `allow_open` is false.
+            ContextOverflowError: the view is over its budget, and either `auto` is off or nothing
+                can yield.
+            Any error that `compress` raises, if the view is compressed first.
         """
         return self.request(provider, allow_open=allow_open).messages
 
@@ -522,18 +568,18 @@ class ContextSession:
         cache: "bool | CachePlan" = False,
         options: Mapping[str, Any] | None = None,
     ) -> Rendered:
-        """Return messages, and the system blocks apart where the provider wants them so.
+        """Return the view as a request: messages, options, and any separate system blocks.
 
-        Without a provider, for the session's own.
-
-        `options` are your own fields of the request, such as `thinking`: they are merged into the
-        result's `options`, and win over what the session sets under the same key (docs/cache.md).
-        With `cache` the request has breakpoints and a key for the provider's prompt cache
-        (docs/cache.md).
+        Args:
+            provider: the format. Defaults to the session's own.
+            allow_open: as in `messages`.
+            cache: add breakpoints and a key for the provider's prompt cache (docs/cache.md).
+            options: your own request fields, such as `thinking`. They are merged into the result's
+                `options` and override the session's values (docs/cache.md).
 
         Raises:
-            SpendingError: with the request the `limit` would be crossed. Whatever `messages`
-                raises.
+            SpendingError: the request would exceed the `limit`.
+            Any error that `messages` raises.
         """
         return self.usage.request(provider, allow_open=allow_open, cache=cache, options=options)
 
@@ -548,17 +594,26 @@ class ContextSession:
         prompts: "subjects.plugins.PromptMaker | None" = None,
         **values: str | float,
     ) -> str:
-        """Return the one text that a model completes: system prompt, the view as a transcript, the task (docs/nodes.md).
+        """Return one prompt text: the system prompt, the view as a transcript, and the task.
 
-        It goes to the model and never to a browser; within budget as `messages` is, and
-        without a word on classes. `system_only` leaves the conversation out, for use beside
-        `messages`. `prompts` brings templates of your own; `values` are what templates name.
+        The text is for the model only: never show it to a browser. It is within budget, as
+        `messages` is, and does not mention resource classes. See docs/nodes.md.
+
+        Args:
+            agent_type: the name of the template.
+            eigenvectors: names with shares from 0 to 1, or None.
+            constraints: texts that the prompt states as constraints.
+            task: the task, or None.
+            system_only: leave the conversation out, for use beside `messages`.
+            prompts: a prompt builder with your own templates.
+            values: values for the names in the templates.
 
         Raises:
             InvalidMessagesError: calls are open.
-            ContextOverflowError: over budget even after everything yielded that may.
-            InvalidOptionError: an argument cannot be what it has to be.
-            PluginError: no prompt builder is announced, and none was given.
+            ContextOverflowError: the view is over its budget even after everything that may yield
+                has.
+            InvalidOptionError: an argument has the wrong type or value.
+            PluginError: no prompt builder is installed, and you passed none.
         """
         maker = subjects.plugins.maker_for(agent_type, eigenvectors, constraints, task, prompts)
         return maker.build_prompt(
@@ -572,14 +627,13 @@ class ContextSession:
         )
 
     def tools(self, provider: Format | None = None) -> list[dict[str, Any]]:
-        """Return tools for the model itself, to search, read and describe what has left its view.
+        """Return tool definitions that let the model search, read and describe evicted turns.
 
-        In the session's own format without a provider.
-
-        Send them with a request, and give each call of them to `call_tool` (docs/agents.md).
+        Send them with a request, and pass each call of them to `call_tool` (docs/agents.md). The
+        format defaults to the session's own.
 
         Raises:
-            UnknownNameError: no such provider.
+            UnknownNameError: there is no such provider.
         """
         return subjects.context_tools.context_tools(
             self._provider if provider is None else provider
@@ -592,18 +646,20 @@ class ContextSession:
         *,
         max_tokens: int | None = None,
     ) -> str:
-        """Return what a call of one of `tools` answers, to be added as its result.
+        """Return the result of a call to one of `tools`, for you to add as its tool turn.
 
-        The view stays as it is.
+        The view does not change. If the model's call is wrong, the result says so and begins with
+        ``"Error: "``.
 
-        `arguments` are JSON text or a mapping, as the model gave them. The answer has at most
-        `max_tokens` by the session's counter: 2,000 where nothing is said, and no more than a
-        quarter of the window. What the model got wrong is answered too, beginning with ``"Error:
-        "``.
+        Args:
+            name: the name of the tool.
+            arguments: JSON text or a mapping, as the model gave them.
+            max_tokens: the limit for the result, by the session's counter. Defaults to 2,000, or a
+                quarter of the window if that is less.
 
         Raises:
-            InvalidOptionError: `name` is no text, `arguments` neither, `max_tokens` no whole number
-                of at least 50.
+            InvalidOptionError: `name` is not a string, `arguments` are neither JSON text nor a
+                mapping, or `max_tokens` is not a whole number of at least 50.
 
         >>> from polycontext import ContextSession
         >>> session = ContextSession(max_tokens=8000)
@@ -628,25 +684,28 @@ class ContextSession:
         repair: bool = True,
         rewind: bool = True,
     ) -> Steps[ContextOutput]:
-        """Make the conversation that of `turns`, all of them, from the first on.
+        """Make the conversation equal to `turns`, its complete list of turns.
 
-        `handles` are the objects that they came as, one for each.
+        The turns after the longest common prefix are added as one commit. If the conversation
+        differs after that prefix (an edited message, a withdrawn answer), it is first rewound to
+        it; the journal keeps both versions. Syncing the same turns again changes nothing. Turns are
+        compared by role, content, calls and parts, not by id, time or metadata. A user turn that
+        does not fit is truncated in the view.
 
-        What follows the longest common beginning is added as one commit. Where the conversation has
-        gone on otherwise (an edited message, an answer taken back), it is rewound to there first:
-        the journal keeps both. Given the same turns again, nothing happens. Turns are compared by
-        what they say and carry; ids, times and metadata are their keeper's own.
-
-        With `repair`, calls without results are closed by marked ones, results of no call are left
-        out, and where the assistant is first, the user opens; without, they are refused. What the
-        user says and does not fit is cut in the view. Without `rewind`, a conversation that has
-        gone on otherwise is another one, and left as it is.
+        Args:
+            turns: every turn, from the first one.
+            handles: your own objects for the turns, one for each. `view` returns them.
+            repair: add marked results to calls that have none, omit results without a call, and
+                insert a user turn if the assistant comes first. Without it, such turns raise.
+            rewind: without it, a conversation that differs raises `ConflictError` and is not
+                changed.
 
         Raises:
-            ConflictError: it would have to be rewound, and `rewind` is False.
-            InvalidOptionError: not as many handles as turns. InvalidTurnError: no turn.
-            OrderError: without `repair`, the wrong moment of a call. ContextOverflowError: system
-                turns that leave no room.
+            ConflictError: a rewind is needed, and `rewind` is False.
+            InvalidOptionError: the number of handles is not the number of turns.
+            InvalidTurnError: an element is not a turn.
+            OrderError: without `repair`, a turn breaks the order of calls and results.
+            ContextOverflowError: the system turns leave no room.
 
         >>> from polycontext import ContextSession, Turn
         >>> session = ContextSession(max_tokens=8000)
@@ -667,17 +726,22 @@ class ContextSession:
         tools: Sequence[Mapping[str, Any]] | None = (),
         system: str | None = None,
     ) -> "Steps[tuple[subjects.synchronisation.Seen, ...]]":
-        """Return what a model is to see: the turns that stand, as the objects that they came as, and gists in the place of the others.
+        """Return the view: your own objects for whole turns, and gists in place of the others.
 
-        It is valid and fits beside what this request needs besides: `reserve` tokens for the reply,
-        `tools`, and a `system` prompt that is no turn. What the session keeps free for the reply
-        and its tools anyway counts once. Where it does not fit, it is compressed first. Asked
-        again, it is the same. What is handed out is a request, as that of `messages`:
-        `usage.reported` learns from what the provider says of it.
+        The result is a tuple of `Kept` and `Gist` entries. It is valid, and fits beside what this
+        request adds; if necessary, the view is compressed first. Calling `view` again returns the
+        same result. It counts as a request, as `messages` does, so `usage.reported` learns from the
+        provider's usage.
+
+        Args:
+            reserve: tokens kept free for the reply.
+            tools: tool definitions of the request. Reserve and tools that the session already
+                subtracts count once.
+            system: a system prompt that is not a turn.
 
         Raises:
-            ContextOverflowError: not even with everything yielded that may. InvalidOptionError:
-                what cannot be.
+            ContextOverflowError: the view does not fit even after everything that may yield has.
+            InvalidOptionError: an argument has the wrong type or value.
         """
         return subjects.synchronisation.view(self, reserve, tools, system)
 
@@ -696,20 +760,28 @@ class ContextSession:
         system: str | None = None,
         tools: Sequence[Mapping[str, Any]] | None = (),
     ) -> "ContextSession":
-        r"""Return a session of its own for a sub-agent, in the same store and with the same options, told its task and what it needs (docs/agents.md).
+        r"""Return the session of a sub-agent, in the same store and with the same options.
 
-        It is told what the system says here (or `system` instead), the standing demands of the
-        user, and of the conversation what `tells` names: ids of turns, or a text of which turns are
-        to speak; that takes at most a quarter of its room. `max_tokens` is its budget, by default
-        what this session has; `tools` are its own. `call` is the id of the open call that it
-        answers. `hand_back` gives its result to this session. Asked for again, after a restart too,
-        it is the same child as it stands by then.
+        The child starts with the parent's system turns (or `system`), the user's standing
+        instructions, the turns that `tells` selects, and the task. `hand_back` gives its result to
+        this session. Calling `child` again with the same arguments, even after a restart, returns
+        the same child in its current state. See docs/agents.md.
+
+        Args:
+            task: the task of the sub-agent.
+            child_id: the session id of the child.
+            max_tokens: the child's budget. Defaults to this session's budget.
+            tells: ids of turns, or a text to search turns by. The turns take at most a quarter of
+                the child's window.
+            call: the id of the open call that the child's result answers.
+            system: replaces the parent's system turns.
+            tools: the child's own tool definitions.
 
         Raises:
-            ConflictError: there is a session of that id that is no such child.
-                UnknownResourceError: `tells` names a turn that is none.
-            InvalidOptionError: no task, no open call of that id. ContextOverflowError: what it has
-                to be told does not fit.
+            ConflictError: a session with that id exists and is not this child.
+            UnknownResourceError: `tells` names an unknown turn.
+            InvalidOptionError: there is no task, or no open call with that id.
+            ContextOverflowError: the child's first turns do not fit.
 
         >>> from polycontext import ContextSession
         >>> session = ContextSession(max_tokens=8000)
@@ -737,16 +809,15 @@ class ContextSession:
 
     @procedure
     def hand_back(self, text: str | None = None) -> Steps[ContextOutput]:
-        """Give the result of this child to its parent, as one turn, and return the parent's output.
+        """Add this child's result to its parent as one turn, and return the parent's output.
 
-        Without a text, what the model said last.
-
-        It is the result of the call that the child was made for, or else an attached text. Handed
-        back again, it is there once.
+        The text defaults to the child's last assistant text. It becomes the result of the call that
+        the child was opened for, or otherwise an attached text. Handing back the result again
+        changes nothing.
 
         Raises:
-            InvalidOptionError: this session is no child that its parent has asked for, or it has
-                said nothing yet.
+            InvalidOptionError: this session was not returned by `child`, or it has no assistant
+                text yet.
             OrderError: the parent waits for the results of other calls.
         """
         return subjects.children.hand_back(self, text)
@@ -755,17 +826,18 @@ class ContextSession:
 
     @procedure
     def invoke(self, path: str, /, *arguments: Any, **options: Any) -> Steps[Any]:
-        """Do what stands at a path of a session, and return what it gives (docs/paths.md).
+        """Call a path of the session by name and return its result (docs/paths.md).
 
         Raises:
-            UnknownPathError: nothing stands there; names paths like it.
-            InvalidDataError: an argument is missing, unknown, given twice or one too many; names
-                it.
-            InvalidOptionError: an argument cannot be what it has to be; names it and what is legal.
-            Whatever the session raises for what it is asked.
+            UnknownPathError: there is no such path. The message names similar ones.
+            InvalidDataError: an argument is missing, unknown, given twice or superfluous. The
+                message names it.
+            InvalidOptionError: an argument has an illegal value. The message names it and the legal
+                values.
+            Any error that the called method raises.
 
         Warns:
-            DeprecationWarning: the path is a former one; names where it stands today.
+            DeprecationWarning: the path is deprecated. The message names its replacement.
 
         >>> from polycontext.polynomial import ContextSession
         >>> session = ContextSession(max_tokens=100)
@@ -777,11 +849,14 @@ class ContextSession:
 
     ainvoke = twin(invoke)
 
-    # --- what it is now ---------------------------------------------------------------------
+    # --- current state ----------------------------------------------------------------------
 
     def __repr__(self) -> str:
         conversation, window = self.conversation, self.window
-        told = f"{len(window)} turns, {window.total_tokens} of {window.max_tokens} tokens, {len(conversation.log)} in the log"
+        told = (
+            f"{len(window)} turns, {window.total_tokens} of "
+            f"{window.max_tokens} tokens, {len(conversation.log)} in the log"
+        )
         past = f"revision {conversation.revision} of " if self._writer.is_past else ""
         return f"ContextSession({past}{self._writer.session_id!r}, {conversation.state}, {told})"
 
@@ -802,46 +877,47 @@ class ContextSession:
 
     @property
     def pressure(self) -> float:
-        """Return tokens used / max tokens of the window."""
+        """Return the tokens used, divided by the max tokens of the window."""
         return pressure_of(self.conversation.window)
 
     @property
     def open_calls(self) -> tuple[ToolCall, ...]:
-        """Return the calls of the last atom that have no result yet, in their order: what a writer left that is gone.
+        """Return the calls of the last atom that have no result yet, in order.
 
-        Make them again, or end them by `close_open_calls`.
+        A writer that stopped in the middle of a tool call leaves them. Execute them again, or close
+        them with `close_open_calls`.
         """
         return commands.find_open_calls(self.window)
 
     @property
     def output(self) -> ContextOutput:
-        """Return what readers consume: window and state now."""
+        """Return the output for readers: the current window and state."""
         conversation = self.conversation
         answering = None if self._answer is None else self._answer.text
         return ContextOutput(conversation.window, conversation.state, answering=answering)
 
     @property
     def policy(self) -> ContextPolicy:
-        """Return what guards and actions call."""
+        """Return the policy that the machine's guards and actions use."""
         return self._writer.policy
 
     @property
     def machine(self) -> ContextMachine:
-        """Return the live machine: it is always where the session is, and an event sent to it is sent to the session (docs/machine.md).
+        """Return the live machine, which follows the session and sends its events to it.
 
-        Listeners of python-statemachine may be added to it; one that fails is logged and changes
-        nothing.
+        You can add python-statemachine listeners to it. An exception in a listener is logged and
+        changes nothing. See docs/machine.md.
         """
         return subjects.live_machine.machine_of(self)
 
     def log(self) -> tuple[Turn, ...]:
-        """Return every turn ever accepted, in order, whatever became of it in the view."""
+        """Return every turn ever accepted, in order, including those that left the view."""
         return tuple(self.conversation.log)
 
     def explain(self, resource_id: str) -> "subjects.lookup.Explained":
-        """Return what became of a turn: its class, who gave it, why and when.
+        """Return the history of a turn: its class, who set it, why and when, and where it is now.
 
-        Where it is, and what stands for it. O(journal).
+        If the turn left the view, the result also says which gist stands for it. O(journal).
 
         Raises:
             UnknownResourceError: no turn of this conversation has the id.
@@ -849,35 +925,40 @@ class ContextSession:
         return subjects.lookup.explain(self.conversation, self.history.events(), resource_id)
 
     def render(self) -> dict[str, Any]:
-        """Return the props of a chat component, JSON-ready: no system text, no strategy (docs/server.md)."""
+        """Return the JSON-ready props of a chat component (docs/server.md).
+
+        They contain no system text and nothing about compression strategy.
+        """
         return subjects.plugins.load_renderer()().render_chat(self)
 
-    # --- its parts ----------------------------------------------------------------------------
+    # --- parts --------------------------------------------------------------------------------
 
     history = HistoryPart()
-    """How it once stood, and going back (`History`); asked of the class, what is kept of all
-    sessions (`Archive`)."""
+    """On a session, its `History`; on the class, the `Archive` of a store."""
 
     @property
     def usage(self) -> "subjects.usage.Usage":
-        """Return what requests cost, what they may cost, and what a provider counts."""
+        """Return the account of requests: costs, spending limits, and what a provider counts."""
         return subjects.usage.Usage(self)
 
     @property
     def background(self) -> "subjects.background.Background":
-        """Return what is written in the background, and compressing in three steps."""
+        """Return the background summaries, and compression in three steps."""
         self._background = self._background or subjects.background.Background(self)
         return self._background
 
     @property
     def documents(self) -> "subjects.documents.Documents":
-        """Return the JSON data that are kept beside the conversation."""
+        """Return the JSON data kept beside the conversation."""
         return subjects.documents.Documents(self)
 
-    # --- letting go of it -----------------------------------------------------------------------
+    # --- closing --------------------------------------------------------------------------------
 
     def close(self) -> None:
-        """Let go of the store if this session has opened it, and of what is written in the background; twice is once. What was read stays readable."""
+        """Close the store if this session opened it, and cancel a background summary.
+
+        Closing twice does nothing more. Values that you have read stay readable.
+        """
         if self._background is not None:
             self._background.cancel()
         if self._opened is not None:
@@ -897,13 +978,12 @@ class ContextSession:
     async def __aexit__(self, *raised: object) -> None:
         await self.aclose()
 
-    # A copy goes on by itself, without listeners; what has been written for a provider is written
-    # anew there.
+    # A copy is independent and has no listeners. It renders requests again.
     def __getstate__(self) -> dict[str, Any]:
         own = ("_answer", "_delivery", "_background", "_billing", "_handles", "_log_index")
         return {name: value for name, value in vars(self).items() if name not in own}
 
-    # --- inside -----------------------------------------------------------------------------------
+    # --- internals --------------------------------------------------------------------------------
 
     def _turn(self, role: Role, content: str | None, **fields: Any) -> Turn:
         return Turn(role, content, timestamp=self._clock(), **fields)

@@ -1,8 +1,8 @@
-"""Decide what a command does to a conversation: pure, over the table that is compiled from the machine.
+"""Decisions: the pure effect of a command on a conversation, by the machine's table.
 
-`decide` is a generator: where words are needed it yields what it wants summarised and is sent the
-fulfilment, so that one generator serves blocking and async drivers. Nothing is ever rolled back: a
-draft that fails is dropped, and the conversation it started from is unchanged.
+`decide` is a generator: if summaries are needed, it yields a request for them and is sent the
+fulfilment, so blocking and async drivers share it. Nothing is ever rolled back: a draft that fails
+is dropped, and the original conversation is unchanged.
 """
 
 import logging
@@ -55,7 +55,7 @@ _LOG = logging.getLogger("polycontext.session")
 
 @define
 class Decision:
-    """Hold what a command comes to: the events to store, what made each, and the conversation afterwards."""
+    """The result of a command: the events to store, their causes, and the new conversation."""
 
     base: int
     events: tuple[Event, ...]
@@ -66,13 +66,13 @@ class Decision:
 
     @property
     def output(self) -> ContextOutput:
-        """Return what goes out; a command that came to nothing shows the conversation as it is."""
+        """Return the output; without events, it shows the conversation unchanged."""
         made = [
             step.compression
             for step in self.made
             if isinstance(step, Step) and step.compression is not None
         ]
-        # Of several, the one that took something: where bound parts fell alone, nothing was gisted.
+        # Prefer a compression that took turns over one that only dropped bound parts.
         told = next(
             (each for each in reversed(made) if each.gisted or each.dropped),
             made[-1] if made else None,
@@ -91,7 +91,7 @@ class Decision:
 
 
 def log_rejections(output: ContextOutput) -> ContextOutput:
-    """Return `output`, after a warning where summaries were not taken: what stands instead is an extract."""
+    """Return `output`, after logging a warning about rejected summaries."""
     fell_back = output.compression.rejections if output.compression is not None else ()
     for refused, instead in (
         (fell_back, "extracts replace them"),
@@ -110,7 +110,7 @@ def log_rejections(output: ContextOutput) -> ContextOutput:
 def go_on(
     steps: "DecisionSteps", fulfilment: Fulfilment | None = None
 ) -> SummaryRequest | Decision:
-    """Go on with a decision: return what is wanted from a summariser, or what it has come to."""
+    """Advance a decision: return its next summary request, or the decision itself."""
     try:
         return next(steps) if fulfilment is None else steps.send(fulfilment)
     except StopIteration as decided:
@@ -127,14 +127,14 @@ def decide(
     *,
     unstored: bool = False,
 ) -> DecisionSteps:
-    """Decide what a command does; yield what is wanted from a summariser, be sent its fulfilment.
+    """Decide what a command does.
 
-    Where its budget or state is `unstored`, a `ResizeEvent` that says so comes first. Where the
-    session is automatic and the view is over
-    its budget in the end, a compression comes last: every commit leaves a view that can be handed
-    out.
+    Yields the summaries that are needed and is sent their fulfilment. If the budget or state of the
+    conversation is `unstored`, a `ResizeEvent` that records it comes first. With `auto`, if the
+    view is over its budget at the end, a compression comes last: every commit leaves a view that
+    can be sent.
 
-    Raises whatever the machine refuses, and then nothing has happened.
+    Raises any error of the machine; then nothing has happened.
 
     Law: folding `evolve` over the decision's events from `conversation` gives ``decision.after``.
     """
@@ -151,7 +151,7 @@ def decide(
         and not plan_of(draft).is_empty
     ):
         draft = yield from make_room(draft)
-    # What comes to nothing stores nothing.
+    # A command without effect stores nothing.
     taken = [] if draft.last is begun.last else draft.steps()
     events, made = tuple(event for event, _ in taken), tuple(made for _, made in taken)
     return Decision(
@@ -164,7 +164,7 @@ def decide(
     )
 
 
-def _apply(draft: Draft, command: Command) -> DraftSteps:  # noqa: C901, PLR0911 - one case a command
+def _apply(draft: Draft, command: Command) -> DraftSteps:  # noqa: C901, PLR0911 - one case each
     match command:
         case Add():
             return (
@@ -197,17 +197,15 @@ def _apply(draft: Draft, command: Command) -> DraftSteps:  # noqa: C901, PLR0911
 
 
 def _add(draft: Draft, context_input: ContextInput, *, truncate: bool = False) -> DraftSteps:
-    """Take a turn in.
+    """Add a turn.
 
-    Where the session is automatic, compress before it while PRESSURED, and behind it if it alone is
-    too much.
-
-    Where a model thinks, room is made before it is asked, not between the question and an answer
-    that is bound to it.
+    With `auto`, compress before it while PRESSURED, and after it if it exceeds the budget by
+    itself. If a thinking model answers next, room is made before the request, not between the
+    question and an answer that is bound to it.
     """
     conversation, auto = draft.conversation, draft.policy.auto
     if auto and (conversation.state is ContextState.PRESSURED or pays(draft, context_input.turn)):
-        # A turn that may not come now is refused before a summariser is asked for anything.
+        # Refuse a turn that is out of order before any summary is written.
         conversation.window.check_order(context_input.turn)
         draft = yield from make_room(draft)
     try:
@@ -232,16 +230,14 @@ def _attach(draft: Draft, command: Attach) -> DraftSteps:
     return draft.take(given) if given.kind is InputKind.PROMOTE else (yield from _add(draft, given))
 
 
-# --- items that are attached -----------------------------------------------------------
+# --- attachments -----------------------------------------------------------------------
 
 
 def input_to_attach(draft: Draft, command: Attach) -> ContextInput | None:
-    """Return the input that attaches an item, or that raises its class if the view has it.
+    """Return the input that attaches an item, or raises its class if it is in the view.
 
-    None if there is nothing to do.
-
-    What is attached is REQUIRED unless the caller says otherwise: no classifier is asked about a
-    file.
+    Returns None if there is nothing to do. An attachment is REQUIRED by default: the classifier is
+    not called for files.
     """
     window, wanted = draft.conversation.window, command.resource_class
     held = held_attachment(window, command.item, command.source)
@@ -260,7 +256,7 @@ def held_attachment(
 ) -> Turn | None:
     """Return the turn of `window` that holds `item` verbatim.
 
-    None if its source has a newer text.
+    Returns None if there is none, or if its source has a newer text.
     """
     wanted = item_turn(item, source)
     sought = _source(wanted)
@@ -274,7 +270,7 @@ def held_attachment(
 
 
 def turn_to_attach(log: Log, item: ContextItem, source: str | None) -> Turn:
-    """Return the turn that attaches `item`, with a fresh id if its own names another item in `log`."""
+    """Return the turn that attaches `item`, with a fresh id if its own names another item."""
     turn = item_turn(item, source)
     first = log.item(item.id)
     if first is None or (_source(first), first.text) == (_source(turn), turn.text):

@@ -1,4 +1,4 @@
-"""Hand a window's turns to a model: valid for the provider and within budget, or not at all."""
+"""Delivery: the view as a provider's request, valid and within budget, or an error."""
 
 from collections.abc import Mapping, Sequence
 from threading import Lock
@@ -23,7 +23,7 @@ from ..errors import ContextOverflowError
 
 
 class SentRequest(NamedTuple):
-    """Say which request was handed out: of which epoch, and the tokens that were counted of it."""
+    """A delivered request: its epoch, and its tokens as counted here."""
 
     epoch: int
     tokens: int
@@ -31,20 +31,20 @@ class SentRequest(NamedTuple):
 
 @define
 class _Written:
-    """Hold what was written for one provider, and for which window."""
+    """The rendered turns for one provider, and the window they belong to."""
 
     writer: Writer
     judge: Judge
     window: ContextWindow | None = None
     left_behind: list[tuple[str, str]] = Factory(list)
     ends: list[int] = Factory(list)
-    """How many blocks stand behind each turn."""
+    """The number of blocks after each turn."""
 
 
 class Delivery:
-    """Deliver again and again, for each provider: what a turn looks like is written once, while it stands in the view.
+    """Renders requests for each provider, each turn only once while it stays in the view.
 
-    Law: the same as rendering every turn anew. What is handed out is the caller's own.
+    Law: the result equals rendering every turn again. The caller owns the result.
     """
 
     __slots__ = ("_lock", "_written", "delivered")
@@ -52,12 +52,12 @@ class Delivery:
     def __init__(self) -> None:
         self._written: dict[Provider, _Written] = {}
         self.delivered: SentRequest | None = None
-        """What was last delivered to be sent: a list that ends on open calls is to be looked at."""
+        """The last request delivered for sending; a list that ends on open calls does not count."""
         self._lock = Lock()
 
     @property
     def epoch(self) -> int | None:
-        """Return the number of the epoch of the last request, None before the first."""
+        """Return the epoch number of the last request, or None before the first."""
         return None if self.delivered is None else self.delivered.epoch
 
     def deliver(
@@ -69,11 +69,11 @@ class Delivery:
     ) -> Rendered:
         """Return the view as the provider's messages.
 
-        `allow_open` also hands out a list that ends on calls without results, to look at.
+        `allow_open` also returns a list that ends on calls without results, for inspection.
 
         Raises:
-            InvalidMessagesError: there is nothing to say, calls are open, or a rule of the provider
-                is broken.
+            InvalidMessagesError: the view is empty, calls are open, or a rule of the provider is
+                broken.
             ContextOverflowError: the view is over its budget.
         """
         wire = get_format(provider)
@@ -81,7 +81,7 @@ class Delivery:
         return self._render(window, wire, allow_open=allow_open)
 
     def record(self, window: ContextWindow, besides: int) -> None:
-        """Take it that somebody else writes a window's turns for a model, with `besides` tokens sent beside them."""
+        """Record a request that was rendered elsewhere, with `besides` tokens beside the turns."""
         with self._lock:
             self._remember(window, window.total_tokens + besides)
 
@@ -90,7 +90,10 @@ class Delivery:
             self.delivered = SentRequest(window.epoch.number, tokens)
 
     def ends(self, window: ContextWindow, provider: Provider) -> tuple[int, ...]:
-        """Return how many blocks stand behind each turn of a window that was the last to be delivered in this format; empty for another one."""
+        """Return how many blocks follow each turn of the last window in this format.
+
+        Returns an empty tuple for any other window.
+        """
         with self._lock:
             written = self._written.get(provider)
             return (
@@ -103,7 +106,7 @@ class Delivery:
 
     def _render(self, window: ContextWindow, wire: WireFormat, *, allow_open: bool) -> Rendered:
         with self._lock:
-            # Taken out while it is written to: one that stopped half-way is not gone on with.
+            # Removed while it changes, so that an interrupted render is never continued.
             written = self._written.pop(wire.provider, None)
             if written is None or written.window is None or not window.extends(written.window):
                 written = _Written(wire.writer(), wire.judge())
@@ -131,9 +134,9 @@ class Delivery:
 
 
 def merge_options(*options: Mapping[str, Any]) -> dict[str, Any]:
-    """Merge options of a request: objects key by key, `betas` all together.
+    """Merge the options of a request: objects key by key, and `betas` as one list.
 
-    Otherwise the last value wins, as thinking that is disabled does.
+    For other keys, and for disabled thinking, the last value wins.
     """
     merged: dict[str, Any] = {}
     for name, value in (item for each in options for item in each.items()):
@@ -158,10 +161,10 @@ def merge_options(*options: Mapping[str, Any]) -> dict[str, Any]:
 def options_for(
     messages: Sequence[Mapping[str, Any]], needed: Mapping[str, Any], own: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Merge the caller's `own` options over what a request with `messages` needs.
+    """Merge the caller's `own` options over those that a request with `messages` needs.
 
-    Anthropic refuses enabled thinking in an open tool loop whose first thinking has fallen: it is
-    disabled for that request.
+    Anthropic rejects enabled thinking in an open tool loop whose first thinking was dropped, so it
+    is disabled for such a request.
     """
     merged = merge_options(needed, own)
     thinking = merged.get("thinking")

@@ -1,4 +1,4 @@
-"""JSON data that are kept beside a conversation, in the same commits: saved anew by their owners, or changed by patches."""
+"""JSON data beside a conversation, in the same commits: companions and patched documents."""
 
 from copy import deepcopy
 from typing import Any, Unpack
@@ -23,25 +23,22 @@ from .verbs import SessionPart, verb
 
 
 class Documents(SessionPart):
-    """Keep data under names: a name is either that of a companion, whose data are saved as they are by then, or of a document that is patched."""
+    """JSON data by name: each name is a companion, saved as it is now, or a patched document."""
 
     def get(self, name: str) -> Any:
-        """Return the JSON data last saved under `name`, whichever way they came there.
-
-        None where there are none.
-        """
+        """Return the JSON data last saved under `name`, or None."""
         conversation = self._session.conversation
         if name in conversation.documents:
-            # Nobody changes what the conversation holds.
+            # The conversation's own data must not change.
             return deepcopy(conversation.documents[name])
         saved = conversation.companions.get(name)
         return None if saved is None else orjson.loads(saved)
 
     def accompany(self, name: str, companion: Companion) -> None:
-        """Save `companion` with this session from now on: its data are part of every commit, under `name`.
+        """Save `companion` under `name` with every commit from now on.
 
         Raises:
-            InvalidOptionError: under that name something is kept by `patch`.
+            InvalidOptionError: `patch` already keeps a document under that name.
         """
         require(
             "name",
@@ -62,22 +59,28 @@ class Documents(SessionPart):
     def patch(
         self, name: str, change: Change, *, turns: Messages = (), **when: Unpack[WriteOptions]
     ) -> Command:
-        """Change the JSON data that are kept under `name` as an event of the journal, in one commit with `turns`; `get` reads them.
+        """Change the JSON document `name` as an event of the journal, in one commit with `turns`.
 
-        `change` is called with the data as they are, not to be touched, None where there are none,
-        and returns a JSON Patch (RFC 6902: add, remove, replace, test), or None if there is nothing
-        to do. Where another writer was first it is called again, with what that one has left.
-        Rewinding and forking take the data back, too.
+        `change` is called with the data, or None if there are none, and must not modify them. It
+        returns a JSON Patch (RFC 6902: add, remove, replace, test), or None if there is nothing to
+        do. If another writer was first, it is called again with that writer's data. `get` reads the
+        document. Rewinding and forking restore earlier data, too.
 
         Raises:
-            InvalidDataError: what is returned is no patch of the data. InvalidOptionError: a
-                companion has that name.
-            Whatever `change` raises, and `extend` of the turns; then nothing has happened.
+            InvalidDataError: the returned value is not a patch of the data.
+            InvalidOptionError: a companion has that name.
+            Any error that `change` raises, or that `extend` raises for the turns. Then nothing has
+            happened.
 
         >>> from polycontext import ContextSession
         >>> session = ContextSession(max_tokens=8000)
-        >>> _ = session.documents.patch("order", lambda data: [{"op": "add", "path": "", "value": {"seats": 1}}])
-        >>> _ = session.documents.patch("order", lambda data: [{"op": "replace", "path": "/seats", "value": data["seats"] + 1}])
+        >>> _ = session.documents.patch(
+        ...     "order", lambda data: [{"op": "add", "path": "", "value": {"seats": 1}}]
+        ... )
+        >>> _ = session.documents.patch(
+        ...     "order",
+        ...     lambda data: [{"op": "replace", "path": "/seats", "value": data["seats"] + 1}],
+        ... )
         >>> session.documents.get("order")
         {'seats': 2}
         """

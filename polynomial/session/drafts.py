@@ -1,6 +1,6 @@
 """Drafts: unfinished decisions.
 
-Each step returns a new draft; a draft that fails is dropped, so nothing is rolled back.
+Each step returns a new draft. A draft that fails is dropped, so nothing is rolled back.
 """
 
 from collections.abc import Generator
@@ -22,15 +22,16 @@ from .commands import Patch
 from .options import encode, require
 
 Cause = Step | Conversation
-"""What made an event: a step of the machine, or the conversation that stands again."""
+"""The cause of an event: a step of the machine, or the conversation after a patch."""
 
 
 @define
 class Draft:
-    """Hold a decision in the making, behind the one it was made from: dropping one costs nothing, however much was decided before.
+    """A decision in progress, linked to the draft before it, so dropping one costs nothing.
 
-    `epoch` is the number of the one in which models were last told of the conversation. Never
-    changed, but made at every turn, and a frozen class takes twice as long to make.
+    `epoch` is the number of the epoch in which a model last received the conversation. A draft is
+    never changed. It is not a frozen class because creating one would take twice as long, and every
+    turn creates one.
     """
 
     conversation: Conversation
@@ -43,7 +44,7 @@ class Draft:
     ready: Fulfilment | None = None
 
     def take(self, context_input: ContextInput) -> "Draft":
-        """Return the draft with one more input, taken through the table."""
+        """Return the draft after one more input, taken through the table."""
         conversation = self.conversation
         step, state = self._decide(context_input)
         event = event_of(step, state, self.at)
@@ -60,7 +61,7 @@ class Draft:
     def take_settled(self, context_input: ContextInput) -> "Draft":
         """Return the draft after an input.
 
-        If an added event leads to one of our states, the guards choose which.
+        If an event that a subclass adds leads to a built-in state, the guards choose which one.
         """
         promotion = context_input.payload
         if isinstance(promotion, Promotion) and promotion.at is UNIX_EPOCH:
@@ -74,7 +75,7 @@ class Draft:
         return draft if settled.conversation.state == draft.conversation.state else settled
 
     def settle(self) -> "Draft":
-        """Return the draft once the guards were asked again."""
+        """Return the draft after the guards have chosen its state again."""
         return self.take(ContextInput.resize(self.conversation.window.max_tokens))
 
     def _decide(self, context_input: ContextInput) -> tuple[Step, State]:
@@ -83,10 +84,7 @@ class Draft:
         return step, run(conversation.machine.table, conversation.state, step)
 
     def rewind(self, target: Conversation) -> "Draft":
-        """Return the draft that has gone back to `target`.
-
-        It stands there already where nothing has happened since.
-        """
+        """Return the draft rewound to `target`, or itself if nothing has happened since."""
         conversation = self.conversation
         if target.revision == conversation.revision:
             return self
@@ -116,7 +114,7 @@ class Draft:
         return Draft(after, self.policy, self.at, self.epoch, self, (event, after))
 
     def steps(self) -> list[tuple[Event, Cause]]:
-        """Return the events so far and what made them, in order."""
+        """Return the events so far and their causes, in order."""
         found: list[tuple[Event, Cause]] = []
         draft: Draft | None = self
         while draft is not None and draft.last is not None:
@@ -129,9 +127,9 @@ class Draft:
         self.conversation.machine.table.rows(self.conversation.state, kind)
 
     def stamp(self, turn: Turn) -> Turn:
-        """Return `turn` with its own time or that of the draft.
+        """Return `turn` with a timestamp, its own or the draft's, and without its token count.
 
-        The window counts its tokens, whatever the caller says.
+        The window counts the tokens itself.
         """
         if turn.timestamp is not UNIX_EPOCH and turn.tokens is None:
             return turn
@@ -140,9 +138,9 @@ class Draft:
 
 @frozen
 class SummaryRequest:
-    """Ask for the words of a plan; `reading` is what was read of the conversation so far.
+    """A request for the summaries of a plan; `reading` is what was read of the conversation so far.
 
-    Room that is needed `at_once` waits for no model.
+    With `at_once`, no model is called.
     """
 
     plan: Plan
@@ -151,5 +149,4 @@ class SummaryRequest:
 
 
 DraftSteps = Generator[SummaryRequest, Fulfilment, Draft]
-"""Steps that lead to a draft: where words are needed they yield what they want summarised, and are
-sent the fulfilment."""
+"""Steps that lead to a draft: they yield the summaries they need and are sent the fulfilment."""

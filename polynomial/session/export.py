@@ -1,8 +1,8 @@
-"""Sessions and logs as lines of JSON, so that they go from store to store, and to whoever reads JSON (docs/stores.md).
+"""Sessions and logs as lines of JSON, to move them between stores or read them elsewhere.
 
-A whole session is a header and its journal, an event a line; a log is a turn a line. What is read
-is checked line by line: an event must be one that may follow those before it, as in every journal
-that is replayed.
+A whole session is a header and its journal, one event a line. A log is one turn a line. Reading
+checks every line: an event must be legal after those before it, as in any journal that is replayed.
+See docs/stores.md.
 """
 
 import re
@@ -42,7 +42,7 @@ S = TypeVar("S", bound="ContextSession")
 FORMAT = "polycontext session"
 
 Lines = Iterable[str | bytes] | str | bytes
-"""Lines, as an open file has them, or one text of lines."""
+"""Lines, such as an open file, or one text of lines."""
 
 _COUNTED = re.compile(r"\$\.events\[(\d+)\]")
 _HEADER = "the first line that export wrote"
@@ -51,7 +51,7 @@ _TURN = "a line that export_turns wrote"
 
 @frozen
 class Header:
-    """Say what the lines behind it are: so many events of a session, and the JSON texts that belong to it."""
+    """The first line of an export: the number of events, the settings, and the companions."""
 
     format: str
     schema: int
@@ -62,7 +62,7 @@ class Header:
 
 
 def session_lines(session: "ContextSession") -> Iterator[str]:
-    """Return a whole session as lines: the header, then an event a line."""
+    """Return a whole session as lines: the header, then one event a line."""
     conversation, writer = session.conversation, session._writer
     events = writer.store.load(writer.session_id).events[: conversation.revision]
     as_given = conversation.with_room(writer.given).window
@@ -83,7 +83,7 @@ def session_lines(session: "ContextSession") -> Iterator[str]:
 
 
 def log_lines(turns: Iterable[Turn]) -> Iterator[str]:
-    """Return turns as lines of JSON; how many tokens each takes is for the next reader to count."""
+    """Yield turns as lines of JSON, without token counts, which the reader computes again."""
     for turn in turns:
         data = CONVERTER.unstructure(turn)
         data.pop("tokens", None)
@@ -91,21 +91,24 @@ def log_lines(turns: Iterable[Turn]) -> Iterator[str]:
 
 
 def turns_of_lines(lines: Lines) -> list[Turn]:
-    """Read what `log_lines` wrote.
+    """Return the turns that `log_lines` wrote.
 
     Raises:
-        InvalidDataError: a line is no turn; names it, and the place of its first fault.
+        InvalidDataError: a line is not a turn. The message names the line and the place of its
+            first error.
     """
     return [
-        structured(CONVERTER, json_object(text, path=place, legal=_TURN), Turn, path=place, legal=_TURN)
+        structured(
+            CONVERTER, json_object(text, path=place, legal=_TURN), Turn, path=place, legal=_TURN
+        )
         for place, text in _numbered(lines)
     ]  # fmt: skip
 
 
 def with_missing_results(turns: Iterable[Turn]) -> Iterator[Turn]:
-    """Iterate over a log as one conversation: calls that were open when the view was cleared get a marked result, which says that there is none.
+    """Yield a log as one conversation, with marked results for calls left open by a clear.
 
-    Law: a log that was never cleared over open calls is as it was.
+    Law: a log that was never cleared over open calls is unchanged.
     """
     waiting: dict[str, None] = {}
     for turn in turns:
@@ -113,7 +116,7 @@ def with_missing_results(turns: Iterable[Turn]) -> Iterator[Turn]:
             waiting.pop(turn.tool_call_id or "", None)
         else:
             for number, call in enumerate(waiting, 1):
-                # An id of its own, so that it takes none of those that follow.
+                # A distinct id, so that it does not take the id of a later turn.
                 name = f"{turn.resource_id}-no-result-{number}" if turn.resource_id else ""
                 yield missing_result(call, NO_RESULT, resource_id=name, timestamp=turn.timestamp)
             waiting = dict.fromkeys(call.id for call in turn.tool_calls)
@@ -121,7 +124,7 @@ def with_missing_results(turns: Iterable[Turn]) -> Iterator[Turn]:
 
 
 class Imported:
-    """Read a whole session: the header at once, the events when they are asked for."""
+    """A whole session that is being read: the header at once, the events on demand."""
 
     def __init__(self, lines: Lines) -> None:
         self._lines = _numbered(lines)
@@ -149,11 +152,13 @@ class Imported:
                 ) from None
 
     def replayed(self, empty: Conversation) -> tuple[list[Event], list[Conversation]]:
-        """Return the events, and the conversations to which they lead: from `empty` on, as often as a snapshot is due, to the last.
+        """Return the events, and the conversations at which a snapshot is due.
+
+        The conversations start with `empty` and end with the last one.
 
         Raises:
-            InvalidDataError: names the first line that is no event, or one that cannot have
-                happened there; or the first that is missing.
+            InvalidDataError: a line is not an event, is not legal at that point, or is missing. The
+                message names the line.
         """
         places: list[str] = []
         events, stages, conversation = list[Event](), [empty], empty
@@ -167,7 +172,7 @@ class Imported:
                 if due(stages[-1], conversation):
                     stages.append(conversation)
         except InvalidDataError as error:
-            # What refuses an event counts events.
+            # The error counts events: translate its number to a line.
             counted = _COUNTED.match(error.path) if places else None
             path = (
                 error.path
@@ -203,7 +208,7 @@ class Imported:
 
 
 def check_free(store: SessionStore, session_id: str) -> None:
-    """Raise `InvalidOptionError` where `store` has a session of that id."""
+    """Raise `InvalidOptionError` if `store` already has a session with that id."""
     if callable(getattr(store, "list_sessions", None)):
         there = session_id in store.list_sessions()
     else:
@@ -220,23 +225,23 @@ def store_whole(
     journal: tuple[Sequence[Event], Sequence[Conversation]],
     policy: ContextPolicy,
 ) -> None:
-    """Store a session that was replayed, all or nothing.
+    """Store a replayed session, all or nothing.
 
-    A store of snapshots also what the summariser of `policy` reads of it.
+    A snapshot store also gets a snapshot, with the facts that the summariser of `policy` reads.
     """
     events, stages = journal
     options: dict[str, Any] = {}
     if events and isinstance(store, SnapshotStore):
-        # Who imports may not know the budget: it was no smaller than what stood in the view.
+        # The budget may be unknown, but it was never smaller than the view.
         stages[-1].read(policy, max(stage.window.total_tokens for stage in stages))
         options["snapshot"] = snapshot_of_all(stages)
     store.append(session_id, 0, events, header.companions, **options)
 
 
 def _numbered(lines: Lines) -> Iterator[tuple[str, str | bytes]]:
-    """Iterate over the lines that hold something, each with its place."""
+    """Yield each line that is not blank, with its place."""
     if isinstance(lines, str | bytes):
-        # Only what ends a line of JSON: a text within one may hold other separators.
+        # Split at newlines only: a JSON text may contain other line separators.
         lines = lines.split("\n") if isinstance(lines, str) else lines.split(b"\n")
     if not isinstance(lines, Iterable):
         raise InvalidOptionError("lines", lines, "lines, such as those of an open file")
@@ -255,23 +260,23 @@ def _line(data: Mapping[str, Any]) -> str:
 
 
 class Archive(Generic[S]):
-    """Answer for all sessions of a store, and make sessions of one class."""
+    """All sessions of a store, opened as one session class."""
 
     def __init__(self, kind: type[S]) -> None:
         self._kind = kind
 
     def list_sessions(self, url: Place, *, timeout: float = PATIENCE) -> Sequence[str]:
-        """Return the ids of all sessions at `url`, in alphabetical order.
+        """Return the ids of all sessions at `url` in alphabetical order.
 
-        Raises what `open` raises of stores, and makes no file.
+        No file is created. Raises the store errors of `open`.
         """
         with store_with("list_sessions", url, timeout) as store:
             return store.list_sessions()
 
     def delete(self, url: Place, session_id: str, *, timeout: float = PATIENCE) -> bool:
-        """Forget a session with all its words, for ever; tell whether there was one.
+        """Delete a session and all its text permanently, and return whether it existed.
 
-        Raises what `open` raises of stores.
+        Raises the store errors of `open`.
         """
         with store_with("delete", url, timeout) as store:
             return store.delete(session_id)
@@ -286,18 +291,27 @@ class Archive(Generic[S]):
         timeout: float = PATIENCE,
         **options: Unpack[OpenOptions],
     ) -> S:
-        """Keep the session that `export` wrote at `url`, or in memory, all or nothing, and return it as it was.
+        """Store the session that `export` wrote at `url`, or in memory, and return it.
 
-        `lines` are those of an open file, or a text. Its id is that of the first line, unless
-        another is said, and so are its settings. What is no data (a summariser, a classifier, a
-        counter of your own) is passed again, and `threshold` where it is not to be a session's own.
-        Every event is replayed before anything is stored; no model is asked. Sessions that were
-        saved as one document are read, too.
+        Every event is replayed before anything is stored, and the session is stored as a whole or
+        not at all. No model is called. Sessions that were saved as one document can be loaded, too.
+
+        The session keeps its settings. Pass objects again that cannot be saved (a summariser, a
+        classifier, a counter of your own), and `threshold` if it is not the default.
+
+        Args:
+            lines: an open file, or one text.
+            url: as for `open`; without it, the session is kept in memory.
+            session_id: replaces the exported id.
+            model: as for the constructor.
+            timeout: as for `open`.
+            options: as for `open`. They override the exported settings.
 
         Raises:
-            InvalidDataError: a line is damaged, or an event that cannot have happened there; names
-                the line.
-            InvalidOptionError: there is a session of that id. Whatever else `open` raises.
+            InvalidDataError: a line is damaged, or its event is illegal at that point. The message
+                names the line.
+            InvalidOptionError: a session with that id exists.
+            Any other error that `open` raises.
 
         >>> from polycontext import ContextSession
         >>> session = ContextSession(max_tokens=4000)
@@ -307,15 +321,15 @@ class Archive(Generic[S]):
         (True, 4000)
         >>> ContextSession.history.load(["[]"])
         Traceback (most recent call last):
-        polycontext.linearity.errors.InvalidDataError: line 1: list is not an object. Use the first
-        line that export wrote.
+        polycontext.linearity.errors.InvalidDataError: line 1: list is not an object. Use \
+the first line that export wrote.
         """
         imported = Imported(lines)
         header, settings = imported.header, imported.header.settings
         name = header.session_id if session_id is None else session_id
         given = _given(settings, model, options)
         with nullcontext() if settings is None else settings.checked():
-            # What cannot come in is refused before a file is made for it.
+            # Reject invalid input before a file is created for it.
             empty = self._kind(session_id=name, **given)
         journal = imported.replayed(empty.conversation)
         store = InMemoryStore() if url is None else stores.store_at(url, timeout)
@@ -341,14 +355,16 @@ class Archive(Generic[S]):
     aload = twin(load)
 
     def load_turns(self, lines: Lines, model: Model = None, **options: Unpack[NewOptions]) -> S:
-        """Return a new session that has taken the turns of `export_turns` in, under their ids, classified and counted anew.
+        """Return a new session with the turns of `export_turns`.
 
-        What the user says and does not fit is truncated in the view. Calls that were open when the
-        view was cleared get a marked result.
+        The turns keep their ids and are classified and counted again. A user turn that does not fit
+        is truncated in the view. Calls that were open when the view was cleared get a marked
+        result.
 
         Raises:
-            InvalidDataError: a line is no turn; names it, and the place of its first fault.
-            Whatever a session or `add` raises.
+            InvalidDataError: a line is not a turn. The message names the line and the place of its
+                first error.
+            Any error that the constructor or `add` raises.
         """
         turns = with_missing_results(turns_of_lines(lines))
         session = self._kind(model, **options)
@@ -357,7 +373,7 @@ class Archive(Generic[S]):
 
 
 def _given(settings: Settings | None, model: Model, options: OpenOptions) -> dict[str, Any]:
-    """Return what a session is made with: what was saved of it, but for what is said now."""
+    """Return the options of an imported session: those passed now, then those saved."""
     given: dict[str, Any] = {"model": model, **options}
     if settings is None:
         return given

@@ -1,4 +1,4 @@
-"""The history of a session: how it once stood, going back, what is found in it, and what of it is erased (docs/history.md)."""
+"""The history of a session: past states, rewinding, search and erasure (docs/history.md)."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -36,15 +36,18 @@ if TYPE_CHECKING:
 
 
 class History(SessionPart):
-    """Look back at a conversation, go back in it, branch it off, and say what of it is kept."""
+    """The history of a session: read past states, rewind, fork, search, export and erase."""
 
     @property
     def revision(self) -> int:
-        """Return how many events the journal holds."""
+        """Return the number of events in the journal."""
         return self._session.conversation.revision
 
     def events(self, after: int = 0) -> tuple[Event, ...]:
-        """Return the journal behind revision `after`: every accepted input with its effects, in order."""
+        """Return the journal's events after revision `after`, in order.
+
+        Each event is an accepted input with its effects.
+        """
         revision, writer = self.revision, self._session._writer
         events = writer.store.load(writer.session_id, after).events
         if any(isinstance(event, CompressEvent) and event.names_ranges for event in events):
@@ -52,15 +55,18 @@ class History(SessionPart):
         return tuple(events[: max(0, revision - after)])
 
     def at(self, moment: Moment) -> "ContextSession":
-        """Return the session as it stood then, to read: a write is refused.
+        """Return the session as it was at a moment, for reading: writes raise.
 
-        `moment` is a revision; a time with its zone: as it stood before the first event that is
-        later; or the id of a turn: as it stood once that had come in. What accompanies a session is
-        known as it is now alone. O(events since the nearest moment that is remembered).
+        O(events since the nearest conversation in memory).
+
+        Args:
+            moment: a revision; a time with its zone, for the state before the first later event; or
+                a turn id, for the state after that turn was added. Companions have no history and
+                are not available.
 
         Raises:
-            InvalidOptionError: no moment of this session. UnknownResourceError: no turn of the
-                journal has the id.
+            InvalidOptionError: the session has no such moment.
+            UnknownResourceError: no turn of the journal has the id.
 
         >>> from polycontext import ContextSession
         >>> session = ContextSession(max_tokens=8000)
@@ -75,14 +81,14 @@ class History(SessionPart):
 
     @reading_verb
     def rewind(self, to: Moment, **when: Unpack[WriteOptions]) -> Command:
-        """Go back to where the conversation stood at a moment (see `at`): log, view, classes and state are what they were.
+        """Rewind the conversation to a moment (see `at`): log, view, classes and state.
 
-        The journal keeps what came since, so that going back to before the rewind undoes it. A new
-        epoch begins.
+        The journal keeps the later events, so rewinding to a moment before the rewind undoes it. A
+        new epoch starts.
 
         Raises:
-            InvalidOptionError: no moment of this session. UnknownResourceError: no turn of the
-                journal has the id.
+            InvalidOptionError: the session has no such moment.
+            UnknownResourceError: no turn of the journal has the id.
 
         >>> from polycontext import ContextSession
         >>> session = ContextSession(max_tokens=8000)
@@ -103,14 +109,14 @@ class History(SessionPart):
     def edit(
         self, resource_id: str, content: str, items: Items = (), **when: Unpack[WriteOptions]
     ) -> Command:
-        """Say something else in the place of a user turn: go back to before it, attach `items`, and add `content` instead, as one commit.
+        """Replace a user turn: rewind to before it, attach `items`, and add `content`.
 
-        What was attached before it stays.
+        This is one commit. Earlier attachments stay.
 
         Raises:
-            UnknownResourceError: no turn that stands has the id. InvalidOptionError: it is none of
-                the user.
-            Whatever `add` raises.
+            UnknownResourceError: no current turn has the id.
+            InvalidOptionError: it is not a user turn.
+            Any error that `add` raises.
         """
         check_arguments(resource_id=resource_id, content=content)
         return build_edit(self._session, resource_id, content, items)
@@ -119,23 +125,26 @@ class History(SessionPart):
 
     @reading_verb
     def regenerate(self, **when: Unpack[WriteOptions]) -> Command:
-        """Go back to the last thing that the user said, so that the model can be asked for another answer; nothing happens where it is the last turn.
+        """Rewind to the last user turn, so that you can request another answer.
+
+        Nothing happens if it is already the last turn.
 
         Raises:
-            InvalidOptionError: the user has said nothing.
+            InvalidOptionError: there is no user turn.
         """
         return build_regenerate(self._session)
 
     aregenerate = twin(regenerate)
 
     def fork(self, new_id: str, moment: Moment | None = None) -> "ContextSession":
-        """Return a new session of the same store and options, in which all stands as it does here, or did at a moment (see `at`); texts are shared.
+        """Return a new session with the same store, options and content.
 
-        It goes on by itself: neither session sees what becomes of the other.
+        It starts from the current state, or from `moment` (see `at`), and shares the stored texts.
+        From then on, the two sessions are independent.
 
         Raises:
-            ConflictError: there is a session of that id. InvalidOptionError: no moment of this
-                session.
+            ConflictError: a session with that id exists.
+            InvalidOptionError: the session has no such moment.
 
         >>> from polycontext import ContextSession
         >>> session = ContextSession(max_tokens=8000)
@@ -150,16 +159,17 @@ class History(SessionPart):
 
     afork = twin(fork)
 
-    # --- what is found in it -----------------------------------------------------------
+    # --- search ------------------------------------------------------------------------
 
     def search(self, text: str, limit: int = 10) -> tuple[Found, ...]:
-        """Return the turns of the log that speak most of `text`, best first, of equals the newest, at most `limit`; `recall` takes their ids.
+        """Return the turns of the log that match `text` best, best first.
 
-        A turn is found that says one of the words, and all phrases that stand in double quotes; any
-        text is a search. See docs/history.md.
+        Of equal matches, the newest comes first. A turn matches if it contains one of the words and
+        all phrases in double quotes; any text is a valid search. Pass the ids to `recall`. See
+        docs/history.md.
 
         Raises:
-            InvalidOptionError: `text` is no text, `limit` not 1..1000.
+            InvalidOptionError: `text` is not a string, or `limit` is not in 1..1000.
 
         >>> from polycontext import ContextSession
         >>> session = ContextSession(max_tokens=8000)
@@ -179,18 +189,20 @@ class History(SessionPart):
     asearch = twin(search)
 
     def trace(self, line: str) -> tuple[str, ...]:
-        """Return the ids of the turns that a line of an extractive gist is from, in the order of the log; `recall` takes them. O(log).
+        """Return the ids of the turns that a line of an extractive gist comes from, in log order.
 
-        As few turns as say all of its pieces between "…"; none where nobody said one of them, as in
-        a model's own words.
+        It returns the fewest turns that contain all of its pieces between "…", or none if no turn
+        contains one of them, as in a model's own words. Pass the ids to `recall`. O(log).
 
         Raises:
-            InvalidOptionError: `line` is no text.
+            InvalidOptionError: `line` is not a string.
         """
         return subjects.lookup.trace(self._session.conversation.log, line)
 
     def has_taken(self, idempotency_key: str) -> bool:
-        """Tell whether a write of that key is stored, by whichever writer: asking for it again would change nothing.
+        """Return whether a write with that key is stored, by any writer.
+
+        If so, repeating the write changes nothing.
 
         Raises:
             InvalidOptionError: the store keeps no keys.
@@ -199,27 +211,29 @@ class History(SessionPart):
         return self._session._writer.has_happened(idempotency_key)
 
     def refresh(self) -> "ContextSession":
-        """Take in what other writers of this session have stored meanwhile, and return it.
+        """Load what other writers of this session have stored, and return the session.
 
-        A write does so by itself where it has to.
+        Writes do so automatically if necessary.
         """
         self._session._writer.catch_up()
         return self._session
 
     arefresh = twin(refresh)
 
-    # --- what of it is kept ------------------------------------------------------------
+    # --- erasure -----------------------------------------------------------------------
 
     def forget(self, resource_id: str) -> bool:
-        """Erase the words of one turn for ever: from log and journal, from every fork and copy, and from every gist that stands for it (docs/history.md).
+        """Erase the text of one turn permanently, and return whether there was any.
 
-        The turn keeps its place, as ``[forgotten]``. Gists in the view are written anew, without a
-        model, from what is left. Sessions that are open elsewhere see it at their next write.
-        Companions are their owners' to change. Tells whether there was anything left to erase.
+        The text is removed from the log and the journal, from every fork and copy, and from every
+        gist that stands for the turn. The turn keeps its place, as ``[forgotten]``. Gists in the
+        view are rewritten from the remaining text, without a model. Sessions that are open
+        elsewhere see the change at their next write. Companions are not changed: erase the text
+        from them yourself. See docs/history.md.
 
         Raises:
-            UnknownResourceError: no turn of the journal has the id. InvalidOptionError: the store
-                erases nothing.
+            UnknownResourceError: no turn of the journal has the id.
+            InvalidOptionError: the store cannot erase.
 
         >>> from polycontext import ContextSession
         >>> session = ContextSession(max_tokens=8000)
@@ -233,15 +247,18 @@ class History(SessionPart):
     aforget = twin(forget)
 
     def retain(self, *, days: float | None = None, max_bytes: int | None = None) -> int:
-        """Keep of the log what is younger than so many days, or its newest `max_bytes` of words (UTF-8), and return how many turns expired by it.
+        """Erase the text of old turns, and return how many turns expired.
 
-        Nothing that the view needs expires: turns that stand there keep their words whatever their
-        age, and so do its gists. Of expired turns the place is left, as ``[expired]``: they can
-        neither be recalled nor found any more.
+        Turns and gists in the view keep their text, whatever their age. Expired turns keep their
+        place, as ``[expired]``, and can no longer be recalled or found.
+
+        Args:
+            days: keep turns that are younger than this many days.
+            max_bytes: keep the newest turns, up to this many bytes of UTF-8 text.
 
         Raises:
-            InvalidOptionError: neither limit is said, or one is out of its range; or the store
-                erases nothing.
+            InvalidOptionError: you set neither limit, one is out of range, or the store cannot
+                erase.
 
         >>> from polycontext import ContextSession
         >>> session = ContextSession(max_tokens=8000)
@@ -254,14 +271,13 @@ class History(SessionPart):
 
     aretain = twin(retain)
 
-    # --- where it goes ------------------------------------------------------------------
+    # --- export -------------------------------------------------------------------------
 
     def export(self) -> Iterator[str]:
-        """Iterate over the whole session as lines of JSON: what it is, then an event a line.
+        """Return an iterator over the whole session as lines of JSON: a header, then the events.
 
-        `ContextSession.history.load` reads them (docs/stores.md).
-
-        It is the session as it is at the call. Idempotency keys stay where they are.
+        It exports the state at the time of the call, one event a line and without idempotency keys.
+        `ContextSession.history.load` reads the lines (docs/stores.md).
 
         >>> from polycontext import ContextSession
         >>> session = ContextSession(max_tokens=8000)
@@ -272,26 +288,31 @@ class History(SessionPart):
         return subjects.export.session_lines(self._session)
 
     def export_turns(self) -> Iterator[str]:
-        """Iterate over the log as lines of JSON, a turn a line, for whoever reads JSON.
+        """Return an iterator over the log as lines of JSON, one turn a line.
 
-        `ContextSession.history.load_turns` begins anew with them.
+        `ContextSession.history.load_turns` starts a new session from them.
 
         >>> from polycontext import ContextSession
-        >>> session = ContextSession.from_messages([{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello"}])
+        >>> session = ContextSession.from_messages(
+        ...     [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello"}]
+        ... )
         >>> import json
-        >>> [(turn["resource_id"], turn["role"], turn["content"]) for turn in map(json.loads, session.history.export_turns())]
+        >>> [
+        ...     (turn["resource_id"], turn["role"], turn["content"])
+        ...     for turn in map(json.loads, session.history.export_turns())
+        ... ]
         [('t1', 'user', 'Hi'), ('t2', 'assistant', 'Hello')]
         """
         return subjects.export.log_lines(self._session.conversation.log)
 
     def messages(self, provider: Provider | str | None = None) -> list[dict[str, Any]]:
-        """Return the whole log, whatever the view has of it, as a provider's message list, to be kept or read; `from_messages` takes it.
+        """Return the whole log as a provider's message list, to store or read.
 
-        It may be over any budget and end on open calls: what is sent is `session.messages`. Without
-        a provider, in the format of the session's own.
+        It may exceed any budget and end on open calls: to send a request, use `session.messages`.
+        The format defaults to the session's own. `from_messages` accepts the list.
 
         Raises:
-            UnknownNameError: no such provider.
+            UnknownNameError: there is no such provider.
         """
         wire = get_format(self._session._provider if provider is None else provider)
         return wire.render(
@@ -299,18 +320,18 @@ class History(SessionPart):
         ).inline()
 
 
-# --- how long it is kept ---------------------------------------------------------------
+# --- erasure ---------------------------------------------------------------------------
 
 
 def forget(session: "ContextSession", resource_id: str, at: datetime) -> bool:
-    """Erase the words of one turn from a store; tell whether there was anything left to erase."""
+    """Erase the text of one turn from a store, and return whether there was any."""
     writer = session._writer
     log = session.conversation.log
     if not log.knows(resource_id) and not any(
         isinstance(event, TurnEvent) and event.turn.resource_id == resource_id
         for event in session.history.events()
     ):
-        log.place(resource_id)  # raises, and says which ids are like it
+        log.place(resource_id)  # raises, and names similar ids
 
     def rewritten(store: ErasingStore) -> Mapping[str, Rewritten]:
         holders = store.holders(writer.session_id, (resource_id,))
@@ -324,7 +345,7 @@ def forget(session: "ContextSession", resource_id: str, at: datetime) -> bool:
 
 
 def retain(writer: Writer, days: float | None, max_bytes: int | None, at: datetime) -> int:
-    """Erase the words of turns that are too old or too many; return of how many."""
+    """Erase the text of turns that are too old or too many, and return how many."""
     if days is not None:
         is_number = isinstance(days, int | float) and not isinstance(days, bool)
         require("days", days, is_number and days >= 0, "a number, at least 0")
@@ -350,13 +371,13 @@ def retain(writer: Writer, days: float | None, max_bytes: int | None, at: dateti
 
 
 def _erase(writer: Writer, rewritten: Callable[[ErasingStore], Mapping[str, Rewritten]]) -> bool:
-    """Have words erased from the store, as `rewritten` says of it, and become what is left.
+    """Erase text from the store and load the result; return whether anything was erased.
 
-    Tell whether anything was.
+    `rewritten` returns the journals to rewrite.
 
     Raises:
-        InvalidOptionError: the store erases nothing. ConflictError: other writers were first too
-            often.
+        InvalidOptionError: the store cannot erase.
+        ConflictError: other writers were first too often.
     """
     store = writer.store
     if not isinstance(store, ErasingStore):
@@ -377,7 +398,10 @@ def _erase(writer: Writer, rewritten: Callable[[ErasingStore], Mapping[str, Rewr
 def _find_expired(
     conversation: Conversation, days: float | None, max_bytes: int | None, at: datetime
 ) -> Sequence[str]:
-    """Return the ids of the turns that have words, stand nowhere in the view, and are too old, or before the newest `max_bytes`."""
+    """Return the ids of the turns that expire, newest first.
+
+    They have text, are not in the view, and are too old or beyond the newest `max_bytes`.
+    """
     standing = {turn.resource_id for turn in conversation.window.all_turns()}
     oldest = None if days is None else _before(at, days)
     found, room = list[str](), max_bytes
@@ -392,7 +416,7 @@ def _find_expired(
 
 
 def _before(at: datetime, days: float) -> datetime:
-    """Return the time so many days before; of more days than there are, the first time."""
+    """Return the time `days` before `at`, or the earliest possible time."""
     try:
         return at - timedelta(days=days)
     except OverflowError:

@@ -1,4 +1,7 @@
-"""The live machine of a session: it owns no state, is always where the session is, and plays what was stored for its listeners."""
+"""The live machine of a session: it has no state of its own, and plays stored steps.
+
+Playing a step calls the listeners.
+"""
 
 import logging
 from collections import deque
@@ -34,12 +37,10 @@ _REFUSED = "event %s, sent by a listener of the machine, was refused"
 
 
 class LiveMachine:
-    """Play stored steps on a machine of python-statemachine, one after the other.
+    """Plays stored steps on a python-statemachine machine, one after the other.
 
-    A listener that fails is logged and changes nothing.
-
-    It is the model of that machine, too: state and window are the session's, or those of the step
-    that is played.
+    It is also the model of that machine: state and window are those of the session, or of the step
+    that is being played. An exception in a listener is logged and changes nothing.
     """
 
     def __init__(self, session: Any, listeners: Sequence[object]) -> None:
@@ -56,7 +57,7 @@ class LiveMachine:
 
     @property
     def state(self) -> Any:
-        """Return the state of the session, or of the step that is played."""
+        """Return the state of the session, or of the step that is being played."""
         return (self._played or self._writer.conversation).state
 
     @state.setter
@@ -66,7 +67,7 @@ class LiveMachine:
 
     @property
     def window(self) -> Any:
-        """Return the window of the session, or of the step that is played."""
+        """Return the window of the session, or of the step that is being played."""
         return (self._played or self._writer.conversation).window
 
     @window.setter
@@ -75,7 +76,7 @@ class LiveMachine:
             self._played.window = window
 
     def write_event(self, event: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
-        """Write an event through the session, or keep it until the write is done that it is sent from."""
+        """Write an event through the session, or queue it if it is sent from inside a write."""
         if self._writer.is_inside():
             self._sent.append((event, args, kwargs))
             return ContextOutput(self.window, self.state)
@@ -83,27 +84,27 @@ class LiveMachine:
             event, *args, **kwargs
         )
 
-    # --- the session's side -------------------------------------------------------------
+    # --- called by the session ----------------------------------------------------------
 
     def may_block(self) -> bool:
-        """Return whether listeners can be called without awaiting them: none is a coroutine function, or no event loop is running here."""
+        """Return whether listeners can be called without awaiting them.
+
+        True if none is a coroutine function, or if no event loop is running in this thread.
+        """
         return (
             not isinstance(self.machine._engine, AsyncEngine) or not is_in_loop()
-        )  # the library says it nowhere else
+        )  # the library exposes it nowhere else
 
     def add(self, made: object, state: State) -> None:
-        """Play a step that has led on from `state`, when its turn comes.
-
-        A patch of a document is none.
-        """
+        """Queue a step that started in `state`; a patch of a document is not a step."""
         if isinstance(made, Step):
             self._steps.append((made, state))
 
     @procedure
     def play(self) -> Steps[None]:
-        """Play what was stored; where others are at it, they play these, too.
+        """Play the queued steps, and await listeners that are coroutine functions.
 
-        Listeners that are coroutine functions are awaited.
+        If another thread is already playing, it plays these steps, too.
         """
         while self._begins():
             with self._next() as play:
@@ -113,7 +114,7 @@ class LiveMachine:
 
     @procedure
     def send_waiting(self) -> Steps[None]:
-        """Send what listeners have sent meanwhile; what is refused is logged."""
+        """Send the events that listeners have queued; an event that is refused is logged."""
         while self._sent:
             event, args, kwargs = self._sent.popleft()
             with _logged(_REFUSED, event):
@@ -122,7 +123,7 @@ class LiveMachine:
     asend_waiting = twin(send_waiting)
 
     def _begins(self) -> bool:
-        """Return whether there is a step that nobody else plays, and let nobody else play then."""
+        """Return whether a step is queued that no one else plays, and reserve it."""
         while self._steps and self._playing.acquire(blocking=False):
             if self._steps:
                 return True
@@ -131,7 +132,7 @@ class LiveMachine:
 
     @contextmanager
     def _next(self) -> Generator[Callable[[], Any]]:
-        """Hand out what plays the next step; the machine is where that begins meanwhile."""
+        """Yield a function that plays the next step, with the machine at the start of that step."""
         try:
             with _logged(_FAILED):
                 step, state = self._steps.popleft()
@@ -145,10 +146,10 @@ class LiveMachine:
 
 
 def machine_of(session: Any, listeners: Sequence[object] = ()) -> ContextMachine:
-    """Return the live machine of a session, made when it is first looked at."""
+    """Return the live machine of a session, created on first access."""
     writer = session._writer
     if writer.is_past:
-        conversation = writer.conversation  # what it is sent moves itself alone
+        conversation = writer.conversation  # events change only this machine
         past: ContextMachine = conversation.machine(
             conversation.window, session.policy, conversation.state
         )
@@ -163,7 +164,7 @@ def machine_of(session: Any, listeners: Sequence[object] = ()) -> ContextMachine
 def _logged(what: str, *details: object) -> Generator[None]:
     try:
         yield
-    except Exception:  # noqa: BLE001 - what a listener raises is its own affair, and what it has sent is refused to nobody else
+    except Exception:  # noqa: BLE001 - a listener's error must not fail the write
         _LOG.exception(what, *details)
 
 
@@ -177,7 +178,7 @@ async def _awaited(play: Callable[[], Any]) -> None:
 
 
 class _Call(NamedTuple):
-    """Name a method of the session, or of its `part`, and what it is called with."""
+    """A method of the session, or of its `part`, with its arguments."""
 
     verb: str
     args: tuple[Any, ...] = ()
@@ -188,7 +189,7 @@ class _Call(NamedTuple):
 def send_event(
     session: "ContextSession", event: object, args: tuple[Any, ...], kwargs: Mapping[str, Any]
 ) -> Steps[ContextOutput]:
-    """Write what an event stands for; see `ContextSession.send`."""
+    """Write the command of an event; see `ContextSession.send`."""
     found = _call_of(event, args, kwargs)
     subject = session if found.part is None else getattr(session, found.part)
     output = yield call(subject, found.verb, *found.args, **found.kwargs)
@@ -196,11 +197,11 @@ def send_event(
 
 
 def _call_of(event: object, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> _Call:
-    """Return the verb of an event.
+    """Return the method that an event stands for.
 
     Raises:
-        InvalidOptionError: no event, or an input that no verb makes: going back and erasing are
-            sent by name.
+        InvalidOptionError: `event` is not an event, or is an input without a method: send rewinds
+            and erasures by name.
     """
     if isinstance(event, ContextInput):
         found = _of_input(event)

@@ -1,4 +1,7 @@
-"""Look things up in a session: which turns say what is asked for (docs/history.md), who said a line of a gist, and what became of one turn."""
+"""Lookups in a session: search, the sources of a gist's line, and the history of a turn.
+
+See docs/history.md.
+"""
 
 import sqlite3
 from collections.abc import Sequence
@@ -24,13 +27,13 @@ from ..stores.word_index import WordIndex
 from .options import check_arguments, is_whole, require
 
 MOST_FOUND = 1_000
-"""Turns that one search returns, at most."""
+"""The most turns that one search returns."""
 
-# --- turns that say something ---------------------------------------------------------
+# --- search ---------------------------------------------------------------------------
 
 
 def check_search(text: object, limit: Any) -> None:
-    """Raise `InvalidOptionError` for what is no text to look for, or no number of turns to return."""
+    """Raise `InvalidOptionError` if `text` is not a string or `limit` is out of range."""
     require("text", text, isinstance(text, str), "the words to look for")
     fits = is_whole(limit) and 1 <= limit <= MOST_FOUND
     require("limit", limit, fits, f"a whole number of turns, 1..{MOST_FOUND}")
@@ -39,7 +42,10 @@ def check_search(text: object, limit: Any) -> None:
 def search_store(
     store: SearchableStore, session_id: str, conversation: Conversation, text: str, limit: int
 ) -> tuple[Found, ...]:
-    """Return the best turns of `conversation`: a store may have turns that are not of it, as another writer's newest are."""
+    """Return the best matches that belong to `conversation`.
+
+    A store may also return turns that do not, such as those that another writer has just added.
+    """
     ask = limit
     while True:
         found = store.search(session_id, text, ask)
@@ -50,7 +56,10 @@ def search_store(
 
 
 class LogIndex:
-    """Index a log in memory: made when it is first searched, and brought up to date at each further search; safe under threads."""
+    """An in-memory index of a log, built by the first search and updated by later ones.
+
+    It is safe to use from several threads.
+    """
 
     def __init__(self) -> None:
         self._lock = Lock()
@@ -58,7 +67,7 @@ class LogIndex:
         self._log = Log()
 
     def search(self, log: Log, text: str, limit: int) -> tuple[Found, ...]:
-        """Return the turns of `log` that say what `text` asks for, best first."""
+        """Return the turns of `log` that match `text`, best first."""
         asked = AskedWords.of(text)
         with self._lock:
             hits = self._update(log).find(asked, limit)
@@ -66,13 +75,13 @@ class LogIndex:
 
     def _update(self, log: Log) -> WordIndex:
         index, known = self._index, len(self._log)
-        # Going back and forgetting change what was known: every turn is looked at, which is far
-        # cheaper than what a search costs.
+        # Rewinding and forgetting change known turns. Comparing every turn is far cheaper than a
+        # search.
         if index is None or known > len(log) or not all(map(is_, self._log, log)):
             db = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
             index, known = WordIndex(db, "words"), 0
             index.make()
-        self._index = None  # one that stops half-way is not gone on with
+        self._index = None  # never continue an interrupted update
         with index.db:
             index.db.execute("BEGIN")
             index.add(enumerate(log[known:], known + 1))
@@ -81,16 +90,16 @@ class LogIndex:
 
 
 def trace(log: Log, line: str) -> tuple[str, ...]:
-    """Return the ids of the turns that say what a line of a gist says.
+    """Return the ids of the turns that a line of a gist comes from.
 
     Raises:
-        InvalidOptionError: `line` is no text.
+        InvalidOptionError: `line` is not a string.
     """
     check_arguments(line=line)
     return tuple(turn.resource_id for turn in find_sources(line, log))
 
 
-# --- what became of a turn ------------------------------------------------------------
+# --- the history of a turn ------------------------------------------------------------
 
 HANDED_BACK = "handed_back"
 """The metadata key of a turn that is the result of a child."""
@@ -98,7 +107,10 @@ HANDED_BACK = "handed_back"
 
 @frozen
 class HandedBack:
-    """Say of which session a turn is the result, and of which of its turns: from `first` to `last`, so many of them."""
+    """The session that a result comes from, and its turns from `first` to `last`.
+
+    `turns` is their number.
+    """
 
     session_id: str
     first: str
@@ -106,11 +118,14 @@ class HandedBack:
     turns: int
 
     def __str__(self) -> str:
-        return f"handed back by session {self.session_id!r}, {self.turns} turns from {self.first} to {self.last}"
+        return (
+            f"handed back by session {self.session_id!r}, "
+            f"{self.turns} turns from {self.first} to {self.last}"
+        )
 
 
 def handed_back_in(turn: Turn) -> HandedBack | None:
-    """Return of which session `turn` is the result, None where it is none."""
+    """Return the session that `turn` is the result of, or None."""
     match turn.metadata.get(HANDED_BACK):
         case {
             "session_id": str(session_id),
@@ -125,14 +140,18 @@ def handed_back_in(turn: Turn) -> HandedBack | None:
 
 @frozen
 class Explained:
-    """Say what became of a turn.
+    """The history of a turn.
 
-    `by` and `why` tell who gave its class (``"classifier"``, ``"caller"``, ``"promote"``,
-    ``"gist"``; ``"append"`` where it came in with it) and for what reason, `at` when. `place` is
-    its index in the view, None where it is not there word for word; then `stands_for_it` is the id
-    of the gist that stands for it, None where nothing does, and `since` the
-    revision at which it left the view, `left` by what: ``"compress"`` or ``"clear"``. `handed_back`
-    tells of which session, and of which of its turns, it is the result (docs/agents.md).
+    Attributes:
+        by: who set its class: ``"classifier"``, ``"caller"``, ``"promote"``, ``"gist"``, or
+            ``"append"`` if it had the class when it was added.
+        why: the reason for the class.
+        at: when the class was set.
+        place: its index in the view, or None if it is not there verbatim.
+        stands_for_it: the id of the gist that stands for it, or None.
+        left: what removed it from the view: ``"compress"`` or ``"clear"``.
+        since: the revision at which it left the view.
+        handed_back: the session, and its turns, that it is the result of (docs/agents.md).
     """
 
     resource_id: str
@@ -151,7 +170,10 @@ class Explained:
 
     @property
     def _stands(self) -> str:
-        given = f"{self.resource_id}: {self.resource_class.name}, by {self.by or 'nobody named'} at {self.at:%Y-%m-%d %H:%M:%S} UTC"
+        given = (
+            f"{self.resource_id}: {self.resource_class.name}, "
+            f"by {self.by or 'nobody named'} at {self.at:%Y-%m-%d %H:%M:%S} UTC"
+        )
         why = f" ({self.why})" if self.why else ""
         if self.place is not None:
             return f"{given}{why}; in the view, number {self.place + 1}"
@@ -161,7 +183,7 @@ class Explained:
 
 
 def explain(conversation: Conversation, events: Sequence[Event], resource_id: str) -> Explained:
-    """Return what became of a turn or a gist of `conversation`, whose journal is `events`."""
+    """Return the history of a turn or gist of `conversation`, whose journal is `events`."""
     tag = conversation.window.linearity.tag_of(resource_id)
     turns = conversation.window.all_turns()
     ids = [turn.resource_id for turn in turns]
@@ -179,7 +201,10 @@ def explain(conversation: Conversation, events: Sequence[Event], resource_id: st
 
 
 def _find_giver(conversation: Conversation, resource_id: str, tag: Tag) -> tuple[str, str]:
-    """Return who gave the class with which a turn came in, and why, as far as that is known: the journal tells pins and classes alone."""
+    """Return who set the class that a turn was added with, and why, as far as it is known.
+
+    The journal records only pins and classes.
+    """
     if tag.pinned:
         return "caller", tag.rationale
     log = conversation.log
@@ -204,7 +229,7 @@ def _is_task(log: Log, turn: Turn) -> bool:
 
 
 def _left(events: Sequence[Event], resource_id: str) -> tuple[str | None, int | None]:
-    """Return by what, and at which revision, a turn left the view for the last time."""
+    """Return what last removed a turn from the view, and at which revision."""
     there = False
     left: tuple[str | None, int | None] = None, None
     for revision, event in standing(events):
@@ -224,7 +249,10 @@ def _left(events: Sequence[Event], resource_id: str) -> tuple[str | None, int | 
 
 
 def _takes(event: CompressEvent, resource_id: str) -> bool:
-    """Tell whether a compression took the turn out of the view: dropped, or into a gist that no gist before had it in."""
+    """Return whether a compression removed the turn from the view.
+
+    It was dropped, or added to a gist that no earlier gist had it in.
+    """
     edit = event.edit
     taken = resource_id in edit.dropped or any(
         resource_id in turn.sources for splice in edit.splices for turn in splice.turns

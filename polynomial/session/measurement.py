@@ -1,11 +1,10 @@
-"""Learn from what providers report how large requests really are, and give the window the room that it has by that.
+"""Measurement: learn how a provider counts tokens, and adjust the window to it.
 
-A turn is counted once and its count stays. A provider counts otherwise: some tokens for each of
-ours, and some beside the turns that nobody here has seen (its own instructions, tools that the
-session was not told of). Both are estimated from one report after the other, and what follows is
-the one
-number that everything else goes by: how many of our tokens the window has room for. The journal
-holds neither reports nor room.
+A turn is counted once and its count stays. A provider counts differently: a factor for each of our
+tokens, and a number of tokens beside the turns that are unknown here (its own instructions, tools
+that the session was not told of). Both are estimated from the reports. The result is one number
+that everything else uses: how many of our tokens the window has room for. The journal stores
+neither reports nor room.
 """
 
 from collections.abc import Mapping
@@ -21,32 +20,43 @@ from .delivery import SentRequest
 from .options import is_whole
 
 LEAST_FACTOR, MOST_FACTOR = 0.5, 2.5
-"""Tokens of a provider for each of a counter's, as far as they can be explained by another
-tokenizer: the rest stands beside the turns."""
+"""The range of a provider's tokens per token of a counter that a different tokenizer can explain.
+The remainder counts as beside the turns.
+"""
 
 WEIGHT = 200
-"""Tokens for which a request as a whole stands, against what is learned from how requests grow."""
+"""The weight in tokens of a whole request, against what is learned from how requests grow."""
 
 TELLING = 1_000
-"""Tokens from which on a request as a whole tells anything: of a small one most may stand beside
-the turns."""
+"""The request size in tokens from which the whole-request ratio counts fully. In a smaller request,
+most of the reported tokens may be beside the turns.
+"""
 
 STEPS = 128
-"""The room changes by so many parts of the window: what was read for gists is remembered by it."""
+"""The number of steps that divide a window. The room changes in whole steps, because every new size
+invalidates what was read for gists.
+"""
 
 LEAST_ROOM = 64
-"""Tokens in which a request can say anything."""
+"""The smallest useful room, in tokens."""
 
-_USAGE = "the usage of a response: prompt_tokens of OpenAI's chat, input_tokens of Responses or of Anthropic's messages"
+_USAGE = (
+    "the usage of a response: prompt_tokens of OpenAI's chat, "
+    "input_tokens of Responses or of Anthropic's messages"
+)
 
 
 @frozen
 class Measured:
-    """Say how a model counts, by what its provider has reported.
+    """How a model counts, according to its provider's reports.
 
-    Of the last request: `counted` tokens here, `reported` by the provider, tools and all. `factor`
-    tokens of the provider's stand for each of ours, and `besides` of them beside the turns. `room`
-    is how many of our tokens the window has room for from now on.
+    Attributes:
+        model: the name of the model.
+        counted: the tokens of the last request, as counted here.
+        reported: the tokens of the last request, as the provider reports them, including tools.
+        factor: the provider's tokens for each of ours.
+        besides: the provider's tokens beside the turns.
+        room: how many of our tokens the window has room for from now on.
     """
 
     model: str
@@ -59,7 +69,7 @@ class Measured:
 
 @frozen
 class Evidence:
-    """Hold what was reported of one model's requests: of the last one, and the sums of how they grew."""
+    """The reports on one model's requests: the last one, and the sums of how they grew."""
 
     last: SentRequest
     reported: int
@@ -67,9 +77,9 @@ class Evidence:
     grown_reported: int = 0
 
     def after(self, request: SentRequest, reported: int) -> "Evidence":
-        """Return what is known after one more report.
+        """Return the evidence with one more report.
 
-        A request that has grown since the last one tells what its new turns took.
+        If the request has grown since the last one, the difference is the size of its new turns.
         """
         counted, told = request.tokens - self.last.tokens, reported - self.reported
         learns = (
@@ -82,19 +92,22 @@ class Evidence:
 
     @property
     def factor(self) -> float:
-        """Return the provider's tokens for each of ours: the ratio of sums over all that has grown, and at first of the whole request."""
+        """Return the provider's tokens for each of ours.
+
+        It is the ratio of all growth, weighted with that of the last whole request.
+        """
         whole = min(MOST_FACTOR, max(LEAST_FACTOR, self.reported / self.last.tokens))
         whole = 1 + (whole - 1) * min(1.0, self.last.tokens / TELLING)
         return (WEIGHT * whole + self.grown_reported) / (WEIGHT + self.grown)
 
     @property
     def besides(self) -> int:
-        """Return the provider's tokens beside the turns, 0 or more: what the last report has beyond them."""
+        """Return the provider's tokens beside the turns, as the last report implies; at least 0."""
         return max(0, round(self.reported - self.factor * self.last.tokens))
 
 
 class Sizes(NamedTuple):
-    """Say what a window was given, how much of what was taken off it are tool definitions, and what it has room for now, in tokens."""
+    """The tokens a window was given and has room for now, and those that tools took off it."""
 
     given: int
     tools: int
@@ -102,18 +115,21 @@ class Sizes(NamedTuple):
 
 
 Known = Mapping[str, Evidence]
-"""What was reported, by the name of the model."""
+"""The evidence by model name."""
 
 
 def measure(
     known: Known, request: SentRequest | None, usage: object, model: str, sizes: Sizes
 ) -> tuple[Measured | None, Known]:
-    """Return what one more report says, and what is known by it; see `Usage.reported`."""
+    """Return the result of one more report, and all evidence including it; see `Usage.reported`."""
     if request is None:
         raise InvalidOptionError(
             "usage",
             usage,
-            "what is reported of a request that this session has handed out by messages() or request()",
+            (
+                "what is reported of a request that this session has handed out "
+                "by messages() or request()"
+            ),
         )
     reported, name = input_tokens(usage)
     name = name or model
@@ -128,8 +144,12 @@ def measure(
 
 
 def _room(sizes: Sizes, evidence: Evidence) -> int:
-    """Return how many of our tokens the window has room for: fewer at once, more only where it is worth reading for gists anew."""
-    # What the session took off for tools is in what was reported.
+    """Return how many of our tokens the window has room for.
+
+    It shrinks at once, but grows only in larger steps, since a new size invalidates the cache for
+    gists.
+    """
+    # The reported tokens include the session's tools.
     budget, step = sizes.given + sizes.tools, max(1, sizes.given // STEPS)
     tokens = int((budget - evidence.besides) / evidence.factor)
     if tokens < LEAST_ROOM:
@@ -141,19 +161,21 @@ def _room(sizes: Sizes, evidence: Evidence) -> int:
     return sizes.now if sizes.now <= tokens < sizes.now + 2 * step else tokens
 
 
-# --- what a provider says -----------------------------------------------------------
+# --- usage reports ------------------------------------------------------------------
 
 
 def input_tokens(given: object) -> tuple[int | None, str]:
-    """Return the tokens that a request had by what is reported of it, cached ones too, and the model's name where it is said.
+    """Return the input tokens of a usage report, including cached ones, and any model name.
 
-    None where the provider summed up the conversation before it read it: of what was sent nothing
-    is told then.
+    The tokens are None if the provider summarised the conversation before it read it, so that the
+    report says nothing about the request.
 
     Raises:
-        InvalidDataError: no usage; names what is missing.
+        InvalidDataError: `given` is not a usage report. The message names what is missing.
 
-    >>> input_tokens({"input_tokens": 10, "cache_read_input_tokens": 900, "cache_creation_input_tokens": 90})
+    >>> input_tokens(
+    ...     {"input_tokens": 10, "cache_read_input_tokens": 900, "cache_creation_input_tokens": 90}
+    ... )
     (1000, '')
     """
     data = _data(given)
@@ -166,7 +188,7 @@ def input_tokens(given: object) -> tuple[int | None, str]:
 
 
 def _data(given: object, path: str = "") -> Mapping[str, Any]:
-    """Return what was given as data; objects of SDKs tell theirs."""
+    """Return `given`, or an SDK object, as a mapping."""
     data = dumped(given)
     if not isinstance(data, Mapping):
         legal = (
@@ -185,8 +207,7 @@ def _sent(usage: Mapping[str, Any]) -> int | None:
     if "prompt_tokens" in usage:
         return _whole(usage, "prompt_tokens")
     for entry in usage.get("iterations") or ():
-        # Where a provider's own tools run, the totals are those of several requests: the first of
-        # them is ours.
+        # With server-side tools, the totals cover several requests: the first one is ours.
         kind = entry.get("type") if isinstance(entry, Mapping) else None
         if kind == "compaction":
             return None
@@ -203,7 +224,7 @@ def _with_cached(usage: Mapping[str, Any]) -> int:
 
 
 def _cleared(response: Mapping[str, Any]) -> int:
-    """Return the tokens that the provider left out of the request, by the edits that it tells of."""
+    """Return the tokens that the provider removed from the request by its context edits."""
     managed = response.get("context_management")
     edits = managed.get("applied_edits") if isinstance(managed, Mapping) else None
     tokens = (edit.get("cleared_input_tokens") for edit in edits or () if isinstance(edit, Mapping))

@@ -1,4 +1,4 @@
-"""What a session may be given: each option is looked at once, when it is given, and refused in words its user knows."""
+"""Options of a session: each is checked once, when it is given, with an error that helps."""
 
 import asyncio
 import re
@@ -33,13 +33,13 @@ if TYPE_CHECKING:
     from polycontext.window import ModelProfile
 
 Place = str | Path | SessionStore
-"""Where sessions are kept: the path of a SQLite file, the URL of a store, or a store itself."""
+"""The place of sessions: the path of a SQLite file, the URL of a store, or a store itself."""
 
 Model: TypeAlias = "int | str | ModelProfile | None"
-"""Who is asked: by name, by profile, or by the number of tokens that its window holds."""
+"""A model by name or profile, or the number of tokens that its window holds."""
 
 Format = Provider | str
-"""In whose format: a provider, or its name."""
+"""The format of requests: a provider, or its name."""
 
 Auto = Literal["background"] | bool
 Clock = Callable[[], datetime]
@@ -102,7 +102,10 @@ _FITS: Mapping[str, tuple[Callable[[Any], bool], str]] = {
             or isinstance(value, str | Path)
             or all(callable(getattr(value, name, None)) for name in ("load", "append"))
         ),
-        "a store with load and append, for example InMemoryStore(), or where one is, as for ContextSession.open",
+        (
+            "a store with load and append, for example InMemoryStore(), "
+            "or where one is, as for ContextSession.open"
+        ),
     ),
     "listeners": (_is_list, "a list of objects that the live machine calls"),
     "auto": (
@@ -137,11 +140,11 @@ _FITS: Mapping[str, tuple[Callable[[Any], bool], str]] = {
         "a PromptBuilder, or None",
     ),
 }
-"""What an argument of that name may be; it means the same wherever it stands."""
+"""The check and the legal values of each argument, by name. A name means the same in every call."""
 
 
 class SessionOptions(TypedDict, total=False):
-    """Hold what any session can be given by keyword, however it is made; see `ContextSession`."""
+    """Keyword options of every session, however it is created; see `ContextSession`."""
 
     max_tokens: int | None
     auto: Auto
@@ -161,20 +164,23 @@ class SessionOptions(TypedDict, total=False):
 
 
 class NewOptions(SessionOptions, total=False):
-    """Hold what a new session can be given besides."""
+    """Additional options of a new session."""
 
     store: Place | None
     session_id: str
 
 
 class OpenOptions(SessionOptions, total=False):
-    """Hold what a session that is opened can be given besides."""
+    """Additional options of a session that is opened."""
 
     provider: Provider | str | None
 
 
 class Asking(NamedTuple):
-    """Who is asked with every request: the model, if it is named, the definitions of tools, the tokens kept free for its answer and taken by those."""
+    """What a session adds to every request: a model name, tool definitions, and their tokens.
+
+    `reserve` is kept free for the reply.
+    """
 
     model: str | None = None
     tools: tuple[Mapping[str, Any], ...] = ()
@@ -183,12 +189,12 @@ class Asking(NamedTuple):
 
     @property
     def overhead(self) -> int:
-        """Return the tokens that are taken off the window before anything stands in it."""
+        """Return the tokens that are subtracted from the window before it holds any turn."""
         return self.reserve + self.tool_tokens
 
 
 class Room(NamedTuple):
-    """Where requests have room: the budget, what of it the reply needs, who counts, in whose format they go out, which model is asked."""
+    """The budget of requests and the reserve in it, with counter, provider and model."""
 
     max_tokens: int
     reserve: int
@@ -204,17 +210,17 @@ def room_of(
     counter: TokenCounter | None,
     provider: Provider | str | None = None,
 ) -> Room:
-    """Return the room that a model has, or a number of tokens.
+    """Return the room of a model, or of a number of tokens.
 
-    What is said beside it goes before the model's profile.
+    Explicit arguments override the model's profile.
 
     Raises:
-        InvalidOptionError: an option is out of its range, or nothing says how much room there is.
-        UnknownNameError: no provider of that name, or no such model and no `max_tokens` either.
+        InvalidOptionError: an option is out of range, or nothing gives the budget.
+        UnknownNameError: the provider is unknown, or the model is and there is no `max_tokens`.
     """
     profile = _profile(model, is_needed=max_tokens is None)
     if profile is None and isinstance(model, str):
-        from polycontext.window.model_profiles import unlisted_counter  # noqa: PLC0415 - as below
+        from polycontext.window.model_profiles import unlisted_counter  # noqa: PLC0415 - rare
 
         counting = unlisted_counter(model)
         budget = whole_number("max_tokens", max_tokens, 1)
@@ -233,7 +239,7 @@ def room_of(
             max_tokens is None,
             f"one number of tokens; {model!r} was given already",
         )
-        max_tokens = model  # type: ignore[assignment]  # whatever it is, it is looked at in the next lines
+        max_tokens = model  # type: ignore[assignment]  # checked below
     budget = whole_number(
         "max_tokens",
         profile.window if profile is not None and max_tokens is None else max_tokens,
@@ -259,7 +265,10 @@ def room_of(
 
 
 def _profile(model: object, *, is_needed: bool = True) -> "ModelProfile | None":
-    """Return the profile of a model, None for a number of tokens, and for an unknown name unless it `is_needed`."""
+    """Return the profile of a model, or None for a number of tokens.
+
+    An unknown name gives None unless the profile `is_needed`.
+    """
     if model is None or isinstance(model, int | float):
         return None
     legal = 'a whole number of tokens, at least 1, or the name of a model, such as "gpt-5"'
@@ -268,7 +277,7 @@ def _profile(model: object, *, is_needed: bool = True) -> "ModelProfile | None":
         "model", model, isinstance(model, str | window.ModelProfile), f"{legal}, or a ModelProfile"
     )
     try:
-        return window.find_model(model)  # type: ignore[arg-type]  # looked at in the line above
+        return window.find_model(model)  # type: ignore[arg-type]  # checked above
     except UnknownNameError:
         if is_needed or not str(model).strip():
             raise
@@ -278,7 +287,8 @@ def _profile(model: object, *, is_needed: bool = True) -> "ModelProfile | None":
 def whole_number(option: str, value: Any, least: int, unit: str = "tokens") -> int:
     """Return `value` if it is a whole number of at least `least`.
 
-    Raise `InvalidOptionError` otherwise.
+    Raises:
+        InvalidOptionError: it is not.
     """
     require(
         option,
@@ -296,9 +306,9 @@ def require(option: str, value: object, fits: object, legal: str) -> None:
 
 
 def check_counter(counter: object) -> None:
-    """Raise `InvalidOptionError` for what does not count tokens of a text in whole numbers.
+    """Raise `InvalidOptionError` if `counter` does not count the tokens of a text.
 
-    It is asked once.
+    Its `count` is called once.
     """
     legal = 'an object with count(text) -> tokens, for example TiktokenCounter("o200k_base")'
     count: Any = getattr(counter, "count", None)
@@ -324,14 +334,18 @@ _TOOL_KEYS = ("type", "name", "function")
 
 
 def check_tools(tools: Any) -> tuple[Mapping[str, Any], ...]:
-    """Return tool definitions, none for None.
+    """Return tool definitions as a tuple, empty for None.
 
-    Raise `InvalidOptionError` for what is no list of them, `InvalidDataError` for what no request
-    can hold.
+    Raises:
+        InvalidOptionError: `tools` is not a list of tool definitions.
+        InvalidDataError: a definition is not JSON data.
     """
     if tools is None:
         return ()
-    legal = 'a list of tool definitions, such as [{"type": "function", "function": {"name": "search", "parameters": {}}}]'
+    legal = (
+        "a list of tool definitions, such as "
+        '[{"type": "function", "function": {"name": "search", "parameters": {}}}]'
+    )
     require("tools", tools, _is_list(tools), legal)
     for index, tool in enumerate(tools):
         require(f"tools[{index}]", tool, isinstance(tool, Mapping), legal)
@@ -341,7 +355,7 @@ def check_tools(tools: Any) -> tuple[Mapping[str, Any], ...]:
 
 
 def check_rules(rules: Any) -> tuple[ToolRule, ...]:
-    """Return `rules`; raise `InvalidOptionError` for what is no list of them."""
+    """Return `rules`; raise `InvalidOptionError` if it is not a list of rules."""
     legal = 'a list of rules, such as [keep_last("read_file", per="path")]'
     require("rules", rules, isinstance(rules, list | tuple), legal)
     for index, rule in enumerate(rules):
@@ -352,10 +366,11 @@ def check_rules(rules: Any) -> tuple[ToolRule, ...]:
 def check_prices(prices: Any) -> Any:
     """Return `prices`.
 
-    Raise `InvalidOptionError` for what are none, or have no price of the input.
+    Raises:
+        InvalidOptionError: it is not `Prices`, or has no price for input.
     """
     if prices is not None:
-        from polycontext.pressure.cache import Prices  # noqa: PLC0415 - for those who say what tokens cost
+        from polycontext.pressure.cache import Prices  # noqa: PLC0415 - only needed with prices
 
         require(
             "prices",
@@ -367,16 +382,17 @@ def check_prices(prices: Any) -> Any:
 
 
 def check_arguments(**given: object) -> None:
-    """Raise `InvalidOptionError` for the first argument that cannot be what arguments of its name are."""
+    """Raise `InvalidOptionError` for the first argument that is illegal for its name."""
     for name, value in given.items():
         fits, legal = _FITS.get(name, (None, ""))
         require(name, value, fits is None or fits(value), legal)
 
 
 def encode(data: object, name: str) -> str:
-    """Return a companion's data as JSON text, which nobody can change.
+    """Return the data of a companion as immutable JSON text.
 
-    Raise `InvalidDataError` for what is no JSON.
+    Raises:
+        InvalidDataError: the data are not JSON.
     """
     try:
         return orjson.dumps(data).decode()
@@ -385,7 +401,10 @@ def encode(data: object, name: str) -> str:
 
 
 def load_ahead(counter: TokenCounter) -> None:
-    """Load what the first turns of a process need, a vocabulary and tables of phrases, in a thread: in this one if it is not the main one."""
+    """Load in a thread what the first turns need: a vocabulary and tables of phrases.
+
+    Outside the main thread, they are loaded in the current thread.
+    """
     if is_in_loop():
         asyncio.get_running_loop().run_in_executor(None, _loaded, counter)
     elif current_thread() is not main_thread():
@@ -394,7 +413,7 @@ def load_ahead(counter: TokenCounter) -> None:
 
 def _loaded(counter: TokenCounter) -> None:
     constraint_sentences("Please always answer in English.")
-    # It knows only once the vocabulary is there; what cannot be loaded is told by the first turn.
+    # Reading `exact` loads the vocabulary; if that fails, the first turn raises the error.
     with suppress(Exception):
         getattr(counter, "exact", None)
 

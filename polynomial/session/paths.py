@@ -1,8 +1,8 @@
-"""What a session answers by name: every path, what it does and what it takes (docs/paths.md).
+"""Paths: call a session by name, with checked arguments (docs/paths.md).
 
-A path is for callers that hold names and not code: another agent, a configuration, a line of a
-protocol. Each does what the session, its window or its ledger does under a name of its own. What is
-wrong with a call is said before anything is done: which path, which argument, what would be legal.
+Paths are for callers that have names instead of code: another agent, a configuration, a line of a
+protocol. Each path has a method of the session, its window or its ledger behind it. A call is
+checked before it does anything; an error names the path, the argument and the legal values.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -38,34 +38,28 @@ B = TypeVar("B")
 ROOT = "self.context"
 
 _TAKEN = ("self", "system_only")
-"""What no value of a template can be called: `build_prompt` has these names for itself."""
+"""Names that template values cannot have: `build_prompt` uses them itself."""
 
-# --- what each does --------------------------------------------------------------
+# --- the functions ---------------------------------------------------------------
 
 
 def _focus(session: "ContextSession") -> Turn | None:
-    """Return the turn in focus, which is the newest; None where there is none."""
+    """Return the turn in focus, which is the newest one, or None."""
     return session.window.extract()
 
 
 def _map(session: "ContextSession", function: Callable[[ContextWindow], B]) -> Store[B]:
-    """Return what `function` makes of the window focused on every position in turn.
-
-    Computed when it is read.
-    """
+    """Return the result of `function` on the window at every position; computed on access."""
     return session.window.extend(function)
 
 
 def _seek(session: "ContextSession", position: int) -> ContextWindow:
-    """Return the window focused on `position`, 0 to the number of turns.
-
-    The session's own stays at its end.
-    """
+    """Return the window focused on `position`; the session's own window does not change."""
     return session.window.seek(position)
 
 
 def _history(session: "ContextSession") -> tuple[Turn, ...]:
-    """Return every turn of the window, in order; what left it is in `session.log()`."""
+    """Return every turn of the window, in order; `session.log()` also has the evicted ones."""
     return session.window.all_turns()
 
 
@@ -82,16 +76,13 @@ def _compress(
     query: str | None = None,
     **when: Unpack[WriteOptions],
 ) -> Steps[ContextOutput]:
-    """Compress to a target pressure, by default to 40 % of the free room at most.
-
-    The output reports what it did.
-    """
+    """Compress to a target pressure, by default at most 40 % of the free budget."""
     output: ContextOutput = yield call(session, "compress", target, query=query, **when)
     return output
 
 
 def _threshold(session: "ContextSession") -> float:
-    """Return the pressure above which the window counts as pressured now."""
+    """Return the pressure above which the window is pressured now."""
     return session.policy.mark(session.window)
 
 
@@ -104,10 +95,7 @@ def _tag(
     rationale: str = "",
     **when: Unpack[WriteOptions],
 ) -> Steps[ContextOutput]:
-    """Give a turn a class.
-
-    One that it has already stays as it is, a higher one promotes it, a lower one is refused.
-    """
+    """Set the class of a turn; the same class changes nothing, and a lower one is refused."""
     output = session.output
     if session.window.linearity.get(resource_id) is not class_of(resource_class):
         output = yield call(
@@ -133,12 +121,12 @@ def _promote(
 
 
 def _stats(session: "ContextSession") -> LinearityStats:
-    """Return how many resources there are of each class, and how many were promoted and dropped."""
+    """Return how many resources each class has, and how many were promoted and dropped."""
     return session.window.linearity.stats()
 
 
 def _prompt(told: str, *, system_only: bool) -> Callable[..., str]:
-    """Return what stands at a path that makes a prompt; `told` says which."""
+    """Return the function of a path that builds a prompt, with `told` as its docstring."""
 
     def build(
         session: "ContextSession",
@@ -165,12 +153,12 @@ def _prompt(told: str, *, system_only: bool) -> Callable[..., str]:
     return build
 
 
-# --- which there are -------------------------------------------------------------
+# --- the paths -------------------------------------------------------------------
 
 
 @frozen
 class ContextPath:
-    """Name something that a session does, and say what it takes and gives.
+    """A named operation of a session, with its signature.
 
     >>> print(PATHS[2])
     self.context.window.seek(position: int) -> ContextWindow
@@ -178,18 +166,18 @@ class ContextPath:
 
     name: str
     does: Callable[..., Any]
-    """Takes the session, then what the path takes."""
+    """The function: takes the session, then the arguments of the path."""
 
     @property
     def signature(self) -> Signature:
-        """Return what the path takes and gives."""
+        """Return the parameters and the return type of the path."""
         whole = signature(self.does)
         given = [*whole.parameters.values()][1:]
         return whole.replace(parameters=[named for each in given for named in _expand(each)])
 
     @property
     def summary(self) -> str:
-        """Return in one sentence what the path does."""
+        """Return one sentence that describes the path."""
         return getdoc(self.does) or ""
 
     def __str__(self) -> str:
@@ -200,10 +188,7 @@ class ContextPath:
 
 
 def _expand(parameter: Parameter) -> list[Parameter]:
-    """Return what every write can be given under the names that it has there.
-
-    Any other parameter as it is.
-    """
+    """Return the write options as parameters of their own, and any other parameter unchanged."""
     if parameter.annotation != Unpack[WriteOptions]:
         return [parameter]
     return [
@@ -213,7 +198,7 @@ def _expand(parameter: Parameter) -> list[Parameter]:
 
 
 class _Plain:
-    """Print an annotation as its reader would write it: names without their modules."""
+    """An annotation printed as its reader would write it, with names without modules."""
 
     def __init__(self, annotation: Any) -> None:
         is_text = isinstance(annotation, str)
@@ -239,7 +224,10 @@ _DOES: Mapping[str, Callable[..., Any]] = {
         "Return the system prompt of an agent, without the conversation.", system_only=True
     ),
     "prompt.render": _prompt(
-        "Return the one text that a model completes: system prompt, the view as a transcript, the task.",
+        (
+            "Return the one text that a model completes: "
+            "system prompt, the view as a transcript, the task."
+        ),
         system_only=False,
     ),
 }
@@ -257,14 +245,14 @@ ALIASES: Mapping[str, str] = {
     "self.stream.linearity": f"{ROOT}.linearity",
     "self.stream.pressure": f"{ROOT}.pressure",
 }
-"""Former paths, deprecated, and where they lead; what is below the two namespaces among them has
-its former path too."""
+"""Deprecated paths and their replacements. Paths below a deprecated namespace are deprecated, too.
+"""
 
 _BY_NAME = {path.name: path for path in PATHS}
 
 
 def paths(under: str = ROOT) -> tuple[ContextPath, ...]:
-    """Return the paths at or below a path, each with its signature and what it does.
+    """Return the paths at or below a path, each with its signature and function.
 
     Raises:
         UnknownPathError: there is nothing at `under`.
@@ -280,14 +268,13 @@ def paths(under: str = ROOT) -> tuple[ContextPath, ...]:
 
 
 def find_path(name: str) -> ContextPath:
-    """Return what stands at a path, today's or a former one.
+    """Return the path with that name, which may be deprecated.
 
-    At a namespace, with or without ``.*``, the list of what is below it.
+    A namespace, with or without ``.*``, returns the path that lists those below it.
 
     Raises:
-        UnknownPathError: nothing does; names paths like it, and what is legal where it was looked
-            for.
-        InvalidOptionError: `name` is no text.
+        UnknownPathError: there is no such path. The message names similar ones and the legal ones.
+        InvalidOptionError: `name` is not a string.
     """
     require("path", name, isinstance(name, str), f"a text, such as '{PATHS[0].name}'")
     today = current_path(name) or name
@@ -299,7 +286,7 @@ def find_path(name: str) -> ContextPath:
 
 
 def current_path(name: str) -> str | None:
-    """Return where a former path stands today, or would stand; None for what is no former one.
+    """Return the replacement of a deprecated path, even if it does not exist, or None.
 
     >>> current_path("self.stream.pressure.check"), current_path("self.stream.check")
     ('self.context.pressure.check', None)
@@ -333,7 +320,7 @@ def _unknown_path(name: str, today: str) -> UnknownPathError:
 
 
 def _short(name: str) -> str:
-    """Return a path without what all begin with: it would make any two look alike."""
+    """Return a path without the common prefix, which would make any two look alike."""
     return name.removeprefix(f"{ROOT}.").removeprefix("self.stream.")
 
 
@@ -343,7 +330,7 @@ def _short(name: str) -> str:
 def invoke(
     session: "ContextSession", path: str, arguments: Sequence[Any], options: Mapping[str, Any]
 ) -> Steps[Any]:
-    """Do what `ContextSession.invoke` says."""
+    """Call a path; see `ContextSession.invoke`."""
     _warn_of_former(path)
     return _call(session, path, arguments, options)
 
@@ -360,13 +347,13 @@ def _call(
 
 
 async def _call_async(does: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
-    """Return what a path gives: what writes is awaited, what reads is there at once."""
+    """Return the result of a path: writes are awaited, reads return at once."""
     awaited = getattr(does, "awaited", None)
     return does(*arguments, **options) if awaited is None else await awaited(*arguments, **options)
 
 
 def _warn_of_former(path: object) -> None:
-    """Warn whoever called with a former path; one that leads nowhere is an error soon."""
+    """Warn the caller of a deprecated path, unless it leads nowhere, which raises later."""
     if isinstance(path, str) and current_path(path) is not None:
         with suppress(UnknownPathError):
             legal = find_path(path).name
@@ -376,11 +363,11 @@ def _warn_of_former(path: object) -> None:
 def check_call(
     path: ContextPath, arguments: Sequence[Any], options: Mapping[str, Any]
 ) -> ContextPath:
-    """Return `path` if it takes what it is given.
+    """Return `path` if it accepts the arguments.
 
     Raises:
-        InvalidDataError: an argument is missing, unknown, given twice or one too many.
-        InvalidOptionError: an argument cannot be what it has to be.
+        InvalidDataError: an argument is missing, unknown, given twice or superfluous.
+        InvalidOptionError: an argument has an illegal value.
     """
     named = {
         name: each

@@ -1,7 +1,7 @@
-"""Find readers that live above this room, without importing upward.
+"""Renderers and prompt builders, found as entry points instead of imported.
 
-`ContextSession.render` and `build_prompt` belong to the session, renderer and prompt builder
-to the nodes. Both are announced as entry points, so a framework may also bring its own.
+`ContextSession.render` and `build_prompt` belong to the session, but their implementations belong
+to the nodes, a higher layer. A framework can register its own.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,7 +18,7 @@ PROMPTS = "polycontext.prompts"
 
 
 class Renderer(Protocol):
-    """Stand for whoever turns a session into the props of a chat component."""
+    """Turns a session into the props of a chat component."""
 
     def render_chat(self, session: Any) -> dict[str, Any]:
         """Return JSON-ready props."""
@@ -26,7 +26,7 @@ class Renderer(Protocol):
 
 
 class PromptMaker(Protocol):
-    """Stand for whoever turns a machine's output into the prompt of an agent."""
+    """Turns the output of a machine into the prompt of an agent."""
 
     def build_prompt(
         self,
@@ -40,12 +40,12 @@ class PromptMaker(Protocol):
         system_only: bool,
         **values: str | float,
     ) -> str:
-        """Return the text for a model."""
+        """Return the prompt text."""
         ...
 
 
 def load_renderer(name: str = "chat") -> type[Renderer]:
-    """Return the renderer class announced as `name`.
+    """Return the renderer class registered as `name`.
 
     Raises:
         PluginError: none is installed.
@@ -55,7 +55,7 @@ def load_renderer(name: str = "chat") -> type[Renderer]:
 
 
 def load_prompt_maker(name: str = "default") -> type[PromptMaker]:
-    """Return the prompt builder's class announced as `name`.
+    """Return the prompt builder class registered as `name`.
 
     Raises:
         PluginError: none is installed.
@@ -84,11 +84,11 @@ def maker_for(
     task: object,
     prompts: PromptMaker | None,
 ) -> PromptMaker:
-    """Return who makes the prompt of an agent: the caller's own, or the one that is announced.
+    """Return the prompt builder: the caller's own, or the registered one.
 
     Raises:
-        InvalidOptionError: what the prompt is to be made of cannot be. PluginError: none is
-            announced.
+        InvalidOptionError: an argument of the prompt is illegal.
+        PluginError: none is registered.
     """
     check_arguments(
         agent_type=agent_type,

@@ -1,7 +1,7 @@
-"""Recall: raise atoms back to VERBATIM from the log.
+"""Recall: restore atoms to VERBATIM from the log.
 
-That is not `expand`: compressing is lossy, so it needs the log. Recalled atoms come back whole and
-where they stood.
+Compression is lossy, so this needs the log; it is not `expand`. Recalled atoms come back whole, at
+their old place.
 """
 
 from bisect import bisect_right
@@ -23,9 +23,9 @@ from .drafts import Draft, DraftSteps
 
 @frozen
 class _View:
-    """Know where the turns of a window stand in the log.
+    """The positions in the log of the turns of a window.
 
-    A gist stands where its first source stood.
+    A gist has the position of its first source.
     """
 
     turns: Sequence[Turn]
@@ -34,13 +34,10 @@ class _View:
 
 
 def recall_turns(draft: Draft, resource_ids: Iterable[str]) -> DraftSteps:
-    """Bring turns back.
-
-    Where they find no room and the session is automatic, compress before it.
-    """
+    """Recall turns; with `auto`, compress first if they do not fit."""
     draft.check_direction(InputKind.RECALL)
     window, log = draft.conversation.window, draft.conversation.log
-    # A compression may take the gist that was named.
+    # Resolve gists now: a compression may replace them.
     asked = logged_ids(window, log, resource_ids)
     edit = recall_edit(window, log, asked)
     try:
@@ -53,12 +50,12 @@ def recall_turns(draft: Draft, resource_ids: Iterable[str]) -> DraftSteps:
 
 
 def recall_edit(window: ContextWindow, log: Log, resource_ids: Iterable[str]) -> Edit:
-    """Return the edit that brings the atoms of `resource_ids` back.
+    """Return the edit that recalls the atoms of `resource_ids`.
 
-    A gist's id brings all its sources.
+    The id of a gist recalls all of its sources.
 
     Raises:
-        UnknownResourceError: an id that is neither in the log nor a gist of the window.
+        UnknownResourceError: an id is neither in the log nor a gist of the window.
     """
     view = _view(window, log)
     atoms = {
@@ -73,7 +70,10 @@ def recall_edit(window: ContextWindow, log: Log, resource_ids: Iterable[str]) ->
 
 
 def logged_ids(window: ContextWindow, log: Log, resource_ids: Iterable[str]) -> list[str]:
-    """Return `resource_ids` with each gist of the window replaced by its sources: they are in the log whatever becomes of the gist."""
+    """Return `resource_ids` with each gist of the window replaced by its sources.
+
+    The log keeps the sources, whatever happens to the gist.
+    """
     gists = {
         turn.resource_id: turn.sources
         for turn in window.all_turns()
@@ -92,21 +92,25 @@ def _view(window: ContextWindow, log: Log) -> _View:
 
 
 def _stands(window: ContextWindow, view: _View, logged: Turn) -> bool:
-    """Tell whether a turn of the log is all there.
+    """Return whether the view has a turn of the log in full.
 
-    What was bound to another prefix cannot come back.
+    Dropped bound parts do not count: they cannot come back.
     """
     index = view.standing.get(logged.resource_id)
     return index is not None and view.turns[index] in (logged, unbound(logged, window.counter))
 
 
 def _splice(view: _View, log: Log, atom: tuple[Turn, ...]) -> Splice:
-    """Return the splice for one atom: in place of its digests or of the gist that stands for it alone, else in the order of the log."""
+    """Return the splice for one atom.
+
+    It replaces the atom's digests, or a gist of that atom alone. Otherwise it is inserted in log
+    order.
+    """
     first = view.standing.get(atom[0].resource_id)
     if first is not None:
         return Splice(first, first + len(atom), atom)
     at = bisect_right(view.keys, log.place(atom[0].resource_id))
-    # A provider's own summary stands first, and nothing before it but the system's word.
+    # Only system turns may come before a provider's own summary.
     lead = next(
         (
             i
@@ -123,6 +127,6 @@ def _splice(view: _View, log: Log, atom: tuple[Turn, ...]) -> Splice:
 
 
 def _join(same: list[Splice]) -> Splice:
-    """Return one splice for several atoms that come back at one place."""
+    """Return one splice for several atoms that come back at the same place."""
     stop = max(splice.stop for splice in same)
     return Splice(same[0].start, stop, tuple(turn for splice in same for turn in splice.turns))

@@ -1,4 +1,4 @@
-"""A session as its store has it: loaded from snapshots and events, and following what other writers append.
+"""A session as stored: loaded from snapshots and events, and kept up with other writers.
 
 Readers need no lock: they read a value that is replaced as a whole.
 """
@@ -33,14 +33,14 @@ from .commands import Companion
 from .drafts import Cause
 
 _NEAR = 32
-"""How many conversations are remembered, so that going back a little need not replay all."""
+"""How many conversations are remembered, so that a short rewind replays little."""
 
 
 class Replica:
-    """Hold a conversation as its store has it, with today's budget and policy, and let a live machine follow it."""
+    """A conversation as stored, with the current budget and policy, and its live machine."""
 
     is_past = False
-    """Whether it shows what once stood, and writes nothing."""
+    """Whether it shows a past state and refuses writes."""
 
     def __init__(
         self,
@@ -51,7 +51,7 @@ class Replica:
     ) -> None:
         self.conversation = self.stored = self._snapped = self.empty = conversation
         self.policy = policy
-        # Tokens that were asked for, whatever was measured since.
+        # The tokens that were requested, without later measurements.
         self.given = conversation.window.max_tokens
         self.keep_in(store)
         self.session_id = session_id
@@ -60,30 +60,29 @@ class Replica:
         self._load()
 
     def _open(self) -> None:
-        """Begin to follow and be followed; nothing of this travels with a copy."""
-        self.live: Any = None  # a LiveMachine once somebody looks at it
-        # Guards the exchange of the value and the machine that follows; nobody waits inside, but a
-        # listener may look at the machine.
+        """Create what is not copied: the live machine, the lock and recent conversations."""
+        self.live: Any = None  # a LiveMachine after the first access
+        # Guards the replacement of the value and the queue of the live machine. Nothing waits
+        # inside it, but a listener may access the machine.
         self._publishing = RLock()
         self._near: deque[Conversation] = deque(maxlen=_NEAR)
 
     def keep_in(self, store: SessionStore) -> None:
-        """Write to `store` from now on, which has all that is stored so far."""
+        """Use `store` from now on; it already has everything that is stored so far."""
         self.store = store
-        # Asked once: to look at a protocol takes as long as to write a row.
+        # Checked once: a protocol check takes as long as writing a row.
         self._snapshots = store if isinstance(store, SnapshotStore) else None
         self._async = store if isinstance(store, AsyncSessionStore) else None
 
-    # --- what the store has ----------------------------------------------------------------
+    # --- loading from the store ------------------------------------------------------------
 
     def _load(self) -> None:
-        """Become what the store has: from its newest snapshot on where it keeps any."""
+        """Load the conversation from the store, from its newest snapshot if there is one."""
         snapped = self.empty
         opened = None if self._snapshots is None else self._snapshots.opened(self.session_id)
         if opened is not None:
             snapped = journal.snapshots.restored(opened, self.empty) or self.empty
-        # A snapshot that cannot be read, or that the conversation has gone back behind, is none to
-        # go on from.
+        # Ignore a snapshot that cannot be read, or that is newer than the target of a rewind.
         if (
             opened is None
             or not snapped.revision
@@ -100,19 +99,19 @@ class Replica:
             self._near.clear()
             self._settle(stored.events)
         if opened is None:
-            # As long as replaying all of it takes, and not at the first compression.
+            # Read it now, which takes as long as the replay, and not at the first compression.
             self.conversation.read(self.policy)
 
     def _catch_up(
         self, stored: Stored, after: int = 0, refused: ConflictError | None = None
     ) -> None:
-        """Become what the store has: events of other writers are replayed strictly, and the live machine follows them too."""
+        """Replay the events of other writers strictly, and queue them for the live machine."""
         if refused is not None and not stored.events:
             raise refused
         with self._publishing:
             known, events = self.stored, stored.events[max(0, self.stored.revision - after) :]
             if goes_behind(events, known.revision):
-                # What was read of turns whose words are gone is forgotten with them.
+                # Forget facts that were read from turns whose text was erased.
                 self.empty = evolve(self.empty, past=Past())
                 if self.live is None:
                     self._load()
@@ -127,7 +126,7 @@ class Replica:
                     self._snapped = conversation
                 if self.live is not None:
                     self.live.add(self._made(before, event, conversation), before.state)
-            # What was loaded may be older than what another writer has published since.
+            # Another writer may have published since this was loaded.
             if stored.companions and self.stored.revision == after + len(stored.events):
                 self.stored = evolve(self.stored, companions=dict(stored.companions))
             self._settle(events)
@@ -151,13 +150,13 @@ class Replica:
         return Step.recorded(given, before.window, self.policy, window, event.state)
 
     def nearest(self, revision: int) -> Conversation:
-        """Return the last conversation that is remembered from before, or of, a revision."""
+        """Return the newest remembered conversation whose revision is at most `revision`."""
         known = [self.empty, self._snapped, *self._near, self.stored]
         return max(
             (each for each in known if each.revision <= revision), key=lambda each: each.revision
         )
 
-    # --- today's budget and policy -----------------------------------------------------------
+    # --- the current budget and policy -------------------------------------------------------
 
     def resize(
         self,
@@ -165,9 +164,9 @@ class Replica:
         policy: ContextPolicy | None = None,
         read: Sequence[object] = (None,),
     ) -> None:
-        """Go on with another budget or policy: the state is what the guards say by it.
+        """Change the budget or the policy; the guards then choose the state.
 
-        The next commit stores it; `read` as for `_settle`.
+        The next commit stores it. `read` is as in `_settle`.
         """
         with self._publishing:
             now, room = self.empty.window.max_tokens, max_tokens or self.empty.window.max_tokens
@@ -176,9 +175,9 @@ class Replica:
                 self._settle(read)
 
     def _settle(self, read: Sequence[object] = (None,)) -> None:
-        """Give the conversation the budget of today, and the state that the guards say.
+        """Give the conversation the current budget, and the state that the guards choose.
 
-        `read` are the events that it was read from just now.
+        `read` are the events that were just loaded.
         """
         stored, room = self.stored, self.empty.window.max_tokens
         window, same = stored.window, stored.window.max_tokens == room

@@ -1,6 +1,6 @@
-"""What of a conversation that is kept elsewhere is new here, and what of it the view has.
+"""Synchronisation with a conversation that is kept elsewhere; see `ContextSession.sync`.
 
-See `ContextSession.sync`.
+It finds the turns that are new here, and pairs the view with the caller's objects.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -31,11 +31,10 @@ if TYPE_CHECKING:
 
 @frozen
 class Kept:
-    """Hold a turn of the view with the object that it came as.
+    """A turn of the view, with the caller's object for it.
 
-    None where nobody knows it, or some of it has fallen: then the turn says what is left.
-
-    `came` is the object of a turn of which some has fallen: it tells where the turn stood.
+    `handle` is None if the turn is unknown to the caller, or if part of it was dropped: then use
+    `turn`. In the second case, `came` is the object, which shows the turn's place.
     """
 
     handle: Any
@@ -45,7 +44,10 @@ class Kept:
 
 @frozen
 class Gist:
-    """Hold a turn of the view that stands for others, whose ids are `sources`: a summary, or a result that was cut in its place, with what it came as."""
+    """A turn of the view that stands for the turns `sources`: a summary or a truncated result.
+
+    For a truncated result, `handle` is the caller's object.
+    """
 
     turn: Turn
     sources: Sequence[str]
@@ -53,7 +55,7 @@ class Gist:
 
 
 class Needed(NamedTuple):
-    """Say what a request needs beside the view, in tokens: what is sent with it, and what is kept free for the reply."""
+    """The tokens of a request beside the view: those sent with it, and those kept for the reply."""
 
     sent: int
     reply: int
@@ -71,7 +73,7 @@ def sync(
     repair: bool,
     rewind: bool,
 ) -> Steps[ContextOutput]:
-    """Make the conversation that of `turns`; see `ContextSession.sync`."""
+    """Make the conversation equal to `turns`; see `ContextSession.sync`."""
     pairs = pairs_of(turns, handles, repair=repair)
     for _ in range(TRIES):
         base, output = session.conversation.revision, session.output
@@ -95,7 +97,7 @@ def view(
     tools: Sequence[Mapping[str, Any]] | None,
     system: str | None,
 ) -> "Steps[tuple[Seen, ...]]":
-    """Return what a model is to see, once it fits; see `ContextSession.view`."""
+    """Return the view once it fits; see `ContextSession.view`."""
     for _ in range(TRIES):
         needs = estimate_needs(session, reserve, tools, system)
         command = compress_to_fit(session, needs)
@@ -109,10 +111,11 @@ def view(
 def pairs_of(
     turns: Iterable[object], handles: Iterable[object] | None, *, repair: bool
 ) -> list[Pair]:
-    """Return turns with the objects that they came as, repaired if wanted.
+    """Return turns paired with their handles, repaired if requested.
 
     Raises:
-        InvalidOptionError: not as many handles as turns. InvalidTurnError: no turn.
+        InvalidOptionError: the number of handles is not the number of turns.
+        InvalidTurnError: an element is not a turn.
     """
     checked = [check_turn(turn) for turn in turns]
     if handles is None:
@@ -130,7 +133,7 @@ def pairs_of(
 
 
 def _repair(pairs: Sequence[Pair]) -> Iterator[Pair]:
-    """Yield what a conversation can be: calls have results, results have calls, and the user opens."""
+    """Yield a valid conversation: calls and results match, and the user comes first."""
     opens = opening_of([turn for turn, _ in pairs])
     waiting: dict[str, None] = {}
     for place, (turn, handle) in enumerate(pairs):
@@ -149,12 +152,10 @@ def _repair(pairs: Sequence[Pair]) -> Iterator[Pair]:
 def command_to_sync(
     session: "ContextSession", pairs: Sequence[Pair], *, rewind: bool
 ) -> Command | None:
-    """Return the command that makes the conversation that of `pairs`.
-
-    None where it is that already.
+    """Return the command that makes the conversation equal to `pairs`, or None if it already is.
 
     Raises:
-        ConflictError: it has gone on otherwise, and is not to be rewound.
+        ConflictError: the conversation differs, and must not be rewound.
     """
     log = session.conversation.log
     common = _common(log, pairs)
@@ -173,7 +174,7 @@ def command_to_sync(
 
 
 def _common(log: Iterable[Turn], pairs: Sequence[Pair]) -> int:
-    """Return how many turns both begin with."""
+    """Return the length of the longest common prefix."""
     for place, (turn, pair) in enumerate(zip_longest(log, pairs)):
         if turn is None or pair is None or not says_the_same(turn, pair[0]):
             return place
@@ -181,9 +182,9 @@ def _common(log: Iterable[Turn], pairs: Sequence[Pair]) -> int:
 
 
 def says_the_same(logged: Turn, turn: Turn) -> bool:
-    """Tell whether a turn of the log is `turn`, as far as somebody else can know.
+    """Return whether a turn of the log is `turn`, apart from ids, times and metadata.
 
-    One whose words are erased is known by its place.
+    If its text was erased, its role and call id must match.
 
     >>> says_the_same(Turn("user", "hi", resource_id="t1", tokens=3), Turn("user", "hi"))
     True
@@ -200,12 +201,12 @@ def says_the_same(logged: Turn, turn: Turn) -> bool:
 
 
 def pair_by_id(log: Iterable[Turn], pairs: Iterable[Pair]) -> dict[str, Pair]:
-    """Return what each turn of the log came as, by its id."""
+    """Return the turn and handle of each turn of the log, by id."""
     return {logged.resource_id: pair for logged, pair in zip(log, pairs, strict=False)}
 
 
 def pair_view(session: "ContextSession", handles: Mapping[str, Pair]) -> tuple[Seen, ...]:
-    """Return the view, each turn with the object that it came as."""
+    """Return the view, each turn with the caller's object for it."""
     return tuple(_pair_with_handle(turn, handles) for turn in session.window.all_turns())
 
 
@@ -217,7 +218,7 @@ def _pair_with_handle(turn: Turn, handles: Mapping[str, Pair]) -> Seen:
             handles.get(turn.sources[0], (None, None))[1] if turn.role is Role.TOOL else None,
         )
     came, handle = handles.get(turn.resource_id, (None, None))
-    # Of what has fallen, or was erased, the object would say it still.
+    # The object still contains what was dropped or erased.
     whole = came is not None and (turn.content, turn.tool_calls, turn.parts) == (
         came.content,
         came.tool_calls,
@@ -229,16 +230,15 @@ def _pair_with_handle(turn: Turn, handles: Mapping[str, Pair]) -> Seen:
 def estimate_needs(
     session: "ContextSession", reserve: object, tools: Any, system: object
 ) -> Needed:
-    """Return what a request needs beside the view, and beside what the session was told of it when it was made.
+    """Return the tokens of a request beside the view, without those the session already subtracts.
 
     Raises:
-        InvalidOptionError: what cannot be.
+        InvalidOptionError: an argument has the wrong type or value.
     """
     counter = session.window.counter
     tools = check_tools(tools)
     require("system", system, system is None or isinstance(system, str), "a text, or None")
-    # The window was made without the session's own reserve and tools: they are not taken off it
-    # twice.
+    # The window already excludes the session's own reserve and tools.
     reply = max(0, whole_number("reserve", reserve, 0) - session._asking.reserve)
     told = max(0, (count_tools(counter, tools) if tools else 0) - session._asking.tool_tokens)
     said = (
@@ -248,12 +248,10 @@ def estimate_needs(
 
 
 def compress_to_fit(session: "ContextSession", needs: Needed) -> Compress | None:
-    """Return the command after which the view fits beside what a request needs besides.
-
-    None where it does already.
+    """Return the command that makes the view fit beside `needs`, or None if it already does.
 
     Raises:
-        ContextOverflowError: not even then.
+        ContextOverflowError: no compression makes it fit.
     """
     window, policy = session.window, session.policy
     besides = needs.sent + needs.reply
@@ -265,6 +263,6 @@ def compress_to_fit(session: "ContextSession", needs: Needed) -> Compress | None
         raise ContextOverflowError(
             floor + besides, window.max_tokens, "the view beside system, tools and reserve"
         )
-    # As automatic compression does: low counts what is free beside what cannot yield.
+    # As in automatic compression, the low mark is a share of the free budget.
     target = floor + policy.threshold.low * (room - floor)
     return Compress(min(target, plan_window(window, policy).tokens_wanted) / window.max_tokens)

@@ -1,4 +1,4 @@
-"""Find a moment of a conversation, and read, repeat or branch off what stood then (docs/history.md)."""
+"""Moments of a conversation: find one, and read, rewind to or fork it (docs/history.md)."""
 
 from collections.abc import Sequence
 from copy import copy
@@ -21,24 +21,23 @@ if TYPE_CHECKING:
     from .context_session import ContextSession
 
 Moment = int | datetime | str
-"""A point of a conversation: a revision, a time, or the id of the turn that was the last one then.
-"""
+"""A point of a conversation: a revision, a time, or the id of the last turn at that point."""
 
 _NEWEST = 256
-"""Events that are looked at first when a turn is sought: most of what is taken back is new."""
+"""How many of the newest events are searched for a turn first: most rewinds are short."""
 
 
 def past_session(session: "ContextSession", revision: int) -> "ContextSession":
-    """Return `session` as it stood after its first `revision` events, to read."""
+    """Return `session` as it was after its first `revision` events, for reading."""
     past = copy(session)
     past._writer, past._opened = session._writer.past(conversation_at(session, revision)), None
     return past
 
 
 def conversation_at(session: "ContextSession", revision: int) -> Conversation:
-    """Return the conversation as it stood after its first `revision` events.
+    """Return the conversation as it was after its first `revision` events.
 
-    O(events since the nearest one that is remembered).
+    O(events since the nearest conversation in memory).
     """
     writer = session._writer
     nearest = writer.nearest(revision)
@@ -53,7 +52,7 @@ def conversation_at(session: "ContextSession", revision: int) -> Conversation:
 
 
 def committed_at(session: "ContextSession", revision: int) -> Conversation:
-    """Return the conversation as it stood then, behind the compression that its last turn brought with it in one commit."""
+    """Return the conversation at `revision`, after the compression committed with its last turn."""
     conversation = conversation_at(session, revision)
     while (
         event := next(iter(session.history.events(conversation.revision)[:1]), None)
@@ -63,7 +62,10 @@ def committed_at(session: "ContextSession", revision: int) -> Conversation:
 
 
 def _belongs(window: ContextWindow, event: Event) -> bool:
-    """Return whether a compression made what comes before it fit, or took what is bound from the turn before it."""
+    """Return whether a compression belongs to the turn before it.
+
+    It made that turn fit, or dropped its bound parts.
+    """
     if not isinstance(event, CompressEvent):
         return False
     last = window.peek(len(window))
@@ -73,11 +75,11 @@ def _belongs(window: ContextWindow, event: Event) -> bool:
 
 
 def revision_at(session: "ContextSession", moment: Moment) -> int:
-    """Return how many events of `session` there were at a moment.
+    """Return the revision of `session` at a moment.
 
     Raises:
-        InvalidOptionError: no moment of this session. UnknownResourceError: no turn of the journal
-            has the id.
+        InvalidOptionError: the session has no such moment.
+        UnknownResourceError: no turn of the journal has the id.
     """
     revision = session.conversation.revision
     legal = f"a revision from 0 to {revision}, a time with its zone, or the id of a turn"
@@ -103,12 +105,12 @@ def revision_at(session: "ContextSession", moment: Moment) -> int:
 
 
 def build_rewind(session: "ContextSession", to: Moment) -> Rewind:
-    """Return the command that goes back to a moment."""
+    """Return the command that rewinds to a moment."""
     return Rewind(committed_at(session, revision_at(session, to)))
 
 
 def build_edit(session: "ContextSession", resource_id: str, content: str, items: Items) -> Together:
-    """Return the command that attaches `items` and says `content` in the place of a user turn."""
+    """Return the command that replaces a user turn with `items` and `content`."""
     log = session.conversation.log
     turn = log[log.place(resource_id)]
     if turn.role is not Role.USER:
@@ -126,7 +128,7 @@ def build_edit(session: "ContextSession", resource_id: str, content: str, items:
 
 
 def build_regenerate(session: "ContextSession") -> Rewind:
-    """Return the command that goes back to the last thing that the user said."""
+    """Return the command that rewinds to the last user turn."""
     log = session.conversation.log
     said = next((turn for turn in reversed(log) if turn.role is Role.USER), None)
     if said is None:
@@ -137,7 +139,7 @@ def build_regenerate(session: "ContextSession") -> Rewind:
 
 
 def fork(session: "ContextSession", new_id: str, moment: Moment | None) -> "ContextSession":
-    """Store a new session in which all stands as it did in `session` at a moment, and return it."""
+    """Store and return a new session with the content of `session` at a moment."""
     writer = session._writer
     conversation = (
         session.conversation
@@ -153,7 +155,10 @@ def fork(session: "ContextSession", new_id: str, moment: Moment | None) -> "Cont
 
 
 def _came_with(session: "ContextSession", resource_id: str) -> int:
-    """Return the number of the event with which a turn came in: of the one that stands, where several had the id."""
+    """Return the number of the event that added a turn.
+
+    If several events used the id, it is the one that was not rewound.
+    """
     for first in (max(0, session.conversation.revision - _NEWEST), 0):
         found = _numbers(session.history.events(first), first, resource_id)
         stands = next((number for number in found if session.conversation.has_passed(number)), None)
@@ -163,7 +168,7 @@ def _came_with(session: "ContextSession", resource_id: str) -> int:
 
 
 def _numbers(events: Sequence[Event], first: int, resource_id: str) -> list[int]:
-    """Return the numbers of the events that brought in a turn of that id, the newest first.
+    """Return the numbers of the events that added a turn with that id, newest first.
 
     The first event has number `first` + 1.
     """

@@ -1,4 +1,7 @@
-"""What the requests of a session use: what they cost, what they may cost, and how many tokens a provider counts (docs/cache.md)."""
+"""Usage of a session: costs, spending limits, and the tokens that a provider counts.
+
+See docs/cache.md.
+"""
 
 from collections.abc import Mapping
 from hashlib import blake2b
@@ -33,7 +36,7 @@ _KEY_BYTES = 16
 
 @define(eq=False)
 class Billing:
-    """Hand out requests and keep their account; one thread at a time."""
+    """Delivers requests and keeps their account; one thread at a time."""
 
     delivery: Delivery
     account: Account
@@ -41,12 +44,12 @@ class Billing:
     model: str | None
     answer: int
     _heard: int
-    """How many turns of the log are known."""
+    """The number of turns of the log that are already accounted for."""
     _lock: Lock = field(init=False, repr=False, factory=Lock)
 
     @classmethod
     def of(cls, session: Any, delivery: Delivery) -> "Billing":
-        """Return the billing of a session, which begins now."""
+        """Return the billing of a session, starting now."""
         conversation, asked, clock = session.conversation, session._asking, session._clock
         key = blake2b(session._writer.session_id.encode(), digest_size=_KEY_BYTES).hexdigest()
         account = Account(
@@ -62,17 +65,18 @@ class Billing:
         *,
         allow_open: bool,
     ) -> Rendered:
-        """Return the view as a request, with what `plan` puts on it.
+        """Return the view as a request, with the cache options of `plan`.
 
         Raises:
-            SpendingError: with it a limit would be crossed. Whatever a delivery raises.
+            SpendingError: the request would exceed a limit.
+            Any error of the delivery.
         """
         window = conversation.window
         with self._lock:
             self._hear(conversation)
             rendered = self.delivery.deliver(window, provider, allow_open=allow_open)
             if allow_open and window.open_calls:
-                return rendered  # to look at: no vendor takes it
+                return rendered  # for inspection: no provider accepts it
             key = None if plan is None else plan.key or self.key
             ends = self.delivery.ends(window, provider)
             layout, marks = self.account.ask(Request(rendered, window, provider, ends), plan, key)
@@ -87,14 +91,14 @@ class Billing:
     ) -> Bill:
         """Return the bill so far.
 
-        Without `prices` at the list prices of the model, where there are some.
+        Without `prices`, it uses the list prices of the model, if there are any.
         """
         with self._lock:
             self._hear(conversation)
         return self.account.bill(self.prices_or_listed(prices), provider)
 
     def prices_or_listed(self, prices: Prices | None) -> Prices | None:
-        """Return `prices`, or the list prices of the model where there are some."""
+        """Return `prices`, or the list prices of the model, if there are any."""
         require(
             "prices",
             prices,
@@ -109,7 +113,7 @@ class Billing:
             return None
 
     def _hear(self, conversation: Conversation) -> None:
-        """Take in what the model has said since the last request."""
+        """Account for the output of the model since the last request."""
         log, known = conversation.log, self._heard
         self._heard = len(log)
         said = sum(turn.tokens or 0 for turn in log[known:] if turn.role is Role.ASSISTANT)
@@ -118,7 +122,7 @@ class Billing:
 
 
 def as_plan(cache: object) -> CachePlan | None:
-    """Return the plan that `cache` stands for: True for the usual one.
+    """Return the cache plan of a `cache` argument; True is the default plan.
 
     Raises:
         InvalidOptionError: it is neither a plan nor True or False.
@@ -130,11 +134,11 @@ def as_plan(cache: object) -> CachePlan | None:
 
 
 class Usage(SessionPart):
-    """Keep account of what a session hands out."""
+    """The account of the requests that a session returns."""
 
     @property
     def _billing(self) -> Billing:
-        """Return the account, which begins when it is first asked for."""
+        """Return the account, which starts on first access."""
         session = self._session
         if session._billing is None:
             session._billing = Billing.of(session, self._delivery)
@@ -142,35 +146,36 @@ class Usage(SessionPart):
 
     @property
     def _delivery(self) -> Delivery:
-        """Return what writes the view for providers, made when it is first asked for."""
-        # Threads that ask at once get the same one.
+        """Return the renderer of requests, created on first access."""
+        # `setdefault` gives concurrent threads the same object.
         delivery: Delivery = vars(self._session).setdefault("_delivery", Delivery())
         return delivery
 
     @property
     def provider(self) -> Provider:
-        """Return in whose format requests go out where none is said."""
+        """Return the default format of requests."""
         return self._session._provider
 
     @property
     def reserve(self) -> int:
-        """Return the tokens that were taken off the window for the reply, before anything stood in it."""
+        """Return the tokens that are subtracted from the window for the reply."""
         return self._session._asking.reserve
 
     @property
     def tool_tokens(self) -> int:
-        """Return the tokens that were taken off it for the definitions of tools."""
+        """Return the tokens that are subtracted from the window for tool definitions."""
         return self._session._asking.tool_tokens
 
     def bill(self, prices: Prices | None = None, provider: Provider | str | None = None) -> Bill:
-        """Return what requests cost so far, as the provider's prompt cache would have served them, and why they missed what they missed.
+        """Return the cost of requests so far with the provider's prompt cache, and each cache miss.
 
-        Every list that `messages` or `request` returned counts; of several in one state of the
-        conversation and one format the last one. Money is told at `prices`, or the list prices of
-        the session's model. O(requests).
+        Every list that `messages` or `request` returned counts. Of several for one state of the
+        conversation and one format, only the last one does. Amounts use `prices`, or the list
+        prices of the session's model. O(requests).
 
         Raises:
-            UnknownNameError: no such provider. InvalidOptionError: `prices` are none.
+            UnknownNameError: there is no such provider.
+            InvalidOptionError: `prices` is not `Prices`.
 
         >>> from polycontext import ContextSession
         >>> session = ContextSession(max_tokens=8000)
@@ -191,15 +196,21 @@ class Usage(SessionPart):
         prices: Prices | None = None,
         answer: int | None = None,
     ) -> None:
-        """Let no request be handed out with which more would be spent: in tokens, sent and answered, or in money at `prices`.
+        """Refuse requests that would exceed a limit on tokens or money.
 
-        What is on the bill already counts. An answer counts as `answer` tokens until it is there,
-        the session's reserve unless said. Both None take the limit away. Copies and forks of the
-        session have neither its bill nor its limit.
+        The limit includes what is on the bill already. Copies and forks of the session have neither
+        its bill nor its limit.
+
+        Args:
+            tokens: the limit on tokens, sent and received.
+            money: the limit in the currency of `prices`. Without either limit, an earlier one is
+                removed.
+            prices: prices for `money`. Defaults to those of the model.
+            answer: how many tokens an answer counts before it arrives. Defaults to the session's
+                reserve.
 
         Raises:
-            InvalidOptionError: a limit that is no number, or money where neither prices nor the
-                model's are known.
+            InvalidOptionError: a limit is not a number, or `money` is set but no prices are known.
         """
         billing = self._billing
         if tokens is None and money is None:
@@ -218,27 +229,35 @@ class Usage(SessionPart):
         billing.account.restrict(Limit(tokens, money, known or Prices(0.0), longest))
 
     def reported(self, usage: object, *, model: str | None = None) -> Measured | None:
-        """Learn from what a provider reports of the request that was handed out last, and give the window the room that it has by that.
+        """Learn from a provider's usage report of the last request, and adjust the window.
 
-        `usage` is a response, or its `usage`: of OpenAI's chat or Responses, or of Anthropic's
-        messages, JSON data or the SDK's object. The counts of turns stay as they are; what changes
-        is how many of them fit (docs/counting.md, "Counting that learns"). Returns what is known by
-        now of the model, None where the provider has cut the request before reading it, so that
-        nothing can be learned of it. `model` is who answered, where the response does not say.
+        The counts of turns stay as they are; only how many of them fit changes (docs/counting.md,
+        "Counting that learns").
 
-        Law: where a provider counts k tokens for each of ours, 0.5 to 2.5, and any number besides,
-        no request is over the budget by its count once one of 1,000 tokens or more was reported.
+        Args:
+            usage: a response or its `usage`, as JSON data or an SDK object: OpenAI's Chat or
+                Responses, or Anthropic's Messages.
+            model: the model that answered, if the response does not name it.
+
+        Returns:
+            What is known about the model now, or None if the provider edited the request before it
+            read it, so that nothing can be learned.
+
+        Law: if a provider counts k tokens for each of ours, 0.5 to 2.5, and any number besides, no
+        request exceeds the budget by its count once one of 1,000 tokens or more was reported.
 
         Raises:
-            InvalidDataError: no usage; names what is missing. InvalidOptionError: nothing was
-                handed out yet.
-            ContextOverflowError: what is sent beside the turns leaves them no room. Then nothing
-                has changed.
+            InvalidDataError: `usage` is not a usage report. The message names what is missing.
+            InvalidOptionError: no request has been returned yet.
+            ContextOverflowError: the tokens beside the turns leave no room for them. Then nothing
+                changes.
 
         >>> from polycontext import ContextSession
         >>> session = ContextSession(max_tokens=8000)
         >>> _ = session.add_user_turn("Where is my parcel?"), session.messages()
-        >>> session.usage.reported({"prompt_tokens": 2012, "completion_tokens": 20}).besides  # tools that the session was not told of, say
+        >>> session.usage.reported(
+        ...     {"prompt_tokens": 2012, "completion_tokens": 20}
+        ... ).besides  # tools that the session was not told of, say
         2000
         """
         session = self._session
@@ -262,7 +281,7 @@ class Usage(SessionPart):
         cache: bool | CachePlan,
         options: Mapping[str, Any] | None,
     ) -> Rendered:
-        """Hand out a request that counts; see `ContextSession.request`."""
+        """Return a request and account for it; see `ContextSession.request`."""
         legal = 'fields of a request, such as {"thinking": {"type": "adaptive"}}'
         require("options", options, options is None or isinstance(options, Mapping), legal)
         wire, plan = self.provider if provider is None else as_provider(provider), as_plan(cache)
@@ -274,7 +293,10 @@ class Usage(SessionPart):
         return evolve(rendered, options=options_for(rendered.messages, rendered.options, options))
 
     def _make_room(self) -> None:
-        """Have a view compressed that is over its budget since a provider counted more, or it was opened with less."""
+        """Compress a view that went over budget because its window shrank.
+
+        A report or opening with a smaller budget shrinks a window.
+        """
         session = self._session
         is_over = session.policy.auto and is_over_budget(session.window)
         if is_over and not session._writer.is_inside():

@@ -1,8 +1,8 @@
-"""Verbs: one typed function for each thing that a session is asked to do, from which both of its methods are made.
+"""Verbs: decorators that make both methods of a session, sync and async, from one function.
 
-A `verb` returns a command to write, a `procedure` steps that yield what they need. Out of it the
-method that waits is made; `twin` is the one for tasks, whose name has an a before it. Both keep the
-parameters. The verbs of a subject stand in a part of the session, by its name.
+A `verb` returns a command to write; a `procedure` returns steps that yield what they need. Each
+makes the blocking method, and `twin` makes the async one, whose name starts with an a. Both keep
+the parameters. The verbs of one subject are methods of a part of the session.
 """
 
 import asyncio
@@ -45,12 +45,10 @@ _OPTIONS = {Unpack[each]: frozenset(get_type_hints(each)) for each in (WriteOpti
 def verb(
     make: Callable[Concatenate[S, P], Command | None],
 ) -> Callable[Concatenate[S, P], ContextOutput]:
-    """Return the method that writes the command that `make` returns.
-
-    Where that is None there is nothing to write.
+    """Return the method that writes the command that `make` returns; None writes nothing.
 
     Raises:
-        TypeError: when called, for a name that is none of its parameters.
+        TypeError: on a call with an unknown keyword argument.
     """
     return cast("Callable[Concatenate[S, P], ContextOutput]", _verb(make, reads=False))
 
@@ -58,12 +56,15 @@ def verb(
 def reading_verb(
     make: Callable[Concatenate[S, P], Command | None],
 ) -> Callable[Concatenate[S, P], ContextOutput]:
-    """Return the method of a command that is made out of what is stored: its twin makes it in a thread."""
+    """Return the method of a command that is built from stored data.
+
+    Its async twin builds the command in a thread.
+    """
     return cast("Callable[Concatenate[S, P], ContextOutput]", _verb(make, reads=True))
 
 
 class ClassTwin(Generic[P]):
-    """Be the twin of a method of the class that makes one of its objects: it does all of its work in a thread."""
+    """The async twin of a class method that creates an object: it runs in a thread."""
 
     def __init__(self, method: Callable[Concatenate[Any, P], object]) -> None:
         self._name = getattr(method, "__name__", "")
@@ -106,7 +107,7 @@ def _verb(make: Callable[..., Any], *, reads: bool) -> Any:
 
 
 def _named(whole: Signature) -> frozenset[str]:
-    """Return the names that a verb takes, those of its options among them."""
+    """Return the parameter names of a verb, including those of its options."""
     return frozenset(
         name
         for each in whole.parameters.values()
@@ -117,9 +118,10 @@ def _named(whole: Signature) -> frozenset[str]:
 def _when(
     make: Callable[..., Any], known: frozenset[str], given: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return what of `given` is said of a write.
+    """Return the write options in `given`.
 
-    Raise `TypeError` for a name that means nothing.
+    Raises:
+        TypeError: a name is not a parameter.
     """
     for name in given:
         if name not in known:
@@ -127,13 +129,13 @@ def _when(
     return {name: given[name] for name in given if name in WHEN}
 
 
-# --- parts of a session: small objects that it hands out ------------------------------
+# --- parts of a session ---------------------------------------------------------------
 
 
 class SessionPart:
-    """Do what concerns one subject of a session.
+    """The methods for one subject of a session.
 
-    It holds nothing but the session, which does not hold it.
+    A part refers to its session, but the session does not refer to it.
     """
 
     def __init__(self, session: "ContextSession") -> None:
@@ -141,7 +143,7 @@ class SessionPart:
 
     @property
     def output(self) -> ContextOutput:
-        """Return what readers consume of the session."""
+        """Return the output of the session."""
         return self._session.output
 
     def _write(self, command: Any, **when: Any) -> ContextOutput:
@@ -152,17 +154,14 @@ class SessionPart:
 
 
 class HistoryPart:
-    """Hand out the history of a session.
-
-    Where a class of sessions is asked, the archive of what is kept of any of them.
-    """
+    """The `history` attribute: the history of a session, or the archive of a session class."""
 
     @overload
     def __get__(self, session: None, owner: type[Session]) -> "Archive[Session]": ...
     @overload
     def __get__(self, session: "ContextSession", owner: type) -> "History": ...
     def __get__(self, session: Any, owner: Any) -> Any:
-        """Return either, loaded when it is first asked for."""
+        """Return the history or the archive, loaded on first access."""
         return (
             subjects.export.Archive(owner) if session is None else subjects.history.History(session)
         )

@@ -1,8 +1,8 @@
-"""The one way a session is written: decide, store, and only then be it.
+"""Writing a session: decide, store, then publish.
 
 Readers need no lock: they read a value that is replaced as a whole. No summariser runs and no store
-waits under a lock that a reader needs; while a summary is made other writers go on, and whoever is
-late decides again.
+waits under a lock that a reader needs. While a summary is written, other writers continue, and a
+writer that is too late decides again.
 """
 
 import asyncio
@@ -37,10 +37,10 @@ from .options import encode
 from .replica import Replica
 
 TRIES = 64
-"""How often a writer decides again because others were first, before it says so."""
+"""How often a writer decides again because others were first, before it raises."""
 
 _LONGEST_PAUSE = 0.05
-"""Seconds: of writers that are too late together, one gets through meanwhile."""
+"""The longest pause in seconds, so that one of several competing writers succeeds."""
 
 _TRAVELS = (
     *("conversation", "stored", "policy", "given", "session_id"),
@@ -50,11 +50,11 @@ _WRITING: ContextVar[tuple[object, ...]] = ContextVar("polycontext_writing", def
 
 
 class Writer(Replica):
-    """Drive decisions into a store, and let readers, companions and a live machine follow what is stored."""
+    """Drives decisions into a store, and publishes them to readers and the live machine."""
 
     def _open(self) -> None:
         super()._open()
-        # Sync writers pass one by one, so that none of them decides in vain.
+        # Sync writers enter one at a time, so that none of them decides in vain.
         self._turnstile = Lock()
         self._task_locks: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock] = (
             WeakKeyDictionary()
@@ -63,14 +63,14 @@ class Writer(Replica):
 
     def __getstate__(self) -> dict[str, Any]:
         if not isinstance(self.store, InMemoryStore):
-            # TypeError is what pickle and copy say of what cannot travel, and what their callers
-            # catch.
+            # pickle and copy raise TypeError for objects that cannot be copied, so callers catch
+            # it.
             kind = type(self.store).__name__
             raise TypeError(
-                f"a session kept in a {kind} cannot be copied. Open it again over its store, or export it."
+                f"a session kept in a {kind} cannot be copied. "
+                "Open it again over its store, or export it."
             )
-        # The conversation first: a store that is ahead of its session is caught up with, the other
-        # way round there is no way.
+        # The conversation comes first: a session can catch up with its store, but not the reverse.
         return {name: getattr(self, name) for name in _TRAVELS}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -81,13 +81,13 @@ class Writer(Replica):
         self._open()
 
     def beside(self, session_id: str, store: SessionStore | None = None) -> "Writer":
-        """Return the writer of another session of the same rules, in `store` or where this one is kept."""
+        """Return the writer of another session with the same rules, in `store` or in this store."""
         beside = Writer(self.empty, self.policy, store or self.store, session_id)
         beside.given = self.given
         return beside
 
     def past(self, conversation: Conversation) -> "Writer":
-        """Return a writer of this session that shows what once stood, and refuses to write."""
+        """Return a writer of this session that shows a past state and refuses to write."""
         past = object.__new__(Writer)
         vars(past).update(
             vars(self), conversation=conversation, stored=conversation, is_past=True, live=None
@@ -97,14 +97,14 @@ class Writer(Replica):
     # --- writing ---------------------------------------------------------------
 
     def write(self, request: WriteRequest, expected_revision: int | None = None) -> ContextOutput:
-        """Do what is asked, or raise and change nothing.
+        """Execute a request, or raise and change nothing.
 
         Raises:
             ConflictError: `expected_revision` is not the current one, or other writers were first
                 too often.
-            InvalidOptionError: there is a key, and a store that keeps none.
+            InvalidOptionError: the request has a key, and the store keeps none.
             SessionWriteError: the call comes from inside another write of this session, or a
-                listener has to be awaited and an event loop runs.
+                listener must be awaited and an event loop is running.
         """
         live = self.live
         if live is not None and not live.may_block():
@@ -139,7 +139,7 @@ class Writer(Replica):
         return output
 
     def _steps(self, request: WriteRequest, expected_revision: int | None) -> Steps[ContextOutput]:
-        """Decide, append, publish; where another writer was first, decide again."""
+        """Decide, append and publish; if another writer was first, decide again."""
         for lost in range(TRIES):
             if lost > 1:
                 yield _pause(lost)
@@ -155,9 +155,10 @@ class Writer(Replica):
 
     @contextmanager
     def alone(self) -> Generator[None]:
-        """Let no other thread write through this session meanwhile.
+        """Keep other threads from writing through this session.
 
-        Refuses to be entered from inside a write.
+        Raises:
+            SessionWriteError: the caller is inside a write of this session.
         """
         with self._enter(), self._turnstile:
             yield
@@ -169,9 +170,9 @@ class Writer(Replica):
         return base
 
     def _drive_decision(self, steps: DecisionSteps, base: Conversation) -> Steps[Decision | None]:
-        """Drive a decision, which takes as long as the texts are.
+        """Drive a decision, in a thread where that takes time.
 
-        None where another writer was first while words were made.
+        Returns None if another writer was first while summaries were written.
         """
         made: SummaryRequest | Decision = yield in_thread(go_on, steps)
         while isinstance(made, SummaryRequest):
@@ -183,7 +184,7 @@ class Writer(Replica):
         return made
 
     def _fulfil(self, request: SummaryRequest) -> Fulfilment:
-        """Return the words of a plan; other threads may write meanwhile."""
+        """Return the fulfilment of a plan; other threads may write meanwhile."""
         self._turnstile.release()
         try:
             return self._projector(request).fulfil(request.plan, reading=request.reading)
@@ -191,16 +192,16 @@ class Writer(Replica):
             self._turnstile.acquire()
 
     def _projector(self, request: SummaryRequest) -> ContextProjector:
-        """Return who is asked for words: where they are needed at once, what needs no model."""
+        """Return the projector that writes summaries; without a model if they are urgent."""
         projector = self.policy.projector
         return evolve(projector, summariser=default_summariser()) if request.at_once else projector
 
-    # --- storing, then being -----------------------------------------------------
+    # --- storing and publishing --------------------------------------------------
 
     def _store(self, base: Conversation, decision: Decision, key: str | None) -> Steps[bool]:
-        """Store a decision and become it.
+        """Store and publish a decision, and return whether that succeeded.
 
-        False where the store has more than was known, which is known then.
+        It fails if another writer was first; then the events of that writer are loaded.
         """
         storing = self._store_steps(base, decision, key)
         return (yield in_thread(drive, storing)) if self._async is None else (yield from storing)
@@ -220,7 +221,7 @@ class Writer(Replica):
         return True
 
     def _ask_store(self, method: str, *args: Any, **options: Any) -> Effect:
-        """Return the effect that asks the store, by its own coroutine where it is awaited."""
+        """Return the effect that calls the store, through its async method if it has one."""
         ask = getattr(self.store, method)
         aask = ask if self._async is None else getattr(self._async, f"a{method}")
         return Effect(
@@ -229,13 +230,14 @@ class Writer(Replica):
         )
 
     def _options(self, decision: Decision, key: str | None) -> dict[str, Any]:
-        """Return what is stored with a decision besides: the key of its command, and from time to time a snapshot, where the store keeps any."""
+        """Return the options of an append: the idempotency key, and a snapshot if one is due."""
         options: dict[str, Any] = {} if key is None else {"key": key}
         if self._snapshots is None:
             return options
         now = decision.after
         goes_on = now.has_passed(self._snapped.revision)
-        # Behind the newest snapshot nothing could be opened without replaying all: it is made anew.
+        # After a rewind behind the newest snapshot, take a new one: opening would replay
+        # everything.
         last = self._snapped if goes_on else self.empty
         return (
             {**options, "snapshot": journal.snapshots.snapshot_of(last, now)}
@@ -244,10 +246,7 @@ class Writer(Replica):
         )
 
     def has_happened(self, key: str) -> bool:
-        """Tell whether the command of that key is stored.
-
-        Then its effects are known from here on.
-        """
+        """Return whether the command with that key is stored, and load its effects if so."""
         if not callable(getattr(self.store, "committed", None)):
             raise InvalidOptionError(
                 "idempotency_key",
@@ -285,15 +284,13 @@ class Writer(Replica):
         with self._publishing:
             if snapped:
                 self._snapped = decision.after
-            # Somebody who came late to the store has loaded these events already: then there is
-            # nothing left to do.
+            # A late writer has already loaded these events.
             if self.conversation.revision != base.revision:
                 return
             state, room = self.stored.state, after.window.max_tokens
             if room != base.window.max_tokens:
                 self.given, self.empty = room, self.empty.with_room(room)
-            # Decided by the guards; they are asked again only where budget or policy have changed
-            # since.
+            # The guards chose this state. Run them again only if budget or policy changed since.
             self._near.append(self.stored)
             self.stored = self.conversation = after
             if self.empty.window.max_tokens != room or self.policy is not decision.policy:
@@ -304,7 +301,7 @@ class Writer(Replica):
                 state = event.state
 
     def catch_up(self) -> Conversation:
-        """Return the conversation once it is what the store has."""
+        """Load what the store has, and return the conversation."""
         if self.is_past:
             return self.conversation
         after = self.stored.revision
@@ -314,14 +311,17 @@ class Writer(Replica):
                 self.live.play()
         return self.conversation
 
-    # --- who may write ---------------------------------------------------------------
+    # --- access ----------------------------------------------------------------------
 
     def is_inside(self) -> bool:
         """Return whether the caller runs inside a write of this session."""
         return self.is_past or not self._under_way.isdisjoint(_WRITING.get())
 
     def _enter(self) -> "_WriteScope":
-        """Refuse a write from inside another one of this session: it would wait for itself, or be lost; and one to what is over."""
+        """Return the scope of a write, and raise inside another write or on a past session.
+
+        A nested write would wait for itself, or be lost.
+        """
         if self.is_past:
             raise SessionWriteError(
                 "the session is shown as it once stood",
@@ -329,13 +329,16 @@ class Writer(Replica):
             )
         if self.is_inside():
             raise SessionWriteError(
-                "a summariser, classifier, companion or listener writes to the session that it works for",
+                (
+                    "a summariser, classifier, companion or listener writes to the session "
+                    "that it works for"
+                ),
                 "Read it, or write after that call has returned",
             )
         return _WriteScope(self._under_way, _WRITING.get())
 
     def contention_error(self) -> ConflictError:
-        """Return the error that says that others were first too often."""
+        """Return the error for a writer that was too late too often."""
         return ConflictError(
             f"session revision, tried {TRIES} times while others wrote",
             "a session at rest",
@@ -343,18 +346,15 @@ class Writer(Replica):
         )
 
     def _task_lock(self) -> asyncio.Lock:
-        """Return the lock of the running event loop's tasks.
-
-        A lock belongs to one loop, a session to nobody.
-        """
+        """Return the lock for tasks of the running event loop: a lock belongs to one loop."""
         with self._publishing:
             return self._task_locks.setdefault(asyncio.get_running_loop(), asyncio.Lock())
 
 
 class _WriteScope:
-    """Mark what runs within as a write of the session whose writes are `under_way`.
+    """A context manager that marks its block as one of the writes `under_way`.
 
-    No frame of its own in what is raised.
+    It adds no frame to the traceback of an exception.
     """
 
     __slots__ = ("_outer", "_token", "_under_way")
@@ -375,11 +375,11 @@ class _WriteScope:
         self._under_way.discard(self)
         _WRITING.reset(self._token)
         if isinstance(error, CallerError):
-            # Whoever called erred: how the session came to see it is of no use to him.
+            # The caller made the error: the session's frames do not help.
             error.with_traceback(None)
 
 
 def _pause(lost: int) -> Effect:
-    """Let others go first, for a writer that was too late so often in a row: at random, and longer each time."""
+    """Return the effect that pauses a late writer for a random time, longer after each attempt."""
     seconds = uniform(0, min(_LONGEST_PAUSE, 0.0005 * 2**lost))
     return Effect(partial(sleep, seconds), partial(asyncio.sleep, seconds))

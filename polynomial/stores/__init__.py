@@ -1,6 +1,6 @@
-"""Where sessions are kept: one protocol, the store that lives as long as its process, and the one in a SQLite file."""
+"""Stores for sessions: the protocols, the in-memory store, and the SQLite store."""
 
 import lazy_loader
 
-# The names stand in `__init__.pyi`; each is loaded when it is first asked for.
+# The names are listed in `__init__.pyi`; each is loaded on first use.
 __getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

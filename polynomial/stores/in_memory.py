@@ -1,4 +1,4 @@
-"""The store that lives as long as its process."""
+"""A store that keeps sessions in memory for the life of the process."""
 
 from collections.abc import Collection, Mapping, Sequence
 from threading import Lock
@@ -14,9 +14,10 @@ from .session_store import Rewritten, Stored, check_fork
 
 @define
 class _Kept:
-    """Hold a session's events.
+    """The events of a session.
 
-    Most say the same of one turn after another: that is held once, and the turns beside it.
+    Turn events mostly differ only in their turn. Events that are equal apart from it are stored
+    once, with the turns in a list of their own.
     """
 
     said: list[Event] = field(factory=list)
@@ -26,7 +27,7 @@ class _Kept:
     keys: dict[str, int] = field(factory=dict)
 
     def add(self, event: Event) -> None:
-        """Hold one more event."""
+        """Add an event."""
         if isinstance(event, TurnEvent):
             key = (event.state, event.resource_class, event.pinned)
             self.said.append(self.kinds.setdefault(key, event))
@@ -36,7 +37,10 @@ class _Kept:
             self.turns.append(None)
 
     def ids_of(self, sought: Sequence[Turn]) -> set[str]:
-        """Return the ids of the turns of the moment of one of `sought` that have its words, or its id."""
+        """Return the ids of turns that are copies of one of `sought`.
+
+        A copy has the same time, and the same content or the same id.
+        """
         words = {(turn.timestamp, turn.content) for turn in sought}
         ids = {(turn.timestamp, turn.resource_id) for turn in sought}
         own = (turn for turn in self.turns if turn is not None)
@@ -58,7 +62,7 @@ class _Kept:
 
 
 class InMemoryStore:
-    """Keep sessions in memory; any number of them, from any thread.
+    """A store that keeps sessions in memory; thread-safe.
 
     >>> store = InMemoryStore()
     >>> store.append("s", 0, [], {"notes": '{"seen":1}'})
@@ -71,7 +75,7 @@ class InMemoryStore:
         self._lock = Lock()
 
     def load(self, session_id: str, after: int = 0) -> Stored:
-        """Return the events behind revision `after` and the companions."""
+        """Return the events after revision `after`, and the companions."""
         with self._lock:
             kept = self._sessions.get(session_id)
             return Stored(kept.since(after), dict(kept.companions)) if kept else Stored()
@@ -85,10 +89,10 @@ class InMemoryStore:
         *,
         key: str | None = None,
     ) -> None:
-        """Store `events` behind revision `base`, the companions that changed, and the key of the command.
+        """Append `events` at revision `base`, and store the changed companions and the key.
 
         Raises:
-            ConflictError: the session does not stand at `base`.
+            ConflictError: the session is not at revision `base`.
         """
         with self._lock:
             kept = self._sessions.get(session_id) or _Kept()
@@ -104,10 +108,10 @@ class InMemoryStore:
     def fork(
         self, session_id: str, new_id: str, revision: int, companions: Mapping[str, str]
     ) -> None:
-        """Store a session of the first `revision` events of another one, with these companions.
+        """Create a session with the first `revision` events of another one, and these companions.
 
         Raises:
-            ConflictError: there is a session of that id, or the other one has not so many events.
+            ConflictError: the new id is taken, or the other session has fewer events.
         """
         with self._lock:
             there, kept = self._sessions.get(new_id), self._sessions.get(session_id) or _Kept()
@@ -117,7 +121,10 @@ class InMemoryStore:
             )
 
     def holders(self, session_id: str, resource_ids: Collection[str]) -> dict[str, set[str]]:
-        """Return by session the ids of all turns of the moment of one of these that have its words, or its id."""
+        """Return, by session, the ids of all copies of these turns.
+
+        A copy has the same time, and the same content or the same id.
+        """
         with self._lock:
             own = self._sessions.get(session_id) or _Kept()
             sought = [
@@ -127,10 +134,10 @@ class InMemoryStore:
         return {name: ids for name, ids in found.items() if ids}
 
     def rewrite(self, journals: Mapping[str, Rewritten]) -> None:
-        """Rewrite the journals of some sessions, all or none.
+        """Rewrite the journals of several sessions, all or none.
 
         Raises:
-            ConflictError: one of the sessions has not as many events as its `base` says.
+            ConflictError: a session does not have as many events as its `base` says.
         """
         with self._lock:
             for name, journal in journals.items():
@@ -146,7 +153,7 @@ class InMemoryStore:
                     kept.add(event)
 
     def committed(self, session_id: str, key: str) -> int | None:
-        """Return the revision to which the command of that key led, None where there was none."""
+        """Return the revision to which the command with that key led, None if there is none."""
         with self._lock:
             kept = self._sessions.get(session_id)
             return kept.keys.get(key) if kept else None
@@ -157,14 +164,14 @@ class InMemoryStore:
             return tuple(sorted(self._sessions))
 
     def delete(self, session_id: str) -> bool:
-        """Forget a session; tell whether there was one."""
+        """Delete a session; return whether there was one."""
         with self._lock:
             return self._sessions.pop(session_id, None) is not None
 
     def close(self) -> None:
-        """Do nothing: what is in memory needs no closing."""
+        """Do nothing: an in-memory store has nothing to close."""
 
-    # A lock cannot be copied; what it guards can.
+    # A lock cannot be copied; the data that it guards can.
     def __getstate__(self) -> dict[str, _Kept]:
         with self._lock:
             return {

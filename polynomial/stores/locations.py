@@ -1,4 +1,4 @@
-"""Where stores are: the path of a file, or a URL."""
+"""The locations of stores: the path of a file, or a URL."""
 
 from pathlib import Path
 from typing import Any
@@ -12,26 +12,27 @@ from .sqlite import SQLiteStore
 _SQLITE = "sqlite:///"
 _POSTGRESQL = ("postgresql://", "postgresql+psycopg://")
 _LEGAL = (
-    'the path of a SQLite file, "sqlite:///" with a path behind it, "postgresql://" with a server behind it, '
+    'the path of a SQLite file, "sqlite:///" with a path behind it, '
+    '"postgresql://" with a server behind it, '
     "or a store with load and append"
 )
 
 
 def store_at(url: Any, timeout: float = 5.0, *, create: bool = True) -> SessionStore:
-    """Return the store at `url`: opened, or the store itself where it is one.
+    """Return the opened store at `url`; a store is returned unchanged.
 
-    Without `create`, a file has to be there.
+    Without `create`, a file must exist.
 
     Raises:
-        InvalidOptionError: no store can be there; shows no secret of the URL.
-        StoreError: it cannot be opened.
+        InvalidOptionError: `url` is not the location of a store; shows no secret of the URL.
+        StoreError: the store cannot be opened.
         MissingExtraError: it is on a PostgreSQL server, and the extra `postgresql` is missing.
 
     >>> store_at("oracle://scott:tiger@host/db?token=1")
     Traceback (most recent call last):
-    polycontext.linearity.errors.InvalidOptionError: url = 'oracle://***@host/db?***'. Use the path
-    of a SQLite file, "sqlite:///" with a path behind it, "postgresql://" with a server behind it,
-    or a store with load and append.
+    polycontext.linearity.errors.InvalidOptionError: url = 'oracle://***@host/db?***'. Use the path \
+of a SQLite file, "sqlite:///" with a path behind it, "postgresql://" with a server behind it, \
+or a store with load and append.
     """
     if isinstance(url, Path):
         return SQLiteStore(url, timeout=timeout, create=create)
@@ -48,7 +49,7 @@ def store_at(url: Any, timeout: float = 5.0, *, create: bool = True) -> SessionS
 
 
 def _path_in(url: str) -> str:
-    """Return the path of a file, of a text that is one or names one by a URL."""
+    """Return the file path that `url` is or contains."""
     path = unquote(url.removeprefix(_SQLITE)) if url.startswith(_SQLITE) else url
     memory = path in ("", ":memory:")
     if memory or (path is url and "://" in url) or (path is not url and "?" in url):

@@ -1,10 +1,9 @@
-"""What a search asks for: words and quoted phrases of a text that somebody typed, and the line that shows where a turn says them.
+"""Search queries: the words and quoted phrases that were typed, and snippets of the turns found.
 
-SQLite's FTS5 takes words apart at everything that is no letter or digit. Scripts without spaces
-between words have nothing to be
-taken apart at: their characters become words of their own, both in what is indexed and in what is
-asked, and what is asked for are pairs of them. So nobody needs a dictionary, and "快递" finds
-"我的快递在哪里".
+SQLite's FTS5 splits text at everything that is not a letter or a digit. Scripts without spaces
+between words have nothing to split at. Their characters therefore become words of their own, both
+in the index and in queries, and a query looks for pairs of them. No dictionary is needed, and "快递"
+finds "我的快递在哪里".
 """
 
 import re
@@ -22,23 +21,25 @@ from polycontext.window import Turn
 from .session_store import Found
 
 MOST_CHARACTERS = 4_000
-"""Of a query: so many are read, the first ones."""
+"""The number of characters of a query that are read."""
 
 MOST_TERMS = 64
-"""Of a query: so many different words and phrases are looked for, the first ones."""
+"""The number of different words and phrases of a query that are searched for."""
 
 MOST_TOKENS = 96
-"""Of a query: its terms are looked for up to this many tokens in all, since each one that is common
-costs a pass over the index."""
+"""The number of tokens in all terms of a query that are searched for.
+
+Each common token costs a pass over the index.
+"""
 
 MOST_TOKENS_A_TERM = 32
-"""Of a term: a longer one is looked for by its first tokens."""
+"""The number of tokens of a term that are searched for."""
 
 SNIPPET = 160
-"""Characters of a snippet, at most."""
+"""The maximum number of characters of a snippet."""
 
 _LEAD = 40
-"""Of them: so many stand before the word that was found."""
+"""The number of characters of a snippet before the word that was found."""
 
 _PIECE = re.compile(r'"([^"]*)"|([^\s"]+)')
 _UNSPACED = re.compile(f"[{UNSPACED}]")
@@ -49,7 +50,9 @@ _NO_TEXT = re.compile("[\0\ud800-\udfff]")
 
 @frozen
 class AskedWords:
-    """Hold the phrases that a turn must say, and the words of which it must say one where no phrase is asked for.
+    """A parsed query: the phrases that a turn must contain, and the words.
+
+    If there is no phrase, a turn must contain at least one of the words.
 
     >>> AskedWords.of('where is "my parcel"')
     AskedWords(phrases=('my parcel',), words=('where', 'is'))
@@ -60,15 +63,13 @@ class AskedWords:
 
     @classmethod
     def of(cls, query: str) -> Self:
-        """Return what `query` asks for: nothing where it holds neither letter nor digit.
+        """Parse `query`; any text is a query.
 
-        Any text is a query.
-
-        A query that repeats a term asks for it once. What stands behind `MOST_CHARACTERS`,
-        `MOST_TERMS` or `MOST_TOKENS` is passed over.
+        The result is empty if the query has neither letters nor digits. Repeated terms count once.
+        Anything past `MOST_CHARACTERS`, `MOST_TERMS` or `MOST_TOKENS` is ignored.
 
         Raises:
-            InvalidOptionError: it is no text.
+            InvalidOptionError: it is not a text.
         """
         if not isinstance(query, str):
             raise InvalidOptionError("text", query, "the words to look for")
@@ -89,7 +90,10 @@ class AskedWords:
 
     @property
     def match(self) -> str:
-        """Return what FTS5 is asked: it ranks by words and phrases, and what the caller typed is no syntax of it."""
+        """Return the query for FTS5, which ranks by words and phrases.
+
+        Nothing that the caller typed is interpreted as FTS5 syntax.
+        """
         phrases, words = (
             " AND ".join(map(_quoted, self.phrases)),
             " OR ".join(map(_quoted, self.words)),
@@ -99,7 +103,7 @@ class AskedWords:
         )
 
     def snippet(self, text: str) -> str:
-        """Return a line of `text` in which something stands that was asked for, of at most `SNIPPET` characters."""
+        """Return a line of `text`, around a match, of at most `SNIPPET` characters."""
         bare = folded(text)
         places = (
             bare.find(folded(term))
@@ -107,7 +111,7 @@ class AskedWords:
         )
         at = next((place for place in places if place >= 0), 0)
         start = max(0, min(at - _LEAD, len(text) - (SNIPPET - 1)))
-        # White space within a line is one space: what lies further on may still fit.
+        # White space is collapsed, so more than `SNIPPET` characters may fit.
         line = " ".join(text[start : start + 2 * SNIPPET].split())
         before, behind = "…" if start else "", start + 2 * SNIPPET < len(text)
         room = SNIPPET - len(before)
@@ -115,12 +119,12 @@ class AskedWords:
 
 
 def found_in(turn: Turn, asked: AskedWords, score: float) -> Found:
-    """Return the finding of a turn."""
+    """Return a turn as a search result."""
     return Found(turn.resource_id, turn.role, asked.snippet(said(turn)), score)
 
 
 def said(turn: Turn) -> str:
-    """Return all that is searched of a turn: what it says and what it calls."""
+    """Return the searched text of a turn: its content and its calls."""
     return "\n".join([turn.text, *(f"{call.name} {call.arguments}" for call in turn.tool_calls)])
 
 
@@ -134,13 +138,16 @@ def spaced(text: str) -> str:
 
 
 def _words(piece: str) -> Iterator[str]:
-    """Iterate over the words of something typed without a space: of a script without any, its pairs of characters."""
+    """Yield the words of a text without spaces; for scripts without spaces, pairs of characters."""
     for run in _RUN.findall(piece):
         yield from map("".join, pairwise(run)) if len(run) > 1 and _UNSPACED.match(run) else (run,)
 
 
 def _first(terms: Iterator[str], most: int, tokens: int) -> tuple[str, ...]:
-    """Return the first different terms that say something: at most `most`, of at most so many tokens together."""
+    """Return the first different terms with a letter or digit, within both limits.
+
+    At most `most` terms are returned, with at most `tokens` tokens together.
+    """
     first: dict[str, None] = {}
     for term in map(_shortened, terms):
         if term in first or not any(map(str.isalnum, term)):
@@ -153,7 +160,7 @@ def _first(terms: Iterator[str], most: int, tokens: int) -> tuple[str, ...]:
 
 
 def _shortened(term: str) -> str:
-    """Return a term up to its last token that is looked for."""
+    """Return a term up to the last token that is searched for."""
     last = next(islice(_TOKEN.finditer(_indexed(term)), MOST_TOKENS_A_TERM - 1, None), None)
     return term[: last.end()] if last else term
 
@@ -163,9 +170,9 @@ def _tokens(term: str) -> int:
 
 
 def _indexed(term: str) -> str:
-    """Return a term with a space for each sign that ends a token in FTS5.
+    """Return a term with a space for each character that ends a token in FTS5.
 
-    Accents and vowel signs are part of one.
+    Accents and vowel signs are parts of tokens.
     """
     return "".join(
         char if category(char)[0] in "LN" or category(char) in {"Co", "Mn", "Mc"} else " "
@@ -178,11 +185,11 @@ def _quoted(term: str) -> str:
 
 
 class _Bare(dict[int, str]):
-    """Know each character in lower case and without its accents, as one character."""
+    """A cache of each character in lower case and without accents, as one character."""
 
     def __missing__(self, code: int) -> str:
         parts = normalize("NFD", chr(code))
-        # A syllable of Hangul is taken apart into letters, which are no marks.
+        # Hangul syllables decompose into letters, which are not accents.
         self[code] = bare = (parts[0] if all(map(combining, parts[1:])) else chr(code)).lower()[0]
         return bare
 
@@ -191,5 +198,5 @@ _BARE = _Bare()
 
 
 def folded(text: str) -> str:
-    """Return `text` as words are compared: as long as it is, in lower case and without accents."""
+    """Return `text` in lower case and without accents, with the same length."""
     return text.lower() if text.isascii() else text.translate(_BARE)

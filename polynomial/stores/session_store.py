@@ -1,4 +1,4 @@
-"""What a session asks of the place where it is kept (docs/stores.md)."""
+"""The protocols for stores of sessions, and the values they exchange (docs/stores.md)."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Protocol, runtime_checkable
@@ -13,10 +13,10 @@ from ..journal.events import Event
 
 @frozen
 class Stored:
-    """Hold what a store has of one session: the events behind some revision, and its companions, as JSON texts, as they are now.
+    """The events of one session after some revision, and its current companions as JSON texts.
 
-    What gists stand for may still be told by ranges, as it was written: see `evolve`. `snapshot` is
-    the revision of the newest snapshot, 0 where there is none.
+    The sources of gists may still be ranges, as they were written (see `evolve`). `snapshot` is the
+    revision of the newest snapshot, 0 if there is none.
     """
 
     events: Sequence[Event] = ()
@@ -25,17 +25,16 @@ class Stored:
 
 
 class SessionStore(Protocol):
-    """Keep the journals of sessions.
+    """A store for the journals of sessions.
 
-    A session needs the first two methods; what the others do is asked for by those who need it.
-
-    A store that waits for a disk or a network should be an `AsyncSessionStore` too.
+    A session requires only `load` and `append`; the other methods are needed for the features that
+    call them. A store that waits for a disk or a network should also be an `AsyncSessionStore`.
     """
 
     def load(self, session_id: str, after: int = 0) -> Stored:
-        """Return the events behind revision `after` and the companions.
+        """Return the events after revision `after`, and the companions.
 
-        Nothing for a session that was never stored.
+        A session that was never stored has none.
         """
         ...
 
@@ -48,19 +47,19 @@ class SessionStore(Protocol):
         *,
         key: str | None = None,
     ) -> None:
-        """Store `events` behind revision `base`, and the companions that changed, all or none.
+        """Append `events` at revision `base` and store the changed companions, all or none.
 
-        And with them, where there is one, the `key` of the command.
+        If the command has a `key`, it is stored with them.
 
         Raises:
-            ConflictError: the session does not stand at `base`; somebody else was first.
+            ConflictError: the session is not at revision `base`; another writer was first.
         """
         ...
 
     def committed(self, session_id: str, key: str) -> int | None:
-        """Return the revision to which the command of that key led.
+        """Return the revision to which the command with that key led.
 
-        None where no such command was stored.
+        Return None if no such command was stored.
         """
         ...
 
@@ -69,20 +68,20 @@ class SessionStore(Protocol):
         ...
 
     def delete(self, session_id: str) -> bool:
-        """Forget a session with all that belongs to it; tell whether there was one."""
+        """Delete a session with all its data; return whether there was one."""
         ...
 
     def close(self) -> None:
-        """Let go of what the store holds; closing it twice is closing it once."""
+        """Release the store's resources; idempotent."""
         ...
 
 
 @runtime_checkable
 class AsyncSessionStore(SessionStore, Protocol):
-    """Keep the journals of sessions without blocking an event loop."""
+    """A store for the journals of sessions that does not block the event loop."""
 
     async def aload(self, session_id: str, after: int = 0) -> Stored:
-        """Return what `load` returns."""
+        """Do the same as `load` without blocking the event loop."""
         ...
 
     async def aappend(
@@ -94,17 +93,17 @@ class AsyncSessionStore(SessionStore, Protocol):
         *,
         key: str | None = None,
     ) -> None:
-        """Store what `append` stores."""
+        """Do the same as `append` without blocking the event loop."""
         ...
 
 
 @frozen
 class Snapshot:
-    """Hold where a session stood, so that opening it need not replay all that led there.
+    """The state of a session, so that opening it need not replay all events.
 
-    `piece` tells what came to its ledger and log since the snapshot of revision `base`, `head` what
-    stood in the view: both are
-    opaque to a store. They are derived: without them everything is replayed.
+    `piece` contains what was added to the ledger and log since the snapshot of revision `base`,
+    `head` the view. Both are opaque to a store. They are derived: without them, all events are
+    replayed.
     """
 
     base: int
@@ -114,9 +113,10 @@ class Snapshot:
 
 @frozen
 class Opened:
-    """Hold what a store has of a session with snapshots: the newest head, the pieces behind one another, each with its revision, and all events since.
+    """The snapshot of a session and the events since.
 
-    `turns` reads the turns that came in with the events ``first..last``, counted from 1.
+    `pieces` are in order, each with its revision, and `head` is the newest one. `turns` reads the
+    turns that the events ``first..last`` added, counted from 1.
     """
 
     pieces: Sequence[tuple[int, bytes]]
@@ -127,9 +127,9 @@ class Opened:
 
 @runtime_checkable
 class SnapshotStore(SessionStore, Protocol):
-    """Keep snapshots beside the journals.
+    """A store that keeps snapshots with the journals.
 
-    Snapshots are only ever given to `append`, and may be forgotten at any time.
+    Snapshots are passed to `append` only, and may be discarded at any time.
     """
 
     def append(
@@ -142,44 +142,47 @@ class SnapshotStore(SessionStore, Protocol):
         key: str | None = None,
         snapshot: Snapshot | None = None,
     ) -> None:
-        """Store what `SessionStore.append` stores, and the snapshot of where it leads.
+        """Do the same as `SessionStore.append`, and store the snapshot of the resulting revision.
 
-        It takes the place of all others if its `base` is 0, goes behind the newest one if that is
-        its `base`, and is left out otherwise.
+        The snapshot replaces all others if its `base` is 0. It is added if its `base` is the newest
+        one, and ignored otherwise.
         """
         ...
 
     def opened(self, session_id: str) -> Opened | None:
-        """Return a session as its newest snapshot has it and what came since.
+        """Return a session as its newest snapshot and the events since.
 
-        None where there is no snapshot.
+        Return None if there is no snapshot.
         """
         ...
 
 
 @runtime_checkable
 class ForkingStore(SessionStore, Protocol):
-    """Keep sessions that share what they have in common.
+    """A store in which forks share the data they have in common.
 
-    Where a store does not, a fork is a copy.
+    In other stores, a fork is a copy.
     """
 
     def fork(
         self, session_id: str, new_id: str, revision: int, companions: Mapping[str, str]
     ) -> None:
-        """Store a session of the first `revision` events of another one, with these companions.
+        """Create a session with the first `revision` events of another one, and these companions.
 
-        Texts are shared, keys are not.
+        Texts are shared; keys are not copied.
 
         Raises:
-            ConflictError: there is a session of that id, or the other one has not so many events.
+            ConflictError: the new id is taken, or the other session has fewer events.
         """
         ...
 
 
 @frozen
 class Rewritten:
-    """Hold what becomes of a journal of `base` events: those that take the place of others, by their numbers from 1, and those that come behind."""
+    """The changes to a journal of `base` events.
+
+    `events` replaces events by their numbers from 1; `added` is appended.
+    """
 
     base: int
     events: Mapping[int, Event]
@@ -188,30 +191,34 @@ class Rewritten:
 
 @runtime_checkable
 class ErasingStore(SessionStore, Protocol):
-    """Keep sessions of which words can be erased: the one exception to a journal that is only added to."""
+    """A store that can erase words, the only exception to append-only journals."""
 
     def holders(
         self, session_id: str, resource_ids: Collection[str]
     ) -> Mapping[str, Collection[str]]:
-        """Return by session the ids of all turns of the moment of one of these that have its words, or its id: in forks, copies, and the session itself."""
+        """Return, by session, the ids of all copies of these turns.
+
+        A copy has the same time, and the same content or the same id. Forks, copies and the session
+        itself are searched.
+        """
         ...
 
     def rewrite(self, journals: Mapping[str, Rewritten]) -> None:
-        """Rewrite the journals of some sessions, all or none.
+        """Rewrite the journals of several sessions, all or none.
 
-        Snapshots go, and what was replaced cannot be read anywhere in the store then.
+        Their snapshots are deleted. Afterwards nothing in the store contains what was replaced.
 
         Raises:
-            ConflictError: one of the sessions has not as many events as its `base` says.
+            ConflictError: a session does not have as many events as its `base` says.
         """
         ...
 
 
 @frozen
 class Found:
-    """Hold a turn that was found: `recall` takes its id, `snippet` is a line of what it says.
+    """A search result: the id of a turn, for `recall`, and a `snippet` of its text.
 
-    The higher the `score` the better; scores of one search can be compared, and no others.
+    A higher `score` is better. Scores can only be compared within one search.
     """
 
     resource_id: str
@@ -222,25 +229,23 @@ class Found:
 
 @runtime_checkable
 class SearchableStore(SessionStore, Protocol):
-    """Search the journals of sessions where they are.
+    """A store that searches journals where they are stored.
 
-    Sessions of other stores are searched in memory.
+    Sessions in other stores are searched in memory.
     """
 
     def search(self, session_id: str, query: str, limit: int) -> Sequence[Found]:
-        """Return at most `limit` turns of a session that say what `query` asks for, best first.
+        """Return at most `limit` turns of a session that match `query`, best first.
 
-        None for a session that is not there.
-
-        All that `append` has returned from is searched: turns, and no gists. Any text is a query:
-        it is words, of which a turn says one at least, and phrases in double quotes, all of which
-        it must say.
+        Return none if there is no such session. All turns that `append` has stored are searched,
+        but no gists. Any text is a query. A turn must contain all phrases in double quotes; without
+        a phrase, it must contain at least one of the words.
         """
         ...
 
 
 def check_fork(new_id: str, there: int | None, revision: int, found: int) -> None:
-    """Raise `ConflictError` where a session has `new_id` already, or the one to fork has fewer events than `revision`."""
+    """Raise `ConflictError` if `new_id` is taken, or fewer than `revision` events were found."""
     if there is not None:
         raise ConflictError(
             f"session {new_id!r}", "an id that no session has", f"one of {there} events"
@@ -250,15 +255,18 @@ def check_fork(new_id: str, there: int | None, revision: int, found: int) -> Non
 
 
 def hide_secrets(url: str) -> str:
-    """Return `url` without what may be secret in it: who opens it by which password, and its options.
+    """Return `url` without its secrets: user, password and options.
 
-    >>> hide_secrets("postgresql://me:secret@host:5432/db?sslpassword=x"), hide_secrets("sessions.db")
+    >>> (
+    ...     hide_secrets("postgresql://me:secret@host:5432/db?sslpassword=x"),
+    ...     hide_secrets("sessions.db"),
+    ... )
     ('postgresql://***@host:5432/db?***', 'sessions.db')
     """
     scheme, mark, rest = url.partition("://")
     if not mark:
         return url
-    # The last one: a password that nobody has quoted may hold any sign.
+    # The last `@` counts: an unquoted password may contain one.
     _, at, place = rest.rpartition("@")
     host, options, _ = place.partition("?")
     return scheme + mark + ("***@" if at else "") + host + ("?***" if options else "")

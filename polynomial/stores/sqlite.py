@@ -1,4 +1,4 @@
-"""The store in a SQLite file: the embedded default. A path is all that its user gives."""
+"""The store in a SQLite file, the default for embedded use; it only needs a path."""
 
 import sqlite3
 import weakref
@@ -24,17 +24,19 @@ from .word_index import drop_index, next_index
 
 
 class SQLiteStore:
-    """Keep sessions in a SQLite file.
+    """A store for sessions in a SQLite file.
 
-    Any number of them, from any thread and event loop of one process.
+    It can be used from any thread and event loop of one process. Once `append` returns, the data is
+    on the disk, even if the process or the machine crashes. Stores with the same path share one
+    connection.
 
-    What `append` has returned from is on the disk, whatever happens then. Stores of one path share
-    one connection; another process waits `timeout` seconds for it. Without `create`, a file that is
-    not there is not made.
+    Args:
+        timeout: how many seconds to wait while another process has the file open.
+        create: whether to create a file that does not exist.
 
     Raises:
-        StoreBusyError: another process has the file open; names it.
-        StoreError: the file cannot be opened, is no store, or not there; says what to do.
+        StoreBusyError: another process has the file open; names the process.
+        StoreError: the file cannot be opened, is not a store, or does not exist; says what to do.
 
     >>> from tempfile import mkdtemp
     >>> store = SQLiteStore(Path(mkdtemp()) / "sessions.db")
@@ -67,7 +69,7 @@ class SQLiteStore:
     # --- reading ---------------------------------------------------------------------
 
     def load(self, session_id: str, after: int = 0) -> Stored:
-        """Return the events behind revision `after` and the companions."""
+        """Return the events after revision `after`, and the companions."""
         with self._reading() as journals:
             session, revision = journals.find(session_id)
             return Stored() if session is None else journals.load(session, after, revision)
@@ -75,9 +77,9 @@ class SQLiteStore:
     aload = twin(load)
 
     def opened(self, session_id: str) -> Opened | None:
-        """Return a session as its newest snapshot has it and what came since.
+        """Return a session as its newest snapshot and the events since.
 
-        None where there is no snapshot that can be read.
+        Return None if there is no readable snapshot.
         """
         with self._reading() as journals:
             session, revision = journals.find(session_id)
@@ -89,12 +91,12 @@ class SQLiteStore:
         return Opened(pieces, head, stored, partial(self._turns_between, session_id))
 
     def search(self, session_id: str, query: str, limit: int) -> tuple[Found, ...]:
-        """Return the turns of a session that say what `query` asks for, best first.
+        """Return the turns of a session that match `query`, best first.
 
-        What is new is indexed before (docs/history.md).
+        New turns are indexed first (docs/history.md).
 
         Raises:
-            StoreError: what is new could not be indexed; says what to do.
+            StoreError: new turns could not be indexed; says what to do.
         """
         asked, made_anew = AskedWords.of(query), False
         while True:
@@ -105,7 +107,7 @@ class SQLiteStore:
                 if made_anew or code != sqlite3.SQLITE_CORRUPT_VTAB:
                     raise
                 made_anew = True
-                # What is derived and damaged is made anew: the words are there.
+                # The index is derived, so a damaged one is made again from the texts.
                 with self._writing() as journals:
                     drop_index(journals.db, journals.find(session_id)[0])
             else:
@@ -113,9 +115,9 @@ class SQLiteStore:
                     return found
 
     def _search(self, session_id: str, asked: AskedWords, limit: int) -> tuple[Found, ...] | None:
-        """Index a batch of what is new.
+        """Index a batch of new turns and search.
 
-        Return what is found, None where there is more to index: others write between two batches.
+        Return None if there is more to index; others can write between two batches.
         """
         with self._report_damage(self._open.transaction()) as journals:
             session, revision = journals.find(session_id)
@@ -132,8 +134,11 @@ class SQLiteStore:
             )
 
     def committed(self, session_id: str, key: str) -> int | None:
-        """Return the revision to which the command of that key led, None where there was none."""
-        select = "SELECT revision FROM commands WHERE session = (SELECT id FROM sessions WHERE name = ?) AND key = ?"
+        """Return the revision to which the command with that key led, None if there is none."""
+        select = (
+            "SELECT revision FROM commands "
+            "WHERE session = (SELECT id FROM sessions WHERE name = ?) AND key = ?"
+        )
         with self._reading() as journals:
             found = journals.db.execute(select, (session_id, key)).fetchone()
             return found[0] if found else None
@@ -156,12 +161,13 @@ class SQLiteStore:
         key: str | None = None,
         snapshot: Snapshot | None = None,
     ) -> None:
-        """Store `events` behind revision `base`, the companions that changed, the key of the command, and a snapshot; durably, all or none.
+        """Append `events` at revision `base`, with companions, key and snapshot, all or none.
 
-        A task that is cancelled during `aappend` cannot know whether they were stored.
+        Once it returns, the data is durable. If a task is cancelled during `aappend`, it is not
+        known whether the data was stored.
 
         Raises:
-            ConflictError: the session does not stand at `base`.
+            ConflictError: the session is not at revision `base`.
             StoreError: nothing was stored; says what to do.
         """
         with self._writing() as journals:
@@ -184,12 +190,12 @@ class SQLiteStore:
     def fork(
         self, session_id: str, new_id: str, revision: int, companions: Mapping[str, str]
     ) -> None:
-        """Store a session of the first `revision` events of another one, with these companions.
+        """Create a session with the first `revision` events of another one, and these companions.
 
-        Texts are shared, keys are not.
+        Texts are shared; keys are not copied.
 
         Raises:
-            ConflictError: there is a session of that id, or the other one has not so many events.
+            ConflictError: the new id is taken, or the other session has fewer events.
         """
         with self._writing() as journals:
             there, events = journals.find(new_id)
@@ -202,7 +208,10 @@ class SQLiteStore:
             journals.copy_snapshot(session, fork, revision)
 
     def holders(self, session_id: str, resource_ids: Collection[str]) -> dict[str, set[str]]:
-        """Return by session the ids of all turns of the moment of one of these that have its words, or its id."""
+        """Return, by session, the ids of all copies of these turns.
+
+        A copy has the same time and role, and the same content or the same id.
+        """
         found: dict[str, set[str]] = {}
         with self._reading() as journals:
             for resource_id in resource_ids:
@@ -211,12 +220,12 @@ class SQLiteStore:
         return found
 
     def rewrite(self, journals: Mapping[str, Rewritten]) -> None:
-        """Rewrite the journals of some sessions, all or none.
+        """Rewrite the journals of several sessions, all or none.
 
-        What was replaced is nowhere in the store's files then.
+        Afterwards the store's files contain nothing of what was replaced.
 
         Raises:
-            ConflictError: one of the sessions has not as many events as its `base` says.
+            ConflictError: a session does not have as many events as its `base` says.
         """
         with self._writing() as there:
             for name, journal in journals.items():
@@ -231,15 +240,15 @@ class SQLiteStore:
         self._file.checkpoint()
 
     def delete(self, session_id: str) -> bool:
-        """Forget a session with all that belongs to it; tell whether there was one.
+        """Delete a session with all its data; return whether there was one.
 
-        Its words are nowhere in the store's files then.
+        Afterwards the store's files contain nothing of its text.
         """
         with self._writing() as journals:
             session, _ = journals.find(session_id)
             if session is None:
                 return False
-            # Words that another session shares stay.
+            # Texts that another session shares are kept.
             journals.db.execute(sql.DELETE_OWN_TEXTS, (session, session))
             drop_index(journals.db, session)
             journals.delete_rows(session, *sql.OF_A_SESSION)
@@ -263,14 +272,14 @@ class SQLiteStore:
             return tuple(turn for _, turn in journals.turns_between(session, first, last))
 
     def _reading(self) -> AbstractContextManager[SQLiteJournals]:
-        """Hand out what is read; whatever cannot be read is damage."""
+        """Yield the journals for reading; unreadable data raises the error for a damaged file."""
         return self._report_damage(self._open.reading())
 
     @contextmanager
     def _writing(self) -> Generator[SQLiteJournals]:
-        """Hand out what is written.
+        """Yield the journals for writing.
 
-        It is durable behind the block, or nothing of it has happened.
+        After the block, all changes are durable, or none was made.
         """
         with self._open.transaction() as db:
             yield SQLiteJournals(self._file, db)

@@ -1,8 +1,8 @@
-"""One connection to one database file, held by this process alone, and shared by all who use the file in it.
+"""The only connection to a database file, shared by all users of the file in this process.
 
-SQLite 3.7 to 3.51.2 can lose a commit where two connections write and checkpoint one file in WAL
-mode (https://sqlite.org/wal.html#walresetbug): so there is never a second one. A lock beside the
-file keeps other processes out, and tells them who is in.
+SQLite 3.7 to 3.51.2 can lose a commit if two connections write and checkpoint one file in WAL mode
+(https://sqlite.org/wal.html#walresetbug), so there is never a second connection. A lock file next
+to the database keeps other processes out, and contains the id of the process that holds it.
 """
 
 import ctypes
@@ -20,19 +20,22 @@ from ..errors import StoreBusyError, StoreError
 from .sqlite_schema import DAMAGED, migrate, problem_of
 
 _FAILED = (sqlite3.Error, UnicodeDecodeError)
-"""What SQLite raises: of damaged schema text its very message may be none that can be read."""
+"""The exceptions that SQLite raises.
+
+If schema text is damaged, the error message may not be decodable.
+"""
 
 _OPEN: dict[str, "SQLiteFile"] = {}
 
 _SETTINGS = (
     "PRAGMA journal_mode = WAL",
     "PRAGMA synchronous = FULL",
-    # What is deleted is overwritten.
+    # Deleted data is overwritten.
     "PRAGMA secure_delete = ON",
 )
 
 PRIVATE = 0o600
-"""The mode of a file that holds conversations: its owner reads and writes it."""
+"""The mode of files with conversations: only the owner can read and write them."""
 
 _WRITABLE = "Use a file and a folder that this user may write to"
 _FOLDER = "Use a folder that exists and that this user may write to"
@@ -67,9 +70,9 @@ _PROBLEMS = {
 
 
 class SQLiteFile:
-    """Hold the only connection to a file.
+    """The only connection to a file.
 
-    `transaction` and `reading` hand it out to one thread at a time.
+    `transaction` and `reading` yield it to one thread at a time.
     """
 
     opening: ClassVar = RLock()
@@ -78,8 +81,7 @@ class SQLiteFile:
         self.path, self.name = path, f"store {str(path)!r}"
         self.users = 0
         self.known: dict[str, tuple[int, int]] = {}
-        """Of sessions that were asked for: their numbers and their revisions. Nobody else writes.
-        """
+        """The numbers and revisions of sessions that were looked up; there are no other writers."""
         self._using = Lock()
         self._process = os.getpid()
         self._connection: sqlite3.Connection | None = None
@@ -95,12 +97,12 @@ class SQLiteFile:
 
     @classmethod
     def shared(cls, path: Path, timeout: float) -> Self:
-        """Return the file at `path`, opened if nobody in this process has it open.
+        """Return the file at `path`, opened if it is not open in this process yet.
 
-        `release` it as often.
+        Call `release` once for each call.
 
         Raises:
-            StoreBusyError: another process has it, for longer than `timeout` seconds.
+            StoreBusyError: another process holds it for longer than `timeout` seconds.
             StoreError: it cannot be opened.
         """
         key = os.path.realpath(path)
@@ -112,7 +114,7 @@ class SQLiteFile:
             return file
 
     def release(self) -> None:
-        """Close the file if nobody else in this process uses it."""
+        """Close the file if nothing else in this process uses it."""
         with SQLiteFile.opening:
             self.users -= 1
             if self.users == 0 and self._process == os.getpid():
@@ -123,11 +125,11 @@ class SQLiteFile:
                     self._file_lock.release()
 
     def abandon(self) -> None:
-        """Never touch the connection again: it belongs to the process that this one was forked from.
+        """Never use the connection again, because it belongs to the parent process of a fork.
 
-        Even closing it would write to the file (https://sqlite.org/howtocorrupt.html, "Carrying an
-        open database connection across a fork()"), and so would its
-        end: it must never be collected.
+        Closing it would write to the file (https://sqlite.org/howtocorrupt.html, "Carrying an open
+        database connection across a fork()"). So would its finaliser, so it must never be
+        collected.
         """
         if self._connection is not None:
             ctypes.pythonapi.Py_IncRef(ctypes.py_object(self._connection))
@@ -136,16 +138,16 @@ class SQLiteFile:
 
     @contextmanager
     def reading(self) -> Generator[sqlite3.Connection]:
-        """Hand out the connection; nobody writes meanwhile."""
+        """Yield the connection; there are no writes meanwhile."""
         self._check_process()
         with self._using, self._translate_errors():
             yield self._connection_in_use()
 
     @contextmanager
     def transaction(self) -> Generator[sqlite3.Connection]:
-        """Hand out the connection.
+        """Yield the connection in a transaction.
 
-        What is done with it is durable behind the block, or nothing of it has happened.
+        After the block, all changes are durable, or none was made.
 
         Raises:
             StoreError: it could not be stored; says what to do.
@@ -162,12 +164,12 @@ class SQLiteFile:
                 raise
 
     def checkpoint(self) -> None:
-        """Bring everything into the database and empty the log of writes beside it."""
+        """Move everything into the database file and empty the write-ahead log."""
         with self.reading() as db:
             db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
     def damaged(self, what: str) -> StoreError:
-        """Return the error that says that something read is not what was written."""
+        """Return the error for data that differs from what was written."""
         return StoreError(self.name, f"the file is damaged: {what}", DAMAGED)
 
     # --- inside -------------------------------------------------------------------
@@ -181,9 +183,9 @@ class SQLiteFile:
             )
 
     def _acquire_lock(self, timeout: float) -> FileLock:
-        """Return the lock of the file, taken.
+        """Acquire and return the lock of the file.
 
-        Whoever waits for it can read in it which process has it.
+        The process id is written to it, so that other processes can report who holds it.
         """
         place = self.path.with_name(f"{self.path.name}.lock")
         if not place.parent.is_dir():
@@ -193,14 +195,16 @@ class SQLiteFile:
                 _FOLDER,
             )
         lock = FileLock(place, timeout=timeout, thread_local=False, mode=PRIVATE)
-        # Before it is tried: up to filelock 3.29 whoever tries in vain empties the file of whoever
-        # has it.
+        # Read before acquiring: up to filelock 3.29, a failed attempt empties the lock file.
         before = _pid_in(place)
         try:
             lock.acquire()
         except Timeout:
             pid = _pid_in(place) or before
-            problem = f"process {pid or 'of an unknown number'} has it open, for more than the {timeout:g} seconds that were waited"
+            problem = (
+                f"process {pid or 'of an unknown number'} has it open, for more than the "
+                f"{timeout:g} seconds that were waited"
+            )
             raise StoreBusyError(
                 self.name, problem, "Close it there, or raise the timeout", pid
             ) from None
@@ -215,8 +219,8 @@ class SQLiteFile:
         make_private(self.path)
         db = sqlite3.connect(self.path, timeout=1, isolation_level=None, check_same_thread=False)
         try:
-            # Before the file is first looked at: then nothing is shared with other processes, not
-            # even memory.
+            # Set before the file is first accessed, so that nothing is shared with other processes,
+            # not even memory.
             db.execute("PRAGMA locking_mode = EXCLUSIVE")
             self._check(db)
             for setting in _SETTINGS:
@@ -228,7 +232,7 @@ class SQLiteFile:
         self._connection = db
 
     def _check(self, db: sqlite3.Connection) -> None:
-        """Refuse a file that cannot be written to, or that is no store, before anything in it is changed."""
+        """Raise if a file is not writable or not a store, before anything in it is changed."""
         writable = not self.path.exists() or os.access(self.path, os.R_OK | os.W_OK)
         problem = problem_of(db) if writable else _PROBLEMS[sqlite3.SQLITE_READONLY]
         if problem is not None:
@@ -243,7 +247,7 @@ class SQLiteFile:
         return self._connection
 
     def _settle(self) -> None:
-        """Note beside each session how many events it has: what is missing from the end of its journal is noticed by that."""
+        """Store the event count of each session, so that missing events at the end are detected."""
         if self._connection is not None and self.known:
             rows = [(revision, session) for session, revision in self.known.values()]
             with suppress(*_FAILED):
@@ -261,9 +265,9 @@ class SQLiteFile:
                 connection.close()
 
     def _roll_back(self, db: sqlite3.Connection, error: BaseException) -> None:
-        """Undo a transaction.
+        """Roll back a transaction.
 
-        Where the disk failed, what the file holds is found out by opening it again.
+        If SQLite failed, the file is closed, and opened again when it is next used.
         """
         self.known.clear()
         with suppress(*_FAILED):
@@ -273,7 +277,7 @@ class SQLiteFile:
 
     @contextmanager
     def _translate_errors(self) -> Generator[None]:
-        """Say in words what SQLite says in codes."""
+        """Translate SQLite's errors into `StoreError`."""
         try:
             yield
         except _FAILED as error:
@@ -284,7 +288,7 @@ class SQLiteFile:
 
 
 def may_exist(path: Path) -> bool:
-    """Tell whether a file is there; where that cannot be told, opening it will say why."""
+    """Return whether a file exists, True if that is unknown: opening it reports the reason."""
     try:
         return path.exists()
     except OSError:
@@ -292,11 +296,11 @@ def may_exist(path: Path) -> bool:
 
 
 def make_private(path: Path) -> None:
-    """Make an empty file that its owner alone can read, where none is there.
+    """Create an empty file that only its owner can read, if there is none.
 
-    What SQLite writes beside a database has its mode.
+    SQLite gives the same mode to the files that it creates next to a database.
     """
-    with suppress(OSError):  # what is wrong with the place is told by whoever opens the file
+    with suppress(OSError):  # opening the file reports the reason
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, PRIVATE))
 
 
@@ -308,8 +312,8 @@ def _pid_in(place: Path) -> int | None:
 
 
 def _abandon_all() -> None:
-    """Begin without any open file in a process that was just forked."""
-    # Another thread of the parent may have held it at that moment.
+    """Forget all open files in a process that was just forked."""
+    # Another thread of the parent may have held the lock at that moment.
     SQLiteFile.opening = RLock()
     for file in _OPEN.values():
         file.abandon()

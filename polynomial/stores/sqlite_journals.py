@@ -1,4 +1,4 @@
-"""Journals in the tables of a SQLite store: what is read and written through the connection to its file."""
+"""Journals in the tables of a SQLite store: reads and writes through the file's connection."""
 
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -18,14 +18,14 @@ from .session_store import Snapshot, Stored
 from .sqlite_file import SQLiteFile
 
 _LARGE = 1_000
-"""Characters from which on what is no turn is kept compressed."""
+"""The number of characters from which data other than turns is compressed."""
 
 
 @frozen
 class SQLiteJournals:
-    """Read and write what a session is, by its number, through the connection `db` to `file`.
+    """Reads and writes the rows of a session, by its number, through the connection `db` to `file`.
 
-    Rows are checked to be what was written.
+    The checksum of each row is verified.
     """
 
     file: SQLiteFile
@@ -34,7 +34,7 @@ class SQLiteJournals:
     # --- reading ---------------------------------------------------------------------
 
     def find(self, session_id: str) -> tuple[int | None, int]:
-        """Return the number of a session, None where there is none, and its revision."""
+        """Return the number of a session (None if there is none) and its revision."""
         known = self.file.known.get(session_id)
         if known is not None:
             return known
@@ -47,7 +47,7 @@ class SQLiteJournals:
         return session, last or 0
 
     def load(self, session: int, after: int, revision: int) -> Stored:
-        """Return the events of a session of `revision` events behind revision `after`, and its companions."""
+        """Return the events of a session from `after` to `revision`, and its companions."""
         where = f"{sql.EVENTS} AND e.number > ? ORDER BY e.number"
         rows = self.db.execute(where, (session, after)).fetchall()
         events = list(self._events(session, rows, after))
@@ -63,9 +63,9 @@ class SQLiteJournals:
         return Stored(events, {name: body for name, body, _ in companions}, head[0] if head else 0)
 
     def snapshot(self, session: int) -> tuple[list[tuple[int, bytes]], bytes] | None:
-        """Return the pieces of a session's newest snapshot and its head.
+        """Return the pieces and head of a session's newest snapshot.
 
-        None where there is none, or it is damaged: the journal is there.
+        Return None if there is none or it is damaged; the journal can be replayed instead.
         """
         select = "SELECT revision, body, checksum FROM pieces WHERE session = ? ORDER BY revision"
         pieces, head = self.db.execute(select, (session,)).fetchall(), self._head(session)
@@ -76,7 +76,7 @@ class SQLiteJournals:
         return [(revision, body) for revision, body, _ in pieces], head[1]
 
     def turns_at(self, session: int, numbers: Sequence[int]) -> dict[int, Turn]:
-        """Return the turns that came in with some events, by the numbers of these."""
+        """Return the turns that some events added, by the events' numbers."""
         where = f"{sql.EVENTS} AND e.number = ?"
         found = (self.db.execute(where, (session, number)).fetchone() for number in numbers)
         return dict(self._turns(row for row in found if row is not None))
@@ -84,7 +84,7 @@ class SQLiteJournals:
     def turns_between(
         self, session: int | None, first: int, last: int
     ) -> Iterator[tuple[int, Turn]]:
-        """Return the turns that came in with the events ``first..last``, each with the number of its event."""
+        """Yield the turns that the events ``first..last`` added, each after its event's number."""
         where = (
             f"{sql.EVENTS} AND e.number BETWEEN ? AND ? AND e.kind IN {sql.TURNS} ORDER BY e.number"
         )
@@ -128,20 +128,23 @@ class SQLiteJournals:
     # --- writing ---------------------------------------------------------------------
 
     def begin(self, session_id: str, revision: int) -> int:
-        """Make a session and return its number; `revision` is what its row says of its events."""
+        """Create a session and return its number.
+
+        `revision` is the event count to store in its row.
+        """
         insert = "INSERT INTO sessions (name, revision) VALUES (?, ?)"
         session = self.db.execute(insert, (session_id, revision)).lastrowid
         assert session is not None
         return session
 
     def add_events(self, session: int, base: int, events: Sequence[Event]) -> None:
-        """Store events behind those up to `base`."""
+        """Store events after those up to `base`."""
         rows = rows_of(events, base + 1, lambda ids: self._numbers_of(session, ids))
         for number, row in rows:
             self._add_row(session, number, row)
 
     def replace_events(self, session: int, events: Mapping[int, Event]) -> None:
-        """Put events into the places of others; words that no event has any more are gone."""
+        """Replace events by their numbers, and delete texts that no event uses any more."""
         texts = []
         for number, event in events.items():
             row = row_of(event, lambda ids: self._numbers_of(session, ids))
@@ -153,9 +156,9 @@ class SQLiteJournals:
         self.db.execute(sql.DELETE_TEXTS, (orjson.dumps(texts).decode(),))
 
     def _numbers_of(self, session: int, resource_ids: Sequence[str]) -> dict[str, int]:
-        """Return the numbers of the events with which turns came in.
+        """Return the numbers of the events that added turns, by the turns' ids.
 
-        Of an id that came in twice (the conversation went back between) the turn itself says which.
+        An id that several events used, after a rewind, is left out; such a turn is stored itself.
         """
         select = sql.NUMBERS.format(marks=", ".join("?" * len(resource_ids)))
         return dict(self.db.execute(select, (session, *resource_ids)).fetchall())
@@ -177,7 +180,7 @@ class SQLiteJournals:
             self.db.execute(sql.PUT_ROW.format(table="companions"), values)
 
     def add_snapshot(self, session: int, revision: int, snapshot: Snapshot) -> None:
-        """Store a snapshot if it goes on from the newest one, or from none."""
+        """Store a snapshot if it continues the newest one, or replaces all (base 0)."""
         select = "SELECT max(revision) FROM pieces WHERE session = ?"
         (newest,) = self.db.execute(select, (session,)).fetchone()
         if snapshot.base == 0:
@@ -190,9 +193,9 @@ class SQLiteJournals:
             self.db.execute(sql.PUT_ROW.format(table=table), values)
 
     def copy_snapshot(self, session: int | None, fork: int, revision: int) -> None:
-        """Give the snapshot of a session to its fork.
+        """Copy the snapshot of a session to its fork.
 
-        One of later than `revision` is none of the fork.
+        A snapshot later than `revision` is not copied.
         """
         select = "SELECT 1 FROM heads WHERE session = ? AND revision <= ?"
         if self.db.execute(select, (session, revision)).fetchone():
@@ -200,7 +203,7 @@ class SQLiteJournals:
                 self.db.execute(sql.COPY_ROWS.format(table=table), (fork, session))
 
     def delete_rows(self, session: int, *tables: str) -> None:
-        """Delete all that some tables hold of a session."""
+        """Delete all rows of a session from some tables."""
         for table in tables:
             self.db.execute(sql.DELETE_ROWS.format(table=table), (session,))
 
@@ -215,9 +218,9 @@ def _words_checksum(content: str | None, more: str | bytes | None) -> int:
 
 
 def _pack(row: Row) -> str | bytes | None:
-    """Return what a row has besides its words.
+    """Return what a row stores besides its content.
 
-    What is large and not a turn, as gists are, in a third of its size.
+    Large data other than turns, such as gists, is compressed.
     """
     if row.more is None or row.content is not None or len(row.more) < _LARGE:
         return row.more

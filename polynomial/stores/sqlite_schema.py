@@ -1,78 +1,97 @@
 """The tables of a SQLite store, as numbered steps from one version to the next.
 
-Words stand in `texts`, once, however many events and sessions refer to them; events are small and
-tell everything else. `pieces` and `heads` are derived (snapshots), and so are `indexes`, which tell
-up to which event the words of a session are indexed in a table of
-their own, made at its first search (`word_index`): losing them costs time and nothing else. Each
-row that is read back carries a checksum, and each session says how many events it had when the file
-was closed or a snapshot made, since SQLite would not notice what is missing or changed.
+`texts` stores each text once, however many events and sessions refer to it; `events` stores
+everything else. `pieces` and `heads` are derived; they are the snapshots. `indexes` is derived too.
+It records up to which event the words of a session are indexed, in a table of their own that the
+first search creates (`word_index`). Losing derived tables costs time and nothing else. Each row
+that is read back has a checksum, and each session records how many events it had when the file was
+last closed or a snapshot was made, since SQLite does not detect missing or changed rows.
 
-A step that has been released is never changed. What is new goes behind it
+A released step is never changed; changes are added as new steps
 (docs/decisions/2026-11-23-sqlite-store.md).
 """
 
 import sqlite3
 
 APPLICATION_ID = 0x504C5943
-"""Tells the files of these stores ("PLYC") from other databases."""
+"""The application id ("PLYC") that distinguishes these files from other databases."""
 
 STEPS = (
     """
-    CREATE TABLE sessions (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, revision INTEGER NOT NULL);
+    CREATE TABLE sessions (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, revision
+        INTEGER NOT NULL);
     CREATE TABLE texts (id INTEGER PRIMARY KEY, content TEXT, more TEXT, checksum INTEGER NOT NULL);
     CREATE TABLE events (
-        session INTEGER NOT NULL, number INTEGER NOT NULL, kind TEXT NOT NULL, state TEXT NOT NULL, at INTEGER NOT NULL,
-        resource_id TEXT, class INTEGER, pinned INTEGER, tokens INTEGER, text INTEGER, checksum INTEGER NOT NULL,
+        session INTEGER NOT NULL, number INTEGER NOT NULL, kind TEXT NOT NULL, state
+        TEXT NOT NULL, at INTEGER NOT NULL,
+        resource_id TEXT, class INTEGER, pinned INTEGER, tokens INTEGER, text INTEGER,
+        checksum INTEGER NOT NULL,
         PRIMARY KEY (session, number)
     ) WITHOUT ROWID;
     CREATE TABLE companions (
-        session INTEGER NOT NULL, name TEXT NOT NULL, body TEXT NOT NULL, checksum INTEGER NOT NULL, PRIMARY KEY (session, name)
+        session INTEGER NOT NULL, name TEXT NOT NULL, body TEXT NOT NULL, checksum
+        INTEGER NOT NULL, PRIMARY KEY (session, name)
     ) WITHOUT ROWID;
-    CREATE TABLE commands (session INTEGER NOT NULL, key TEXT NOT NULL, revision INTEGER NOT NULL, PRIMARY KEY (session, key)) WITHOUT ROWID;
+    CREATE TABLE commands (session INTEGER NOT NULL, key TEXT NOT NULL, revision INTEGER
+        NOT NULL, PRIMARY KEY (session, key)) WITHOUT ROWID;
     CREATE TABLE pieces (
-        session INTEGER NOT NULL, revision INTEGER NOT NULL, body BLOB NOT NULL, checksum INTEGER NOT NULL, PRIMARY KEY (session, revision)
+        session INTEGER NOT NULL, revision INTEGER NOT NULL, body BLOB NOT NULL,
+        checksum INTEGER NOT NULL, PRIMARY KEY (session, revision)
     );
-    CREATE TABLE heads (session INTEGER PRIMARY KEY, revision INTEGER NOT NULL, body BLOB NOT NULL, checksum INTEGER NOT NULL);
+    CREATE TABLE heads (session INTEGER PRIMARY KEY, revision INTEGER NOT NULL, body BLOB
+        NOT NULL, checksum INTEGER NOT NULL);
     """,
     """
-    CREATE TABLE indexes (session INTEGER PRIMARY KEY, made INTEGER NOT NULL, upto INTEGER NOT NULL);
+    CREATE TABLE indexes (session INTEGER PRIMARY KEY, made INTEGER NOT NULL, upto INTEGER
+        NOT NULL);
     """,
 )
 """Step n leads from version n - 1 to version n."""
 
 DAMAGED = "Restore a copy of the file, or what `sqlite3 FILE .recover` brings back of it"
-"""What is legal where a file is not what was written."""
+"""The advice for a file that differs from what was written."""
 
 OF_A_SESSION = ("heads", "pieces", "commands", "companions", "events")
-"""The tables whose rows belong to one session, besides its index."""
+"""The tables whose rows belong to one session, apart from its index."""
 
 # --- statements ---------------------------------------------------------------------------
 
-FIND = "SELECT id, revision, (SELECT max(number) FROM events WHERE session = sessions.id) FROM sessions WHERE name = ?"
+FIND = (
+    "SELECT id, revision, (SELECT max(number) FROM events WHERE session = sessions.id) "
+    "FROM sessions WHERE name = ?"
+)
 EVENTS = """
-SELECT e.number, e.kind, e.state, e.at, e.resource_id, e.class, e.pinned, e.tokens, e.text, e.checksum, t.content, t.more, t.checksum
+SELECT e.number, e.kind, e.state, e.at, e.resource_id, e.class, e.pinned, e.tokens, e.text,
+e.checksum, t.content, t.more, t.checksum
 FROM events e LEFT JOIN texts t ON t.id = e.text WHERE e.session = ?
 """
 ADD_EVENT = "INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 FORK_EVENTS = """
-INSERT INTO events SELECT ?, number, kind, state, at, resource_id, class, pinned, tokens, text, checksum FROM events WHERE session = ? AND number <= ?
+INSERT INTO events SELECT ?, number, kind, state, at, resource_id, class, pinned, tokens,
+text, checksum FROM events WHERE session = ? AND number <= ?
 """
 HOLDERS = """
-SELECT DISTINCT sessions.name, other.resource_id FROM events own JOIN events other ON other.at = own.at AND other.kind = own.kind
-JOIN sessions ON sessions.id = other.session LEFT JOIN texts said ON said.id = own.text LEFT JOIN texts its ON its.id = other.text
-WHERE own.session = (SELECT id FROM sessions WHERE name = ?) AND own.resource_id = ? AND own.kind <> 'promote'
+SELECT DISTINCT sessions.name, other.resource_id FROM events own JOIN events other ON other.at
+= own.at AND other.kind = own.kind
+JOIN sessions ON sessions.id = other.session LEFT JOIN texts said ON said.id = own.text LEFT
+JOIN texts its ON its.id = other.text
+WHERE own.session = (SELECT id FROM sessions WHERE name = ?) AND own.resource_id = ? AND
+own.kind <> 'promote'
 AND (own.resource_id = other.resource_id OR said.content IS its.content)
 """
 DELETE_TEXTS = """
-DELETE FROM texts WHERE id IN (SELECT value FROM json_each(?)) AND id NOT IN (SELECT text FROM events WHERE text IS NOT NULL)
+DELETE FROM texts WHERE id IN (SELECT value FROM json_each(?)) AND id NOT IN (SELECT text FROM
+events WHERE text IS NOT NULL)
 """
 TURNS = "('system', 'user', 'assistant', 'tool')"
 NUMBERS = """
-SELECT resource_id, min(number) FROM events WHERE session = ? AND kind IN ('system', 'user', 'assistant', 'tool') AND resource_id IN ({marks})
+SELECT resource_id, min(number) FROM events WHERE session = ? AND kind IN ('system', 'user',
+'assistant', 'tool') AND resource_id IN ({marks})
 GROUP BY resource_id HAVING count(*) = 1
 """
 DELETE_OWN_TEXTS = """
-DELETE FROM texts WHERE id IN (SELECT text FROM events WHERE session = ? EXCEPT SELECT text FROM events WHERE session <> ?)
+DELETE FROM texts WHERE id IN (SELECT text FROM events WHERE session = ? EXCEPT SELECT text
+FROM events WHERE session <> ?)
 """
 
 
@@ -82,9 +101,9 @@ DELETE_ROWS = "DELETE FROM {table} WHERE session = ?"
 
 
 def problem_of(db: sqlite3.Connection) -> tuple[str, str] | None:
-    """Return why a database is none that can be opened here, and what would be legal.
+    """Return why a database cannot be opened here, and what to do.
 
-    None where it can.
+    Return None if it can.
     """
     application, version = (
         db.execute(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version")
@@ -96,7 +115,10 @@ def problem_of(db: sqlite3.Connection) -> tuple[str, str] | None:
         )
     if version > len(STEPS):
         return (
-            f"it was written by a newer polycontext (schema {version}; this one reads up to {len(STEPS)})",
+            (
+                f"it was written by a newer polycontext (schema {version}; "
+                f"this one reads up to {len(STEPS)})"
+            ),
             "Upgrade polycontext",
         )
     if version and any(row != ("ok",) for row in db.execute("PRAGMA integrity_check(sessions)")):
@@ -107,7 +129,7 @@ def problem_of(db: sqlite3.Connection) -> tuple[str, str] | None:
 def migrate(db: sqlite3.Connection) -> None:
     """Bring a database up to the newest version, in one transaction.
 
-    An empty file is of version 0.
+    An empty file has version 0.
     """
     (version,) = db.execute("PRAGMA user_version").fetchone()
     if version == len(STEPS):

@@ -1,8 +1,8 @@
-"""The words of one session, indexed by SQLite's FTS5: a table that keeps no text, whose rows are numbers of turns.
+"""A full-text index of one session, made by SQLite's FTS5.
 
-Each session has a table of its own. So what a search takes grows with the session and not with the
-file, what ranks are made of is said in the session alone, and dropping the table leaves no word
-behind (docs/history.md, "Search").
+Each session has a table of its own, which stores no text; its row numbers are those of the turns'
+events. The time of a search therefore depends on the session and not on the file, ranks depend only
+on words of the session, and dropping the table leaves no word behind (docs/history.md, "Search").
 """
 
 import sqlite3
@@ -15,16 +15,22 @@ from polycontext.window import Turn
 from ..errors import StoreError
 from .search_query import AskedWords, said, spaced
 
-_MAKE = "CREATE VIRTUAL TABLE {table} USING fts5(said, content = '', tokenize = \"unicode61 remove_diacritics 2 categories 'L* N* Co Mn Mc'\")"
+_MAKE = (
+    "CREATE VIRTUAL TABLE {table} USING fts5(said, content = '', "
+    "tokenize = \"unicode61 remove_diacritics 2 categories 'L* N* Co Mn Mc'\")"
+)
 _ADD = "INSERT INTO {table} (rowid, said) VALUES (?, ?)"
-_FIND = "SELECT rowid, -bm25({table}) FROM {table} WHERE {table} MATCH ? ORDER BY rank, rowid DESC LIMIT ?"
+_FIND = (
+    "SELECT rowid, -bm25({table}) FROM {table} WHERE {table} MATCH ? "
+    "ORDER BY rank, rowid DESC LIMIT ?"
+)
 
 
 @frozen
 class WordIndex:
-    """Index the turns of one session in a database, and find them again.
+    """The full-text index of one session in a database.
 
-    `table` is a name of our own.
+    `table` must be a trusted name, since it becomes part of the SQL.
 
     >>> index = WordIndex(sqlite3.connect(":memory:"), "words")
     >>> index.make()
@@ -37,7 +43,7 @@ class WordIndex:
     table: str
 
     def make(self) -> None:
-        """Make the table.
+        """Create the table.
 
         Raises:
             StoreError: SQLite was built without FTS5.
@@ -54,16 +60,16 @@ class WordIndex:
             ) from None
 
     def drop(self) -> None:
-        """Drop the table if it is there, with all its words."""
+        """Drop the table with all its words, if it exists."""
         self.db.execute(f"DROP TABLE IF EXISTS {self.table}")
 
     def add(self, turns: Iterable[tuple[int, Turn]]) -> None:
-        """Index turns, each with its number, which rise."""
+        """Index turns, each with its number; the numbers must rise."""
         rows = ((number, spaced(said(turn))) for number, turn in turns)
         self.db.executemany(_ADD.format(table=self.table), rows)
 
     def find(self, asked: AskedWords, limit: int) -> list[tuple[int, float]]:
-        """Return the numbers of the turns that say what is asked, with their scores: the highest first, of equals the newest."""
+        """Return the numbers and scores of the turns that match: best first, then newest."""
         return (
             self.db.execute(_FIND.format(table=self.table), (asked.match, limit)).fetchall()
             if asked
@@ -72,26 +78,28 @@ class WordIndex:
 
 
 # --- in a file -------------------------------------------------------------------------
-# The index of a session is made at its first search and updated at each further one, so that no
+# The index of a session is made at its first search and updated at each later one, so that no
 # append waits for it. Deleting a session deletes its index.
 
 BATCH = 2_000
-"""Events that are indexed in one transaction: others may write behind each."""
+"""The number of events that are indexed in one transaction; others can write between two."""
 
 MOST_INDEXES = 1_000
-"""Sessions of a file that have an index; where there are more, the first one that was made goes,
-until its session is searched again."""
+"""The number of sessions in a file that can have an index.
+
+If there are more, the oldest index is dropped until its session is searched again.
+"""
 
 Turns = Callable[[int, int], Iterable[tuple[int, Turn]]]
-"""Reads the turns that came in with the events first..last, each with its number."""
+"""Read the turns that the events first..last added, each with its number."""
 
 
 def next_index(
     db: sqlite3.Connection, session: int, revision: int, turns: Turns
 ) -> WordIndex | None:
-    """Index what is new of a session, up to `BATCH` events.
+    """Index the new turns of a session, up to `BATCH` events.
 
-    Return its index where that was all, None where there is more to do.
+    Return its index if everything is indexed now, None if there is more to do.
     """
     index = WordIndex(db, _table(session))
     (upto,) = db.execute("SELECT upto FROM indexes WHERE session = ?", (session,)).fetchone() or (
@@ -112,9 +120,9 @@ def next_index(
 
 
 def drop_index(db: sqlite3.Connection, session: int | None) -> None:
-    """Drop the index of a session if there is one, with all its words.
+    """Drop the index of a session with all its words, if there is one.
 
-    The next search makes it anew.
+    The next search makes it again.
     """
     WordIndex(db, _table(session)).drop()
     db.execute("DELETE FROM indexes WHERE session = ?", (session,))

@@ -1,6 +1,6 @@
-"""What successive requests cost: prompt caches by their vendors' rules, where breakpoints go, the bill, when compressing pays (docs/cache.md)."""
+"""Prompt caching: vendors' rules, breakpoints, the bill, when compression pays (docs/cache.md)."""
 
 import lazy_loader
 
-# The names stand in `__init__.pyi`; each is loaded when it is first asked for.
+# The names are listed in `__init__.pyi`; each one is loaded on first access.
 __getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

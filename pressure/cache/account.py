@@ -1,8 +1,8 @@
-"""The account of a session: what it asked for, as the vendors' prompt caches would have served it.
+"""The account of a session: its requests, as the vendors' prompt caches would have served them.
 
-A request counts once it is known to stand: of several that are asked for in one state of the
-conversation the last one counts, when the conversation has gone on, or when somebody looks. So
-looking at a list twice, or asking again after a failure, pays nothing.
+A request is a draft until the conversation goes on. If several requests are made in the same state
+of the conversation, only the last one counts, so calling `request()` twice or retrying after a
+failure costs nothing extra. A bill includes the current draft.
 """
 
 from bisect import bisect_right
@@ -29,7 +29,7 @@ _SHORT, _LONG = 300.0, HOUR
 
 
 class _Row(NamedTuple):
-    """Hold the tokens of a request: read, in full, written for less than an hour, for longer, answered."""
+    """The tokens of a request: read, in full, written for less or more than an hour, and output."""
 
     read: int
     plain: int
@@ -39,11 +39,11 @@ class _Row(NamedTuple):
 
     @property
     def written(self) -> dict[float, int]:
-        """Return what is written, by the seconds that it is kept."""
+        """Return the written tokens by the seconds that they are kept."""
         return {seconds: n for seconds, n in ((_SHORT, self.short), (_LONG, self.long)) if n}
 
     def money(self, prices: Prices) -> float:
-        """Return what the request costs."""
+        """Return the cost of the request."""
         return prices.money(
             plain=self.plain, read=self.read, written=self.written, output=self.output
         )
@@ -51,7 +51,7 @@ class _Row(NamedTuple):
 
 @frozen
 class Request:
-    """Hold a request as it was handed out: for which window, and how many blocks stand behind each of its turns."""
+    """A rendered request with its window and the number of blocks up to the end of each turn."""
 
     rendered: Rendered
     window: ContextWindow
@@ -61,7 +61,7 @@ class Request:
 
 @frozen
 class Limit:
-    """Hold what may be spent: tokens, money at `prices`, and how many tokens an answer may have at most."""
+    """A spending limit in tokens, and in money at `prices`; replies take up to `answer` tokens."""
 
     tokens: int | None = None
     money: float | None = None
@@ -71,7 +71,7 @@ class Limit:
 
 @define
 class _Draft:
-    """Hold the request that was asked for last, which counts unless another one is asked for in the same state."""
+    """The latest request, which counts unless another is made in the same state."""
 
     window: ContextWindow
     ends: Sequence[int]
@@ -86,7 +86,7 @@ class _Draft:
 
     @property
     def row(self) -> _Row:
-        """Return its tokens."""
+        """Return the tokens of the request."""
         use = self.use
         long = sum(tokens for seconds, tokens in use.written.items() if seconds >= HOUR)
         plain = self.blocks.tokens - use.read - use.all_written
@@ -95,7 +95,7 @@ class _Draft:
 
 @frozen
 class _Base:
-    """Hold what the next request is compared with."""
+    """The values of the last counted request that the next one is compared with."""
 
     window: ContextWindow
     begun: tuple[bytes, bytes]
@@ -106,7 +106,7 @@ class _Base:
 
 @define(eq=False)
 class _Thread:
-    """Hold what was asked for in one format: what counts already, and the last one, which may not."""
+    """The requests in one format: the rows that count, and the latest as a draft."""
 
     rules: CacheRules
     layout: Layout
@@ -118,7 +118,7 @@ class _Thread:
     new: int = 0
 
     def settle(self) -> None:
-        """Let the last request count."""
+        """Count the draft."""
         draft, self.draft = self.draft, None
         if draft is None:
             return
@@ -133,9 +133,9 @@ class _Thread:
 
 @define
 class Account:
-    """Keep the account of one session's requests.
+    """The account of one session's requests; safe under threads.
 
-    `clock` tells seconds, `tools` are sent with every request. Safe under threads.
+    `clock` returns seconds; `tools` are sent with every request.
     """
 
     clock: Callable[[], float]
@@ -149,7 +149,7 @@ class Account:
     _lock: RLock = field(init=False, repr=False, eq=False, factory=RLock)
 
     def add_output(self, tokens: int) -> None:
-        """Take in that the model has said so many tokens since the last request."""
+        """Add the tokens of the model's output to the latest request."""
         with self._lock:
             if self._latest is not None and self._latest.draft is not None:
                 self._latest.draft.output += tokens
@@ -157,12 +157,12 @@ class Account:
     def ask(
         self, request: Request, plan: CachePlan | None = None, key: str | None = None
     ) -> tuple[Blocks, tuple[Breakpoint, ...]]:
-        """Take in that a request is asked for.
+        """Record a request as a draft and return its blocks and breakpoints.
 
-        Return how it is laid out and where breakpoints go: those of `plan`, or its own.
+        The breakpoints are those of `plan`, or without a plan the request's own.
 
         Raises:
-            SpendingError: with it the limit would be crossed; then nothing has been asked for.
+            SpendingError: the request would exceed the limit; it is not recorded.
         """
         with self._lock:
             thread = self._thread(request.provider)
@@ -175,19 +175,13 @@ class Account:
             return draft.blocks, draft.marks
 
     def restrict(self, limit: Limit | None) -> None:
-        """Say what may be spent in all, what was spent before included.
-
-        None takes the limit away.
-        """
+        """Set the limit on all spending, including earlier requests; None removes it."""
         with self._lock:
             self.limit = limit
             self._spent = self._counted(limit)
 
     def bill(self, prices: Prices | None = None, provider: Provider | None = None) -> Bill:
-        """Return what was spent so far, in all formats or in one.
-
-        Without `prices` in tokens alone.
-        """
+        """Return the bill for all formats or for one; without `prices`, in tokens only."""
         with self._lock:
             threads = [thread for own, thread in self._threads.items() if provider in (None, own)]
             return _billed(threads, prices, self._latest)
@@ -231,7 +225,7 @@ class Account:
             self._spent = tokens + sum(row), money + row.money(self.limit.prices)
 
     def _counted(self, limit: Limit | None) -> tuple[int, float]:
-        """Return the tokens and the money of what counts already."""
+        """Return the tokens and the money of the requests that already count."""
         if limit is None:
             return 0, 0.0
         rows = [row for thread in self._threads.values() for row in thread.rows]
@@ -270,13 +264,13 @@ def _use(thread: _Thread, blocks: Blocks, marks: Sequence[Breakpoint]) -> CacheU
 
 
 def _first_block(ends: Sequence[int], blocks: Blocks, turn: int) -> int:
-    """Return the first block of a turn of the view: what stands before all turns shifts them."""
+    """Return the first block of a turn of the view, shifted by the blocks before all turns."""
     shift = len(blocks.sums) - (ends[-1] if ends else 0)
     return max(0, shift) + (ends[turn - 1] if turn else 0)
 
 
 def _head(window: ContextWindow, ends: Sequence[int], blocks: Blocks) -> int:
-    """Return how many blocks the next compression leaves standing: those before the last change, or the first turns that never yield."""
+    """Return how many blocks before the last change, or the first compressible turn, will stay."""
     turns = window.epoch.first_changed
     if turns is None:
         fixed = (turn for turn in range(len(window)) if _yields(window, turn))
@@ -293,7 +287,7 @@ def _yields(window: ContextWindow, turn: int) -> bool:
 
 
 def _misses(thread: _Thread, draft: _Draft, last: _Base | None) -> Iterator[Miss]:
-    """Yield what of a request was sent before and is not read, with its reason."""
+    """Yield the tokens of a request that were sent before but not read, with the reason."""
     blocks, read = draft.blocks, draft.use.read
     if last is None:
         if blocks.tokens > read:
@@ -313,7 +307,7 @@ def _misses(thread: _Thread, draft: _Draft, last: _Base | None) -> Iterator[Miss
 
 
 def _new_from(draft: _Draft, last: _Base) -> int:
-    """Return the first of the blocks at the end that no request before had."""
+    """Return the first of the blocks at the end that were in no earlier request."""
     window, before = draft.window, last.window
     if window.extends(before):
         return max(draft.blocks.common, _first_block(draft.ends, draft.blocks, len(before)))
@@ -326,7 +320,7 @@ def _new_from(draft: _Draft, last: _Base) -> int:
 
 
 def _unread(thread: _Thread, draft: _Draft, same: int) -> Iterator[Miss]:
-    """Yield why the first `same` tokens, which were sent before, are not read as far as they go."""
+    """Yield the reasons why some of the first `same` tokens are not read although sent before."""
     blocks, rules, read = draft.blocks, thread.rules, draft.use.read
     if same < rules.floor:
         yield Miss(Why.FLOOR, same - read)
@@ -350,7 +344,7 @@ def _unread(thread: _Thread, draft: _Draft, same: int) -> Iterator[Miss]:
 
 
 def _what(draft: _Draft, last: _Base) -> str:
-    """Return the name of what stands at the first block that changed."""
+    """Return the name of the turn or part at the first block that changed."""
     blocks, window = draft.blocks, draft.window
     block = blocks.common
     if block < blocks.tools or (blocks.begun[0] != last.begun[0]):

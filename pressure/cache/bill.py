@@ -1,4 +1,4 @@
-"""The bill: what successive requests read from the cache, wrote into it and paid in full, and why they missed what they missed."""
+"""The bill of successive requests: tokens read from the cache, written to it and missed."""
 
 from collections.abc import Mapping
 from enum import StrEnum
@@ -7,7 +7,7 @@ from attrs import field, frozen
 
 
 class Why(StrEnum):
-    """Say why tokens that were sent before were not read from the cache."""
+    """Why tokens that were sent before were not read from the cache."""
 
     FIRST = "first request"
     EXPIRED = "expired"
@@ -21,10 +21,10 @@ class Why(StrEnum):
 
 @frozen
 class Miss:
-    """Hold tokens that were not read, of one request or of several alike.
+    """Tokens that were not read from the cache, in one request or in several for the same reason.
 
     `what` names what changed: ``tools``, ``system``, or the turn and the epoch that began with it.
-    `block` is where, the first time.
+    `block` is the block at which it changed for the first time.
 
     >>> print(Miss(Why.CHANGED, 412, "turn g7, epoch 2 by compress", 3))
     412 tokens: changed at block 3 (turn g7, epoch 2 by compress)
@@ -49,14 +49,14 @@ class Miss:
 
 @frozen
 class Bill:
-    """Hold what requests cost so far, in tokens.
+    """The cost of the requests so far, in tokens.
 
-    `read` were found in the cache, `written` put into it (by the seconds that they are kept),
-    `plain` neither. The same tokens, looked at
-    the other way: `new` were sent for the first time, `missed` were sent before and not read.
-    `output` is what the model has said. `units` is what the input cost in tokens at the input
-    price, `money` what all of it cost, None where no price is known. `last` are the misses of the
-    last request.
+    `read` tokens were found in the cache, `written` tokens were put into it (by the seconds that
+    they are kept), and `plain` tokens were neither. Counted another way, `new` tokens were sent for
+    the first time, and `missed` tokens were sent before but not read. `output` is the number of
+    tokens that the model generated. `units` is the cost of the input, in tokens at the input price.
+    `money` is the total cost, or None if no price is known. `last` holds the misses of the last
+    request.
 
     Law: ``input == read + new + what is missed``.
     """
@@ -74,23 +74,29 @@ class Bill:
 
     @property
     def all_written(self) -> int:
-        """Return the tokens written for whatever time."""
+        """Return the number of written tokens, however long they are kept."""
         return sum(self.written.values())
 
     @property
     def input(self) -> int:
-        """Return the tokens of all requests."""
+        """Return the number of input tokens of all requests."""
         return self.read + self.all_written + self.plain
 
     @property
     def read_share(self) -> float:
-        """Return which share of the input was read from the cache."""
+        """Return the share of the input that was read from the cache."""
         return self.read / self.input if self.input else 0.0
 
     def __str__(self) -> str:
         rows = [
-            f"{self.requests:,} requests, {self.input:,} tokens: {self.read_share:.1%} read from the cache",
-            f"read {self.read:,}, written {self.all_written:,}, in full {self.plain:,}, answered {self.output:,}",
+            (
+                f"{self.requests:,} requests, {self.input:,} tokens: "
+                f"{self.read_share:.1%} read from the cache"
+            ),
+            (
+                f"read {self.read:,}, written {self.all_written:,}, "
+                f"in full {self.plain:,}, answered {self.output:,}"
+            ),
             f"new {self.new:,}, missed {sum(miss.tokens for miss in self.missed):,}",
             *(f"  {miss}" for miss in sorted(self.missed, key=lambda miss: -miss.tokens)),
             f"as {self.units:,.0f} tokens at the input price"

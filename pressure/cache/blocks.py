@@ -1,8 +1,8 @@
-"""A request as a prompt cache sees it: block after block in the order tools, system, messages, each with a digest of all up to it.
+"""A request as a prompt cache sees it: blocks in order, each with a digest of its prefix.
 
-A conversation is laid out once: what stood in the last request is neither digested nor counted
-again. What is no content (cache breakpoints, whether a text came as a string or as one block) has
-no part in a digest.
+The order is tools, system, messages. The blocks of the last request are neither digested nor
+counted again. Breakpoints, and whether a text is a string or a single block, do not affect a
+digest.
 """
 
 from bisect import bisect_right
@@ -36,7 +36,7 @@ _NEVER_MARKED = THINKING | {"compaction"}
 
 @frozen
 class Chain(Generic[T]):
-    """Read the first `kept` values of `head` and then those of `tail`, as one list."""
+    """A list of the first `kept` values of `head`, followed by those of `tail`."""
 
     head: Sequence[T]
     kept: int
@@ -52,19 +52,21 @@ class Chain(Generic[T]):
         return self.head[place] if place < self.kept else self.tail[place - self.kept]
 
     def write(self, into: list[T]) -> None:
-        """Make `into`, which is `head`, this list."""
+        """Turn `into`, which must be `head`, into this list."""
         del into[self.kept :]
         into.extend(self.tail)
 
 
 @frozen
 class Blocks:
-    """Hold a request, laid out: `digests` of all prefixes, `sums` of their tokens, one each a block, and where messages end.
+    """The blocks of a request.
 
-    `begun` is what it begins with: what its cache goes by, tools, system. `tools` and `system` are
-    how many blocks of these stand before the messages (none with OpenAI). `unmarked` are blocks
-    that no breakpoint may stand on, `carried` the breakpoints that the blocks themselves have.
-    `common` are the blocks that are as they were in the request before.
+    `digests` and `sums` hold, for each block, the digest and the tokens of the prefix that ends
+    with it; `ends` holds the end of each message. `begun` is a digest of what the cache is keyed by
+    and a digest of tools and system. `tools` and `system` are the numbers of blocks of these before
+    the messages (0 for OpenAI). `unmarked` holds the blocks that must not carry a breakpoint,
+    `carried` the breakpoints that the blocks already have. `common` is the number of blocks that
+    are unchanged since the previous request.
     """
 
     begun: tuple[bytes, bytes]
@@ -83,22 +85,22 @@ class Blocks:
         return self.up_to(len(self.sums))
 
     def up_to(self, blocks: int) -> int:
-        """Return the tokens of the first so many blocks."""
+        """Return the tokens of the first `blocks` blocks."""
         return self.sums[blocks - 1] if blocks else 0
 
     def message_of(self, block: int) -> tuple[int, int]:
-        """Return in which message a block stands that is behind tools and system, and as which of its blocks."""
+        """Return the message of a block after tools and system, and the block's index in it."""
         message = bisect_right(self.ends, block)
         return message, block - (self.ends[message - 1] if message else self.tools + self.system)
 
 
 @define
 class Layout:
-    """Lay out the requests of one conversation in one format.
+    """The layout of the requests of one conversation in one format.
 
-    The next one goes on from the last that was taken.
+    Each request reuses the blocks of the last request passed to `take`.
 
-    Law: the same as laying every request out anew.
+    Law: the result is the same as laying out every request from scratch.
     """
 
     provider: Provider
@@ -113,10 +115,10 @@ class Layout:
     def lay(
         self, rendered: Rendered, tools: Sequence[Mapping[str, Any]], start: bytes, *, grown: bool
     ) -> Blocks:
-        """Return a request laid out.
+        """Return the blocks of a request.
 
-        `start` names what its cache goes by beside the blocks, `grown` says that all messages but
-        the last of the request before stand there.
+        `start` is a digest of what the cache is keyed by besides the blocks. `grown` states that
+        the request contains all messages of the previous one but the last.
         """
         is_anthropic = self.provider is Provider.ANTHROPIC
         head = [*tools, *rendered.system] if is_anthropic else []
@@ -159,7 +161,7 @@ class Layout:
         )
 
     def take(self, blocks: Blocks) -> None:
-        """Take in that a request was sent."""
+        """Record that a request was sent."""
         self._begun, self._unmarked, self._carried = blocks.begun, blocks.unmarked, blocks.carried
         blocks.digests.write(self._digests)
         blocks.sums.write(self._sums)
@@ -172,7 +174,8 @@ class Layout:
             return
         count = BlockTokens(self.counter).block
         for number, block in enumerate(text_blocks(message["content"])):
-            # A summary that the vendor signed stands for messages: it has no frame of one.
+            # A summary signed by the vendor replaces messages, so it has no message overhead of its
+            # own.
             is_frameless = number or (block.get("type") == "compaction" and block.get("signature"))
             yield (
                 message["role"].encode(),
@@ -183,7 +186,7 @@ class Layout:
 
 @define
 class _Making:
-    """Hold the blocks that are laid out anew, behind those that are kept."""
+    """The new blocks of a request, after those that are reused."""
 
     kept: int
     last: bytes
@@ -194,7 +197,7 @@ class _Making:
     carried: list[Breakpoint] = field(init=False, factory=list)
 
     def put(self, role: bytes, block: Mapping[str, Any], tokens: int) -> None:
-        """Lay one block behind the others."""
+        """Add one block at the end."""
         place = self.kept + len(self.digests)
         self.last, self.total = _digest(self.last, role, _content(block)), self.total + tokens
         self.digests.append(self.last)
@@ -205,12 +208,12 @@ class _Making:
 
 
 def start_of(*named: object) -> bytes:
-    """Return the digest of what a cache goes by beside the blocks: JSON data such as a model, a key, tools."""
+    """Return the digest of JSON data that a cache is keyed by, such as a model, a key or tools."""
     return _digest(b"", orjson.dumps(named))
 
 
 def seconds_of(ttl: str | None) -> float:
-    """Return for how many seconds a breakpoint asks."""
+    """Return the number of seconds that a breakpoint's `ttl` stands for."""
     return HOUR if ttl == "1h" else 5 * MINUTE
 
 
@@ -227,7 +230,7 @@ def _content(block: Mapping[str, Any]) -> bytes:
 
 
 def _carried(block: Mapping[str, Any]) -> Iterator[float]:
-    """Yield the seconds of the breakpoints in a block: those inside of a result, then its own."""
+    """Yield the seconds of the breakpoints in a block: those inside a result, then its own."""
     inner = block.get("content") if block.get("type") == "tool_result" else None
     for each in inner if isinstance(inner, list) else ():
         yield from _carried(each)

@@ -1,10 +1,12 @@
-"""Where cache breakpoints go by the vendor's rules, and under which key requests are cached.
+"""The plan for caching: breakpoints by the vendor's rules, and the key of the requests.
 
-A vendor that wants marks (Anthropic) looks back a number of blocks from each and reads the longest
-prefix that it finds written. So one stands at the end of each request, where the next one will
-look; one at the end of the last request, where its own blocks would lie too far back; one behind
-the system, which other conversations share; and one behind what the next compression will leave
-standing.
+A vendor that requires breakpoints (Anthropic) looks back a number of blocks from each one and reads
+the longest cached prefix that it finds. A plan therefore sets breakpoints at these places:
+
+- the end of each request, where the next one will look;
+- the end of the last request, if it is too far back for the look-back;
+- after the system message, which other conversations share;
+- after the part that the next compression will leave unchanged.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -34,26 +36,27 @@ def _check_key(_: object, __: object, value: Any) -> None:
 
 @frozen
 class CachePlan:
-    """Say how the requests of a session are cached.
+    """How the requests of a session are cached.
 
     Args:
-        ttl: how long what each turn adds is kept, by a vendor that wants breakpoints.
-        head_ttl: how long tools, system and what stands before the first gist are kept; never for
-            less than `ttl`, which it is unless said.
-        key: under which key requests go out, by a vendor that takes one; a session gives one of its
-            own unless said.
-        tools: the definitions of tools that are sent with the request, where they are others than
-            the session's.
-        mark_tools: whether the caller marks the last of them, by `marked_tools`: for those who
-            share them between systems.
+        ttl: how long the cache keeps the blocks that each turn adds, for a vendor that requires
+            breakpoints.
+        head_ttl: how long it keeps tools, system and the blocks before the first gist; at least
+            `ttl`, which is the default.
+        key: the key that requests are sent with, for a vendor that takes one; by default the
+            session creates its own.
+        tools: the tool definitions that are sent with the request, if they differ from the
+            session's.
+        mark_tools: whether the last of them has a breakpoint, which you set with `marked_tools`;
+            useful if several systems share the tools.
 
     Raises:
         InvalidOptionError: an option that no vendor takes.
 
     >>> CachePlan(ttl="1h", head_ttl="5m")
     Traceback (most recent call last):
-    polycontext.linearity.errors.InvalidOptionError: head_ttl = '5m'. Use '1h', where ttl is that:
-    longer times stand before shorter ones.
+    polycontext.linearity.errors.InvalidOptionError: head_ttl = '5m'. Use '1h', where ttl is that: \
+longer times stand before shorter ones.
     """
 
     ttl: str = field(default="5m", validator=_check_ttl)
@@ -73,12 +76,12 @@ class CachePlan:
     def marks(
         self, blocks: Blocks, rules: CacheRules, *, head: int = 0, before: int | None = None
     ) -> tuple[Breakpoint, ...]:
-        """Return where breakpoints go, at most four, in the order of the blocks.
+        """Return the breakpoints of a request, at most four, in the order of the blocks.
 
-        `head` are the blocks that the next compression leaves standing, `before` is the last marked
-        block of the request before.
+        `head` is the number of blocks that the next compression leaves unchanged, `before` the last
+        marked block of the previous request.
 
-        Law: what was written at `before` is found again, however many blocks came since.
+        Law: the prefix written at `before` is found again, however many blocks were added since.
         """
         if not rules.marked or not len(blocks.sums):
             return ()
@@ -93,13 +96,13 @@ class CachePlan:
             _markable(blocks, head - 1),
         ]
         chosen = list(dict.fromkeys(block for block in wanted if block >= 0))[:MOST_MARKS]
-        begins = min(tail)  # behind a shorter time no longer one may stand
+        begins = min(tail)  # a longer time must not follow a shorter one
         return tuple(
             Breakpoint(block, first if block < begins else seconds) for block in sorted(chosen)
         )
 
     def marked_tools(self, tools: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-        """Return definitions of tools, the last one with a breakpoint.
+        """Return the tool definitions with a breakpoint on the last one.
 
         For a plan with ``mark_tools=True``.
 
@@ -115,7 +118,7 @@ class CachePlan:
 def apply_marks(rendered: Rendered, blocks: Blocks, marks: Iterable[Breakpoint]) -> Rendered:
     """Return `rendered` with breakpoints at `marks` and no others.
 
-    Messages are changed in place, so they are the caller's own.
+    The messages are changed in place, so they must be the caller's own.
     """
     for message in rendered.messages:
         for block in message["content"] if isinstance(message["content"], list) else ():
@@ -125,7 +128,7 @@ def apply_marks(rendered: Rendered, blocks: Blocks, marks: Iterable[Breakpoint])
     ]
     for mark in marks:
         if mark.block < blocks.tools:
-            continue  # on the caller's own definitions
+            continue  # in the caller's own definitions
         if mark.block < blocks.tools + blocks.system:
             system[mark.block - blocks.tools][MARK] = _mark(mark.seconds)
         else:
@@ -135,7 +138,7 @@ def apply_marks(rendered: Rendered, blocks: Blocks, marks: Iterable[Breakpoint])
 
 
 def _markable(blocks: Blocks, block: int) -> int:
-    """Return the last block up to `block` that a breakpoint may stand on, -1 where there is none."""
+    """Return the last block up to `block` that may have a breakpoint, or -1 if there is none."""
     while block in blocks.unmarked:
         block -= 1
     return block

@@ -1,9 +1,9 @@
-"""What a prompt cache still holds: prefixes by their digest, until they expire.
+"""A simulation of prompt caches: prefixes stored by their digest until they expire.
 
-A caller gives the digest of every prefix of the request (one a content block) with the tokens up to
-there. Two vendors' rules stand on it: marked breakpoints that look back (Anthropic), and steps that
-are cached by themselves (OpenAI). `rules_of` says which of them hold for a model. The oldest
-prefixes are forgotten when there are too many.
+The caller passes the digest and the tokens of every prefix of the request, one for each content
+block. The rules of two vendors are supported: explicit breakpoints with a look-back (Anthropic),
+and automatic caching in steps (OpenAI). `rules_of` returns the rules of a model. When there are too
+many prefixes, the oldest ones are removed.
 
 Sources: platform.claude.com, "Prompt caching" (breakpoints, look-back, floors by model);
 developers.openai.com, "Prompt caching" (1,024 tokens, steps of 128, half an hour from GPT-5.6 on).
@@ -30,19 +30,19 @@ T_co = TypeVar("T_co", covariant=True)
 
 
 class Values(Protocol[T_co]):
-    """Stand for a list that is read by place; any sequence will do."""
+    """A list that is read by index; any sequence works."""
 
     def __len__(self) -> int:
-        """Return how many there are."""
+        """Return the number of values."""
         ...
 
     def __getitem__(self, index: int, /) -> T_co:
-        """Return the one at a place."""
+        """Return the value at an index."""
         ...
 
 
 class Held(Enum):
-    """Say what a cache has of a prefix."""
+    """The state of a prefix in the cache."""
 
     LIVING = "living"
     EXPIRED = "expired"
@@ -51,10 +51,10 @@ class Held(Enum):
 
 @frozen
 class CacheUse:
-    """Say how many tokens of a prompt were read from the cache, and how many were written for how long; the rest is new.
+    """The tokens of a prompt that were read from the cache and written to it; the rest is new.
 
-    `written` has tokens by the seconds that they are kept. `hit` is the block up to which (and with
-    which) was found, None where nothing was; `entries` are the digests that live on or begin to,
+    `written` holds the written tokens by the seconds that they are kept. `hit` is the last block of
+    the prefix that was found, or None. `entries` holds the digests that are refreshed or added,
     with their seconds.
     """
 
@@ -65,13 +65,13 @@ class CacheUse:
 
     @property
     def all_written(self) -> int:
-        """Return the tokens written for whatever time."""
+        """Return the number of written tokens, however long they are kept."""
         return sum(self.written.values())
 
 
 @frozen
 class Breakpoint:
-    """Mark the block up to which (and with which) a prefix shall be cached, and for how many seconds."""
+    """The last block of a prefix to cache, and for how many seconds."""
 
     block: int
     seconds: float = 5 * MINUTE
@@ -79,9 +79,9 @@ class Breakpoint:
 
 @define
 class PrefixCache:
-    """Remember prefixes by digest for some seconds of `clock`.
+    """A cache that keeps prefixes by digest for some seconds of `clock`; safe under threads.
 
-    What is used is kept as long again. Safe under threads.
+    A prefix that is used is kept for the same time again.
 
     >>> seconds = 0.0
     >>> cache = PrefixCache(lambda: seconds)
@@ -112,13 +112,14 @@ class PrefixCache:
         look_back: int = LOOK_BACK,
         sent: bool = True,
     ) -> CacheUse:
-        """Account for a request with breakpoints; ``tokens[i]`` are those up to and with block i.
+        """Return the cache use of a request with breakpoints.
 
-        From each breakpoint, the last one first, up to `look_back` blocks are asked for, the marked
-        one among them. A breakpoint below `floor` tokens is ignored. What lies between what was
-        read and the last breakpoint is written, each stretch for the time of the breakpoint that
-        ends it. Marked prefixes of what was read are used by it, and live on. One that is not
-        `sent` changes nothing: `keep` says later that it was.
+        ``tokens[i]`` is the number of tokens up to and including block i. From each breakpoint, the
+        last one first, up to `look_back` blocks are looked up, including the marked one. A
+        breakpoint below `floor` tokens is ignored. The tokens between the prefix that was read and
+        the last breakpoint are written, each stretch for the time of the breakpoint that ends it.
+        Marked prefixes inside the prefix that was read are refreshed. If `sent` is false, nothing
+        changes; call `keep` later to record the request.
         """
         usable = [
             mark
@@ -153,7 +154,11 @@ class PrefixCache:
         seconds: float = 5 * MINUTE,
         sent: bool = True,
     ) -> CacheUse:
-        """Account for a request that is cached by itself from `floor` tokens on, in steps of `step` tokens; `sent` is as in `serve`."""
+        """Return the cache use of a request that is cached automatically.
+
+        Caching begins at `floor` tokens and goes in steps of `step` tokens; `sent` is as in
+        `serve`.
+        """
         size = len(digests)
         with self._lock:
             hit = next(
@@ -174,12 +179,12 @@ class PrefixCache:
             return self._kept(use) if sent else use
 
     def keep(self, use: CacheUse, at: float | None = None) -> None:
-        """Take in that a request of this use was sent, at second `at` or now."""
+        """Record that a request with this use was sent, at second `at` or now."""
         with self._lock:
             self._kept(use, at)
 
     def held(self, digest: bytes) -> Held:
-        """Return what there is of one prefix."""
+        """Return the state of one prefix."""
         entry = self._entries.get(digest)
         if entry is None:
             return Held.UNKNOWN
@@ -205,7 +210,7 @@ class PrefixCache:
 
 
 MOST_MARKS = 4
-"""Breakpoints that a request to Anthropic may have."""
+"""The most breakpoints that a request to Anthropic can have."""
 
 FLOORS: Mapping[str, int] = {
     "claude-haiku-4-5": 4096,
@@ -214,21 +219,24 @@ FLOORS: Mapping[str, int] = {
     "claude-opus-4-7": 2048,
     "claude-opus-5": 512,
 }
-"""Tokens from which on a model of Anthropic's caches, where that is not 1,024; of later models no
-page that was read says it."""
+"""The fewest tokens that Anthropic's models cache, if not 1,024. For later models, the pages that
+were read do not state it."""
 
 _HALF_AN_HOUR = re.compile(r"gpt-(?:5\.[6-9]|[6-9])")
 
 
 @frozen
 class CacheRules:
-    """Hold the rules of one vendor for one model.
+    """The caching rules of one vendor for one model.
 
-    `marked` caches what stands before a breakpoint and looks back `look_back` blocks from each;
-    otherwise everything is cached by itself in steps of `step` tokens, for `seconds`. Below `floor`
-    tokens nothing is.
+    With `marked`, the vendor caches the prefix before a breakpoint and looks back `look_back`
+    blocks from each; otherwise it caches everything automatically in steps of `step` tokens, for
+    `seconds`. Below `floor` tokens nothing is cached.
 
-    >>> rules_of(Provider.ANTHROPIC, "claude-haiku-4-5").floor, rules_of(Provider.OPENAI, "gpt-6-sol").seconds
+    >>> (
+    ...     rules_of(Provider.ANTHROPIC, "claude-haiku-4-5").floor,
+    ...     rules_of(Provider.OPENAI, "gpt-6-sol").seconds,
+    ... )
     (4096, 1800.0)
     """
 
@@ -240,10 +248,7 @@ class CacheRules:
 
 
 def rules_of(provider: Provider, model: str | None = None) -> CacheRules:
-    """Return the rules for requests in this format.
-
-    Of a model that is not known, the usual ones.
-    """
+    """Return the rules for requests in this format, with the usual ones for an unknown model."""
     if provider is Provider.ANTHROPIC:
         return CacheRules(marked=True, floor=FLOORS.get(model or "", FLOOR))
     return CacheRules(

@@ -1,9 +1,9 @@
-"""What tokens cost: by the million, read from a cache, written into one, and said by the model.
+"""Prices of tokens by the million: input, output, cache reads and cache writes.
 
-List prices come from the table of `window.model_table`, and from a small one here, read in November
-2026, of models whose long requests
-are dearer. Vendors change them: pass your own `Prices` where you need today's. A model in neither
-has no price here, rather than a guessed one.
+List prices come from the table of `window.model_table`, and from a small table here (read in
+November 2026) of models that charge more for long requests. Vendors change their prices: pass your
+own `Prices` if you need current ones. A model in neither table has no price; prices are never
+guessed.
 """
 
 from collections.abc import Mapping
@@ -31,21 +31,23 @@ def _check(_: object, attribute: Any, value: Any) -> None:
 
 @frozen
 class Prices:
-    """Hold what a million tokens cost, in one currency.
+    """The prices of a million tokens, in one currency.
 
     Args:
-        input, output: of the request, of the answer.
-        read: found in the cache; `input` unless said.
-        write, write_long: put into the cache, for less than an hour or for longer; `input` unless
-            said, `write` unless said.
-        above: tokens of a request above which all of it is dearer, by `dearer_input` and
-            `dearer_output`.
-        source: where they were read.
+        input, output: of the request, and of the reply.
+        read: of tokens read from the cache; `input` by default.
+        write, write_long: of tokens written to the cache for less than an hour, `input` by default,
+            and for longer, `write` by default.
+        above: the size in tokens above which a request costs more as a whole, by the factors
+            `dearer_input` and `dearer_output`.
+        source: where the prices were read.
 
     Raises:
-        InvalidOptionError: a price that cannot be.
+        InvalidOptionError: a price is not a number of 0 or more.
 
-    >>> Prices(3, 15, read=0.3, write=3.75).money(plain=1_000_000, read=1_000_000, written={300.0: 1_000_000}, output=0)
+    >>> Prices(3, 15, read=0.3, write=3.75).money(
+    ...     plain=1_000_000, read=1_000_000, written={300.0: 1_000_000}, output=0
+    ... )
     7.05
     """
 
@@ -66,7 +68,11 @@ class Prices:
     source: str = field(default="", kw_only=True)
 
     def money(self, *, plain: int, read: int, written: Mapping[float, int], output: int) -> float:
-        """Return what one request cost: tokens at the input price, read, written by the seconds that they are kept, and answered."""
+        """Return the cost of one request.
+
+        `plain` tokens are charged at the input price; `written` holds tokens by the seconds that
+        they are kept.
+        """
         is_long = self.above is not None and plain + read + sum(written.values()) > self.above
         asked, answered = plain * self.input + read * self.read, output * self.output
         asked += self._write(written)
@@ -76,7 +82,7 @@ class Prices:
         ) / _MILLION
 
     def units(self, *, plain: int, read: int, written: Mapping[float, int]) -> float:
-        """Return what the input of one request cost, in tokens at the input price."""
+        """Return the cost of the input of one request, in tokens at the input price."""
         return plain + (read * self.read + self._write(written)) / self.input if self.input else 0.0
 
     def _write(self, written: Mapping[float, int]) -> float:
@@ -87,17 +93,17 @@ class Prices:
 
 
 MARKED = Prices(1.0, read=0.1, write=1.25, write_long=2.0)
-"""The usual ratios of Anthropic's prices, for whoever counts in units of the input price."""
+"""The usual ratios of Anthropic's prices, for costs in units of the input price."""
 
 BY_ITSELF = Prices(1.0, read=0.1)
-"""The usual ratios of OpenAI's."""
+"""The usual ratios of OpenAI's prices."""
 
 
 def prices_of(model: str) -> Prices:
     """Return the list prices of a model, in US dollars.
 
     Raises:
-        UnknownNameError: the table does not have it.
+        UnknownNameError: no table has the model.
 
     >>> prices_of("claude-sonnet-4-5").read
     0.3
@@ -167,5 +173,5 @@ TABLE: Mapping[str, Prices] = {
     "gpt-6-sol": _gpt(2, 10, 0.2, "github.com/merefield/codexometer, release 0.18.4"),
     "gpt-6.2-sol": _gpt(2, 10, 0.1, "developers.openai.com, api/docs/models/gpt-6.2-sol"),
 }
-"""US dollars a million tokens, of models whose long requests are dearer; those of all others are in
-the larger table."""
+"""US dollars per million tokens of models that charge more for long requests; all other prices are
+in the larger table."""

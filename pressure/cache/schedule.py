@@ -1,11 +1,11 @@
-"""When compressing is cheaper than going on: carried long enough, tokens cost more than sending the rest anew.
+"""When compression is cheaper than going on without it.
 
-A compression makes the provider process anew what it leaves behind the unchanged head; from then on
-every request is shorter. What comes is not known, so the rule is the one of lot sizing without a
+After a compression, the provider has to process the part after the unchanged head again, but every
+later request is shorter. Future requests are unknown, so the rule is that of lot sizing without a
 forecast: order when holding has cost as much as the order will (J. J. DeMatteis and A. G. Mendoza,
-"An economic lot-sizing technique", IBM Systems Journal 7, 1968, part-period balancing). Where a
-conversation grows evenly that is the best moment there is (F. W. Harris, 1913), and it costs at
-most twice the best where it does not and where it ends.
+"An economic lot-sizing technique", IBM Systems Journal 7, 1968, part-period balancing). If a
+conversation grows evenly, that is the optimal time (F. W. Harris, 1913). Otherwise, and at the end
+of the conversation, it costs at most twice the optimum.
 """
 
 from bisect import bisect_right
@@ -17,7 +17,7 @@ from ..threshold import mark_above, tokens_at
 from .prices import BY_ITSELF, Prices
 
 REQUESTS_A_TURN = 0.5
-"""A question or a result is one request, its answer or call is none."""
+"""A question or a tool result makes one request; an answer or a tool call makes none."""
 
 
 def pays(
@@ -29,17 +29,17 @@ def pays(
     rest: float | None = None,
     requests_a_turn: float = REQUESTS_A_TURN,
 ) -> bool:
-    """Tell whether compressing `window` to `low` now is cheaper than going on.
+    """Return whether compressing `window` to `low` now is cheaper than going on.
 
-    `summary` is what writing the gist costs, in tokens at the input price. `rest` is how many
-    requests are still expected, as many as since the last compression unless said. O(turns since
-    then), but for the first part of the way O(1).
+    `summary` is the cost of writing the gist, in tokens at the input price. `rest` is the number of
+    requests still expected; the default is the number since the last compression. Takes O(turns
+    since then), or O(1) as long as the cost is clearly too low.
 
-    Laws: never of a window that compressing would not make smaller; what is dearer to send anew is
-    sent anew later.
+    Laws: the result is false if compression would not make the window smaller; the more it costs to
+    send the rest again, the later compression pays.
 
     Raises:
-        InvalidOptionError: `prices` without a price of the input.
+        InvalidOptionError: `prices` has no input price.
     """
     if not prices.input:
         raise InvalidOptionError("prices.input", prices.input, "above 0")
@@ -59,7 +59,12 @@ def pays(
 
 
 def _last_compression(window: ContextWindow, low: float) -> tuple[int, int, int]:
-    """Return how many turns the last compression left, their tokens, and those of its unchanged head; before the first, what it would leave."""
+    """Return how many turns the last compression left, with their tokens and those of the head.
+
+    The head is the unchanged part.
+
+    Before the first compression, return the values that it would leave.
+    """
     since = window.turns_since_compression
     if since is not None:
         start = max(0, len(window) - since)

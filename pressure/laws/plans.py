@@ -1,4 +1,4 @@
-"""The laws of plans: a chain whose promises fall, adjoint to the pressures."""
+"""The laws of plans: a chain of falling promises, adjoint to the pressures."""
 
 from itertools import pairwise
 
@@ -18,20 +18,23 @@ PLANS = 'docs/pressure.md, "The ladder"'
 
 @law(PLANS)
 def chain_falls_strictly(ladder: Ladder) -> None:
-    """Every plan of the chain promises fewer tokens than the one before it, the first all there are."""
+    """Every plan of the chain promises fewer tokens than the previous one.
+
+    The first promises the tokens of the window.
+    """
     agree(ladder.tokens, sorted(set(ladder.tokens), reverse=True))
     agree(ladder.tokens[0], ladder.window.total_tokens)
 
 
 @law(PLANS)
 def every_plan_is_the_gentlest_for_its_promise(ladder: Ladder) -> None:
-    """Asked for as many tokens as plan j promises, the ladder answers plan j."""
+    """For the tokens that plan j promises, the ladder returns plan j."""
     agree([ladder.gentlest(tokens) for tokens in ladder.tokens], list(range(len(ladder.tokens))))
 
 
 @law(PLANS)
 def ceilings_fall_along_the_chain(ladder: Ladder) -> None:
-    """A harsher plan raises no ceiling again: in the order of views the chain falls as well."""
+    """A harsher plan raises no ceiling, so the chain falls in the order of views, too."""
     log = ladder.window.atoms()
     ceilings = [plan_at(ladder, step, 0).ceiling(log) for step in range(len(ladder.tokens))]
     for gentle, harsh in pairwise(ceilings):
@@ -42,7 +45,10 @@ def ceilings_fall_along_the_chain(ladder: Ladder) -> None:
 def plans_and_pressures_are_adjoint(
     planner: ContextProjector, window: ContextWindow, target: float
 ) -> None:
-    """``c_j <= plan_for(t)`` exactly when ``pressure(c_j) <= t``, for every plan c_j of the chain and every t that one of them reaches."""
+    """``c_j <= plan_for(t)`` exactly when ``pressure(c_j) <= t``.
+
+    This holds for every plan c_j of the chain and every t that one of them reaches.
+    """
     pressures = [tokens / window.max_tokens for tokens in planner.ladder(window).tokens]
     middle = pressures[len(pressures) // 2]
     for reached in [
@@ -60,7 +66,7 @@ def plans_and_pressures_are_adjoint(
 def harsher_targets_raise_no_ceiling(
     planner: ContextProjector, window: ContextWindow, target: float, other_target: float
 ) -> None:
-    """Monotone in the target: of two targets the lower one has the lower ceiling."""
+    """Monotone in the target: of two targets, the lower one has the lower ceiling."""
     log = window.atoms()
     harsh, gentle = (
         planner.plan_for(window, t).ceiling(log) for t in sorted((target, other_target))
@@ -70,7 +76,7 @@ def harsher_targets_raise_no_ceiling(
 
 @law(PLANS)
 def planning_repeats(planner: ContextProjector, window: ContextWindow, target: float) -> None:
-    """Planning is pure: asked again, wherever the focus is, it gives the same plan, and the window is as it was."""
+    """Planning is pure: it repeats at any focus, and does not change the window."""
     before = window.all_turns()
     agree(planner.plan_for(window, target), planner.plan_for(window.seek(0), target))
     agree(window.all_turns(), before)
@@ -78,7 +84,10 @@ def planning_repeats(planner: ContextProjector, window: ContextWindow, target: f
 
 @law('docs/pressure.md, "Fidelity, floors and ceilings"')
 def plans_respect_the_class_floors(plan: Plan) -> None:
-    """No ceiling is below the floor of its atom's class: PRESERVED stays VERBATIM, REQUIRED keeps at least a GIST."""
+    """No ceiling is below the floor of its atom's class.
+
+    PRESERVED atoms stay VERBATIM, and REQUIRED ones keep at least a GIST.
+    """
     for atom in plan.window.atoms():
         floor, ceiling = (
             floor_of(class_of_atom(plan.window, atom)),
@@ -89,9 +98,9 @@ def plans_respect_the_class_floors(plan: Plan) -> None:
 
 @law(PLANS)
 def plans_touch_no_turn_twice(plan: Plan) -> None:
-    """What a plan replaces and drops are disjoint runs of turns.
+    """The runs of turns that a plan replaces and drops are disjoint.
 
-    The prompt cache ends at the first of them, or where parts fall before it.
+    The prompt cache ends at the first of them, or before it if parts are removed there.
     """
     runs = sorted(
         [run for job in plan.jobs for run in job.runs]
@@ -108,7 +117,10 @@ def plans_touch_no_turn_twice(plan: Plan) -> None:
 
 @law(PLANS)
 def promises_are_kept(result: CompressionResult) -> None:
-    """The tokens after are counted, and at most what the plan promised, where every gist it asked for was made."""
+    """The tokens after a compression are at most those promised if every gist was made.
+
+    They are also equal to a count of the new window.
+    """
     agree(result.tokens_after, result.window.total_tokens)
     if _is_fulfilled(result):
         holds(
@@ -120,7 +132,10 @@ def promises_are_kept(result: CompressionResult) -> None:
 
 @law(PROJECTOR)
 def reports_tell_what_happened(result: CompressionResult) -> None:
-    """Every turn is reported once: kept if its words and calls stand, gisted if a gist stands for it, else dropped."""
+    """Every turn is reported once, as kept, gisted or dropped.
+
+    It is kept if its text and calls stay, gisted if a gist replaces it, and dropped otherwise.
+    """
     standing = held_turns(result.window)
     gone = [
         turn
@@ -139,7 +154,7 @@ def compressions_do_what_their_plans_say(
 ) -> None:
     """``view_of(after) == view_of(before) ∧ ceiling``, the first and the second time.
 
-    Where a gist could not be made, at least that.
+    If a gist could not be made, the view is at least that.
     """
     log = said_atoms(window)
     first = planner.compress(window, target)
@@ -152,7 +167,7 @@ def compressions_do_what_their_plans_say(
 
 
 def _is_fulfilled(result: CompressionResult) -> bool:
-    """Tell whether every gist of the plan was made: none rejected without another in its place."""
+    """Return whether every gist of the plan was made, if need be as a fallback."""
     return {turn.resource_id for job in result.plan.jobs for turn in job.sources} <= set(
         result.gisted
     )

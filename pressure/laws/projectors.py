@@ -1,6 +1,7 @@
-"""The laws of compressing, nothing preserved is lost and nothing invalid is left.
+"""The laws of compressing and of views.
 
-And those of views, an order with meets and a Galois connection.
+Compressing loses nothing preserved and leaves nothing invalid. Views are an order with meets and a
+Galois connection.
 """
 
 from collections.abc import Mapping, Sequence
@@ -25,15 +26,15 @@ _ORDER = "Davey and Priestley, Introduction to Lattices and Order, chapters 1 an
 
 
 class Compressor(Protocol):
-    """Be what a law needs of a projector; `target` is a pressure from 0 to 1."""
+    """The part of a projector that the laws need; `target` is a pressure from 0 to 1."""
 
     def compress(self, window: ContextWindow, target: float, /) -> Any:
-        """Return a report, whose `window` is what compressing to `target`, or as near as may be, gave."""
+        """Return a report whose `window` is compressed to `target`, or near it."""
         ...
 
 
 def said_atoms(window: ContextWindow) -> list[Atom]:
-    """Return the atoms of the log that stand in `window`: a summary is in no log."""
+    """Return the log's atoms that are in `window`, which excludes summaries."""
     return [atom for atom in window.atoms() if not atom.turns[0].is_gist]
 
 
@@ -43,7 +44,7 @@ def class_of_atom(window: ContextWindow, atom: Atom) -> ResourceClass:
 
 
 def held_turns(window: ContextWindow) -> Mapping[str, Turn]:
-    """Return the turn that holds each id of the log: itself, or its gist."""
+    """Return the turn that holds each id of the log: the turn itself, or its gist."""
     return {source: turn for turn in window.all_turns() for source in source_ids(turn)}
 
 
@@ -51,7 +52,10 @@ def held_turns(window: ContextWindow) -> Mapping[str, Turn]:
 def preserved_turns_stay_byte_identical(
     projector: Compressor, window: ContextWindow, targets: Sequence[float], turns: Sequence[Turn]
 ) -> None:
-    """The law of preservation: after one compression a target, with turns added in between, every PRESERVED turn has its words and calls."""
+    """Preservation: every PRESERVED turn keeps its text and calls.
+
+    Checked after one compression for each target, with turns added in between.
+    """
     preserved: dict[str, Turn] = {}
     for target in targets:
         preserved.update((turn.resource_id, turn) for turn in _preserved(window))
@@ -70,7 +74,10 @@ def preserved_turns_stay_byte_identical(
 
 @law(PROJECTOR)
 def what_stands_is_unchanged(projector: Compressor, window: ContextWindow, target: float) -> None:
-    """A turn that keeps its id keeps every word and call, and its count unless parts fell: VERBATIM is word for word."""
+    """A turn that keeps its id keeps its text and calls.
+
+    It also keeps its token count, unless parts were removed.
+    """
     before = {turn.resource_id: turn for turn in window.all_turns()}
     for turn in projector.compress(window, target).window.all_turns():
         if (then := before.get(turn.resource_id)) is not None:
@@ -88,7 +95,11 @@ def what_stands_is_unchanged(projector: Compressor, window: ContextWindow, targe
 
 @law('docs/window.md, "Turns and atoms"')
 def atoms_are_never_split(projector: Compressor, window: ContextWindow, target: float) -> None:
-    """An atom yields whole: calls that stand have every result they had, whole or cut, and where they go, results go with them."""
+    """An atom is compressed as a whole.
+
+    Calls that stay keep every result, complete or cut; calls that are removed take their results
+    along.
+    """
     after = held_turns(projector.compress(window, target).window)
     for atom in window.atoms():
         head, *results = (after.get(source_ids(turn)[0]) for turn in atom.turns)
@@ -103,7 +114,10 @@ def atoms_are_never_split(projector: Compressor, window: ContextWindow, target: 
 
 @law(PROJECTOR)
 def order_is_kept(projector: Compressor, window: ContextWindow, target: float) -> None:
-    """What stands is in the order of the conversation, a gist where the first of its sources stood, and nothing is told twice."""
+    """The turns stay in the order of the conversation and appear once.
+
+    A gist is at the position of its first source.
+    """
     after = [source_ids(turn) for turn in projector.compress(window, target).window.all_turns()]
     places = {
         source: place
@@ -118,7 +132,10 @@ def order_is_kept(projector: Compressor, window: ContextWindow, target: float) -
 
 @law(PROJECTOR)
 def sources_are_never_lost(projector: Compressor, window: ContextWindow, target: float) -> None:
-    """Standing, stood for, or dropped: these are all turns there were, only DROPPABLE ones are dropped, and none is made up."""
+    """Every turn stays, is replaced by a gist or is dropped; only DROPPABLE turns are dropped.
+
+    No turn is invented.
+    """
     after, before = (
         held_turns(each).keys() for each in (projector.compress(window, target).window, window)
     )
@@ -138,7 +155,7 @@ def sources_are_never_lost(projector: Compressor, window: ContextWindow, target:
 def ledger_survives_compression(
     projector: Compressor, window: ContextWindow, target: float
 ) -> None:
-    """Every tag stays as it was and where it was, of what yielded too, and the ledger knows every turn that stands."""
+    """Every tag keeps its value and place, even of compressed turns, and every turn has a tag."""
     after = projector.compress(window, target).window
     before = list(window.linearity.items())
     agree(list(after.linearity.items())[: len(before)], before)
@@ -152,9 +169,9 @@ def ledger_survives_compression(
 def open_calls_and_last_user_turn_never_yield(
     projector: Compressor, window: ContextWindow, target: float
 ) -> None:
-    """Calls that wait stand whatever their class, each result they had whole or cut.
+    """Open calls stay whatever their class, and keep each result, complete or cut.
 
-    And so does the question, unless the reach cuts it.
+    The last user turn stays, too, unless the reach cuts it.
     """
     said = [turn for turn in window.all_turns() if turn.role is Role.USER and not is_summary(turn)]
     waiting = [turn for atom in window.atoms() if atom.is_open for turn in atom.turns]
@@ -183,7 +200,10 @@ def open_calls_and_last_user_turn_never_yield(
 def fidelities_only_fall(
     projector: Compressor, window: ContextWindow, target: float, other_target: float
 ) -> None:
-    """Deflationary on windows: over the log of the beginning, each of two compressions holds no atom at a higher fidelity than before it."""
+    """Deflationary on windows: no compression raises the fidelity of an atom.
+
+    Checked for two compressions, over the log of the first window.
+    """
     log = said_atoms(window)
     first = projector.compress(window, target).window
     second = projector.compress(first, other_target).window
@@ -195,7 +215,7 @@ def fidelities_only_fall(
 def compressing_again_changes_nothing(
     projector: Compressor, window: ContextWindow, target: float
 ) -> None:
-    """Idempotent on windows: once its target is reached, a second compression to it leaves every turn as it is."""
+    """Idempotent on windows: once a target is reached, compressing to it again changes no turn."""
     once = projector.compress(window, target).window
     if pressure_of(once) <= target:
         agree(projector.compress(once, target).window.all_turns(), once.all_turns())
@@ -205,7 +225,7 @@ def compressing_again_changes_nothing(
 def gists_are_shorter_than_their_sources(
     projector: Compressor, window: ContextWindow, target: float
 ) -> None:
-    """A new gist takes fewer tokens than the turns it stands for."""
+    """A new gist has fewer tokens than the turns that it replaces."""
     after = projector.compress(window, target).window.all_turns()
     known = {turn.resource_id for turn in window.all_turns()}
     for gist in [turn for turn in after if turn.is_gist and turn.resource_id not in known]:
@@ -220,7 +240,7 @@ def gists_are_shorter_than_their_sources(
 def compressing_never_adds_tokens(
     projector: Compressor, window: ContextWindow, target: float
 ) -> None:
-    """A compressed window takes at most the tokens it took before."""
+    """A compressed window has at most as many tokens as before."""
     after = projector.compress(window, target).window.total_tokens
     holds(after <= window.total_tokens, f"at most {window.total_tokens}", after)
 
@@ -238,7 +258,7 @@ def _preserved(window: ContextWindow) -> list[Turn]:
 
 
 def _continued(window: ContextWindow, turns: Sequence[Turn]) -> ContextWindow:
-    """Append as new turns those that may come then.
+    """Append copies of the turns that are legal at that point.
 
     Results of calls that are not open are left out.
     """
@@ -257,7 +277,7 @@ def view_order_is_reflexive(first_view: View) -> None:
 
 @law(_ORDER)
 def view_order_is_antisymmetric(first_view: View, second_view: View) -> None:
-    """Antisymmetric: ``v <= w`` and ``w <= v`` only where ``v == w``."""
+    """Antisymmetric: ``v <= w`` and ``w <= v`` only if ``v == w``."""
     if first_view <= second_view <= first_view:
         agree(first_view, second_view)
 
@@ -324,14 +344,14 @@ def compressing_is_idempotent(first_view: View, ceiling: View) -> None:
 
 @law(GALOIS)
 def compress_undoes_expand(first_view: View, ceiling: View) -> None:
-    """Nothing is lost twice: ``compress(expand(v)) == v`` for every compressed v, which is every ``v <= ceiling``."""
+    """Nothing is lost twice: ``compress(expand(v)) == v`` for every compressed ``v <= ceiling``."""
     if first_view <= ceiling:
         agree(compress_view(ceiling, expand_view(first_view)), first_view)
 
 
 @law(GALOIS)
 def expand_and_compress_are_adjoint(first_view: View, second_view: View, ceiling: View) -> None:
-    """Adjoint: ``expand(v) <= w`` exactly when ``v <= compress(w)``, for every compressed ``v <= ceiling``."""
+    """Adjoint: ``expand(v) <= w`` exactly when ``v <= compress(w)``, for every ``v <= ceiling``."""
     if first_view <= ceiling:
         agree(
             expand_view(first_view) <= second_view,

@@ -15,9 +15,9 @@ _SUMMARISER = 'docs/summarisers.md, "What happens to a bad summary"'
 def summaries_keep_to_their_allowance(
     summariser: Summariser, turns: Sequence[Turn], allowance: int, counter: TokenCounter
 ) -> None:
-    """A summary takes at most the tokens it was allowed, by the counter it was given.
+    """A summary has at most the tokens that it is allowed, as the given counter counts them.
 
-    For fewer than 16 it is never asked.
+    A summariser is never called for fewer than 16 tokens.
     """
     if allowance >= LEAST_ASKED:
         tokens = counter.count(summariser.summarise(turns, allowance, counter=counter))
@@ -37,7 +37,7 @@ def summaries_are_storable_text(
 def offline_summaries_keep_to_any_allowance(
     offline_summariser: Summariser, turns: Sequence[Turn], allowance: int, counter: TokenCounter
 ) -> None:
-    """The offline summariser takes at most the tokens it was allowed, however few."""
+    """The offline summariser uses at most the tokens that it is allowed, however few."""
     tokens = counter.count(offline_summariser.summarise(turns, allowance, counter=counter))
     holds(tokens <= max(allowance, 0), f"at most {allowance} tokens", tokens)
 
@@ -46,7 +46,7 @@ def offline_summaries_keep_to_any_allowance(
 def offline_summaries_repeat(
     offline_summariser: Summariser, turns: Sequence[Turn], allowance: int, counter: TokenCounter
 ) -> None:
-    """The offline summariser says the same of the same turns again, so that a replay needs no model."""
+    """The offline summariser repeats its text for the same turns, so a replay needs no model."""
     first, second = (
         offline_summariser.summarise(turns, allowance, counter=counter) for _ in range(2)
     )
@@ -57,7 +57,7 @@ def offline_summaries_repeat(
 def offline_summaries_say_something(
     offline_summariser: Summariser, turns: Sequence[Turn], allowance: int, counter: TokenCounter
 ) -> None:
-    """The offline summariser is never lost for words: where any turn has one, and 40 tokens are allowed, the summary is not empty."""
+    """The offline summariser never returns an empty text for turns with words and 40 tokens."""
     if allowance >= _ENOUGH and any(
         character.isalnum() for turn in turns for character in turn.text
     ):

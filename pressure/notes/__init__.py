@@ -1,6 +1,6 @@
-"""Notes: summaries that are chosen without a model, in whole units."""
+"""Extractive notes: summaries that are selected in whole units, without a model."""
 
 import lazy_loader
 
-# The names stand in `__init__.pyi`; each is loaded when it is first asked for.
+# The names are listed in `__init__.pyi`; each one is loaded on first access.
 __getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,4 +1,4 @@
-"""Choose units by what they are worth for their tokens, each term paid for once, and print what fits."""
+"""Selection of units by their worth per token, with diminishing weight for repeated terms."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from heapq import heapify, heappop, heappush
@@ -14,31 +14,31 @@ from .terms import terms_of
 from .units import Entry, Unit
 
 REPEATED = 0.1
-"""What is left of a term's weight each time it is told."""
+"""The share of a term's weight that is left each time it is used."""
 
 COST_POWER = 0.7
-"""How strongly cost counts against worth; below 1 it favours longer units (Lin and Bilmes 2011)."""
+"""The exponent of cost against worth; below 1, longer units are favoured (Lin and Bilmes 2011)."""
 
 STANDING_SHARE, STEP_SHARE, ASKED_SHARE = 0.5, 0.2, 0.7
-"""The shares of the tokens in which standing instructions, what comes next, and what the query asks
-about go before all else."""
+"""The shares of the tokens that standing instructions, next steps and units relevant to the query
+get first."""
 
 USER_SHARE, USER_FROM = 0.2, 1_000
-"""The share of the tokens that the user's words have first, and from how many tokens on."""
+"""The share of the tokens that the user's words get first, and from how many tokens on."""
 
 WHOLE_RECORD = 130
-"""A record up to this many characters is told whole or not at all."""
+"""A record of at most this many characters is taken whole or not at all."""
 
 _NEARLY, _TRIES, _LEAST_LETTERS, _LEAST_BEGUN = 1.05, 12, 6, 12
 _SPECK = 1e-6
 
 Bundle = tuple[int, ...]
-"""Indices of units that are told together: the pairs of a short record, or one unit behind what
-names it."""
+"""Indices of units that are printed together: the pairs of a short record, or one unit after its
+heading."""
 
 
 def bundles_of(units: Sequence[Unit]) -> list[Bundle]:
-    """Return what can be chosen of `units`: short records whole, everything else one by one."""
+    """Return the bundles to choose from: short records whole, other units singly."""
     found: list[Bundle] = []
     for (_, record), group in groupby(
         range(len(units)), key=lambda index: (units[index].entry, units[index].record)
@@ -56,11 +56,11 @@ def bundles_of(units: Sequence[Unit]) -> list[Bundle]:
 
 
 class Chooser:
-    """Rank bundles by the weight of the terms that they add, for their tokens: lazy greedy coverage (Minoux 1978).
+    """Ranks bundles by the weight of the terms that they add per token.
 
-    The first of an entry pays for its opening, the first of a record for its header. `ranks` says
-    which units go before others
-    whatever they add: what the query asks about, by how much of it.
+    The method is lazy greedy coverage (Minoux 1978). The first bundle of an entry pays for its
+    opening, the first of a record for its header. `asked` holds the relevance of each unit to the
+    query; relevant units go before others, whatever they add.
     """
 
     def __init__(
@@ -77,7 +77,7 @@ class Chooser:
         self._claimed: dict[Bundle, tuple[int, ...]] = {}
 
     def choose(self, tokens: float) -> list[Bundle]:
-        """Return bundles that cost about `tokens`, those that matter most first."""
+        """Return bundles that cost about `tokens`, the most important first."""
         user = USER_SHARE if tokens >= USER_FROM else 0.0
         self._rooms = [share * tokens for share in (STANDING_SHARE, ASKED_SHARE, STEP_SHARE, user)]
         taken: list[Bundle] = []
@@ -85,7 +85,7 @@ class Chooser:
         for bundle in reversed(bundles_of(self._units)):
             self._claimed[bundle] = self._claims(bundle)
             alike.setdefault(self._worth(bundle), []).append(bundle)
-        # Of units that are worth the same whatever is taken, only the first left is ranked.
+        # Of units with equal worth, only the first one left is in the heap.
         heap = [(*self._rank(same[-1]), same[-1]) for same in alike.values()]
         heapify(heap)
         while heap and tokens > 0:
@@ -103,7 +103,7 @@ class Chooser:
         return taken
 
     def _worth(self, bundle: Bundle) -> object:
-        """Return what the rank of a bundle follows from: two lines of one text that add the same are worth the same."""
+        """Return a key that is equal for bundles of equal rank, such as equal lines of one text."""
         index = bundle[-1]
         unit = self._units[index]
         if unit.header or len(bundle) > 1:
@@ -118,7 +118,7 @@ class Chooser:
         )
 
     def _claims(self, bundle: Bundle) -> tuple[int, ...]:
-        """Return the numbers of the rooms that a bundle may go to, the first of which has precedence."""
+        """Return the numbers of the shares that a bundle may use, the preferred one first."""
         unit = self._units[bundle[-1]]
         role = self._entries[unit.entry].role
         claims = (
@@ -144,7 +144,10 @@ class Chooser:
         return of_class, -(gain + _SPECK) / max(1, cost) ** COST_POWER
 
     def _parts(self, bundle: Bundle) -> Iterator[tuple[Sequence[str], int, float]]:
-        """Yield the terms, tokens and boost of what a bundle prints: its units, and what they stand behind if that is not there yet."""
+        """Yield the terms, tokens and boost of everything that a bundle prints.
+
+        These are its units, and the opening and header before them unless already printed.
+        """
         unit = self._units[bundle[-1]]
         for index in bundle:
             if index not in self._taken:
@@ -170,7 +173,7 @@ class Chooser:
 
 @frozen
 class Fitter:
-    """Print as many bundles as fit, counted."""
+    """Prints as many bundles as fit the token limit, by count."""
 
     entries: Mapping[int, Entry]
     units: Sequence[Unit]
@@ -178,9 +181,9 @@ class Fitter:
     counter: TokenCounter
 
     def fit(self, order: Sequence[Bundle]) -> str:
-        """Return what comes first in `order` and fits.
+        """Return the first bundles of `order` that fit.
 
-        Where not even one unit does, a marked start of the first.
+        If not even one unit fits, the start of the first one is returned with a mark.
         """
         count = most(len(order), lambda number: self._tokens(order[:number]) <= self.max_tokens)
         kept = [*order[:count]]
@@ -198,9 +201,9 @@ class Fitter:
         )
 
     def _extend(self, kept: Sequence[Bundle], rest: Sequence[Bundle]) -> str:
-        """Return what is kept with the marked start of the next sentence or line.
+        """Return the kept bundles with the marked start of the next sentence or line.
 
-        Empty where there is no room for one.
+        The result is empty if there is no room for one.
         """
         taken = {*chain.from_iterable(kept)}
         left = self.max_tokens - self._tokens(kept)
@@ -227,7 +230,11 @@ class Fitter:
         return render_notes(self.entries, units, headed=self.max_tokens >= HEADED_FROM)
 
     def _truncate_first(self, order: Sequence[Bundle]) -> str:
-        """Return the start of the first that has one that fits: with who says it, or of the words alone; in a token or two without a mark."""
+        """Return the start of the first unit of which a start fits.
+
+        It includes the speaker if there is room, and the mark unless there is room for a token or
+        two only.
+        """
         for unit in (self.units[bundle[-1]] for bundle in order):
             opening = self.entries[unit.entry].opening
             words = unit.text if unit.opens else f"{GAP} {unit.text}"

@@ -1,72 +1,95 @@
-"""Cues: words by which a text says what failed, what was decided and what comes next."""
+"""Cues: phrases that announce a failure, a question about the past, or a next step."""
 
 import re
 from collections.abc import Iterator, Sequence
 from itertools import islice
 
 MOST_STEPS, LONGEST_STEP = 2, 300
-"""How many open items of one plan go before all else, the one at work and what follows it; how many
+"""How many open items of a plan are kept first, the current one and the next, and how many
 characters of each."""
 
 _FAILURE = re.compile(
-    r"[\w.$]{0,80}(?:Error|Exception|Failure|Panic|Interrupt)\b|Caused by:|Unhandled |ERROR\b|FAIL(?:ED)?\b|E (?=\S)|fatal:|panic:"
+    r"[\w.$]{0,80}(?:Error|Exception|Failure|Panic|Interrupt)\b|Caused by:|Unhandled |ERROR\b"
+    r"|FAIL(?:ED)?\b|E (?=\S)|fatal:|panic:"
     r"|error(?:\[\w{1,9}\])?:|thread '[^'\n]{1,80}' panicked"
 )
 _FRAME = re.compile(r"File \"[^\"\n]{1,200}\", line \d|at [^\n]{1,200}[:(]\d")
 _ASKED_BEFORE = re.compile(
     r"\b(?:remind me|(?:do|can|could) you (?:still )?(?:remember|recall)"
-    r"|(?:what|which|who|whose|when|where|why|how)\b[^.?!\n]{0,60}?\b(?:(?:did|had|have) (?:i|we|you)\b"
-    r"|(?:i|we|you) (?:said|say|told|tell|mention(?:ed)?|agreed?|decided?|chose|discuss(?:ed)?)\b|(?:was|were)\b)"
-    r"|(?:did|have) (?:i|we|you) (?:already |ever )?(?:say|said|tell|told|mention(?:ed)?|agreed?|decided?|discuss(?:ed)?)\b"
+    r"|(?:what|which|who|whose|when|where|why|how)\b[^.?!\n]{0,60}?\b(?:(?:did|had|have) (?:i|we"
+    r"|you)\b"
+    r"|(?:i|we|you) (?:said|say|told|tell|mention(?:ed)?|agreed?|decided?|chose|discuss(?:ed)?)\b"
+    r"|(?:was|were)\b)"
+    r"|(?:did|have) (?:i|we|you) (?:already |ever )?(?:say|said|tell|told|mention(?:ed)?|agreed?"
+    r"|decided?|discuss(?:ed)?)\b"
     r"|(?:earlier|previously|last time|back then|at the (?:start|beginning))\b)",
     re.IGNORECASE,
 )
 _ASKING = re.compile(r"[?\uff1f]|\bremind me\b", re.IGNORECASE)
 _OPEN = (
-    r"(?:in[ _-]?progress|pending|(?:still )?open|to[ _-]?do|not[ _-]?(?:yet[ _-])?(?:started|begun|done)|next|active|doing|waiting|queued|ongoing|current|running"
-    r"|offen|ausstehend|in arbeit|läuft|à faire|en cours|en attente|pendiente|en curso|por hacer|待办|待处理|进行中|未完成|未开始|未着手|対応中|作業中)"
+    r"(?:in[ _-]?progress|pending|(?:still )?open|to[ _-]?do|not[ _-]?(?:yet[ _-])?(?:started"
+    r"|begun|done)|next|active|doing|waiting|queued|ongoing|current|running"
+    r"|offen|ausstehend|in arbeit|läuft|à faire|en cours|en attente|pendiente|en curso|por hacer"
+    r"|待办|待处理|进行中|未完成|未开始|未着手|対応中|作業中)"
 )
-_FINISHED = r"(?:done|finished|completed?|erledigt|fertig|faite?|terminée?|hech[oa]|listo|完成|已完成|完了|済み?)"
+_FINISHED = (
+    r"(?:done|finished|completed?|erledigt|fertig|faite?|terminée?"
+    r"|hech[oa]|listo|完成|已完成|完了|済み?)"
+)
 _PAIR = re.compile(
-    rf"\b(?:status|state|phase|progress|zustand|statut|état|estado|状态|状態|進捗)\"? {_OPEN}(?!\w)|\b{_FINISHED}\"? (?:false\b|0(?!\d))",
+    rf"\b(?:status|state|phase|progress|zustand|statut|état|estado|状态|状態|進捗)\"? {_OPEN}(?!\w)"
+    rf"|\b{_FINISHED}\"? (?:false\b|0(?!\d))",
     re.IGNORECASE,
 )
 _LISTED = r"\s*(?:[-*+•|]|\d{1,3}[.)]|\d{1,3}\.\d{1,3}\b|[A-Za-z][.)]|[A-Z][.-]?\d{1,3}\b)"
-"""What begins an entry of a list: a state at the end of any other line is that of a thing, not of
-work."""
+"""The beginning of a list entry. A state at the end of any other line describes a thing, not a
+task."""
 
 _MARKED = re.compile(
     r"(?:[-*+•]|\d{1,3}[.)])?\s*(?:\[ ?\]|\[[~>/.]\]|[☐⬜◻▢□⏳🔲🔜➡→▶🚧🔄⌛🕐])\s*\S"
-    rf"|{_LISTED}\s?(?:.{{0,120}}[(（\[【|:：–—-]\s*{_OPEN}\s*[)）\]】|]?\s*$|[(（\[【]{_OPEN}[)）\]】]\s*\S)",
+    rf"|{_LISTED}\s?(?:.{{0,120}}[(（\[【|:：–—-]\s*{_OPEN}\s*[)）\]】|]?\s*$"
+    rf"|[(（\[【]{_OPEN}[)）\]】]\s*\S)",
     re.IGNORECASE,
 )
 _DONE = re.compile(
-    rf"(?:[-*+•]|\d{{1,3}}[.)])?\s*(?:\[[xX✓✔]\]|[✅✓✔☑])|.{{0,120}}[(（\[【|:：–—-]\s*{_FINISHED}\s*[)）\]】|]?\s*$",
+    rf"(?:[-*+•]|\d{{1,3}}[.)])?\s*(?:\[[xX✓✔]\]|[✅✓✔☑])"
+    rf"|.{{0,120}}[(（\[【|:：–—-]\s*{_FINISHED}\s*[)）\]】|]?\s*$",
     re.IGNORECASE,
 )
 _HEADING = re.compile(
-    r"[#*_\s]*(?:next(?: steps?| up)?|what(?:'s| is) (?:next|left|open)|open(?: items| points)?|remaining|left|still (?:open|to (?:do|come)|missing|left)|to[- ]?do|not (?:yet )?(?:started|begun|done)"
-    r"|in progress|to follow|pending|outstanding|nächste schritte?|als nächstes|(?:noch )?offen|ausstehend|todo|prochaines? étapes?|reste(?: à faire)?|à faire|ensuite"
-    r"|(?:próximos?|siguientes?) pasos?|pendientes?|queda(?: por hacer)?|falta|接下来|下一步|待办|剩余|未完成|次(?:に|のステップ)|残り(?:の作業)?|今後)[*_\s]*[:：]",
+    r"[#*_\s]*(?:next(?: steps?| up)?|what(?:'s| is) (?:next|left|open)|open(?: items| points)?"
+    r"|remaining|left|still (?:open|to (?:do|come)|missing|left)|to[- ]?do|not (?:yet )?(?:started"
+    r"|begun|done)"
+    r"|in progress|to follow|pending|outstanding|nächste schritte?|als nächstes|(?:noch )?offen"
+    r"|ausstehend|todo|prochaines? étapes?|reste(?: à faire)?|à faire|ensuite"
+    r"|(?:próximos?|siguientes?) pasos?|pendientes?|queda(?: por hacer)?|falta|接下来|下一步|待办|剩余|未完成"
+    r"|次(?:に|のステップ)|残り(?:の作業)?|今後)[*_\s]*[:：]",
     re.IGNORECASE,
 )
 _INTENTION = re.compile(
-    r"\b(?:next (?:step|up|comes?|thing|on)|(?:next,? )?(?:i|we)(?:'ll| will)(?! (?:also )?(?:be|need|have|require|assume)\b)|(?:next,? )?(?:i|we)(?:'m| am|'re| are) (?:now )?going to"
-    r"|(?:after|once) (?:that|this|which),? (?:i|we)|let me|now (?:i|we)(?: want| need)|what(?:'s| is) left|what remains|still to do|remains to|my plan is|(?:i|we) (?:plan|intend) to"
-    r"|(?:now |moving )on to|still (?:need|have|want) to|before that (?:i|we)|als nächstes|(?:danach|dann|jetzt|nun|morgen) (?:werde|mache|kommt|prüfe|schreibe|baue|nehme|gehe)|(?:ich|wir) werden?"
-    r"|ensuite,? (?:je|nous|on)|(?:je vais|nous allons|on va)|prochaine étape|la suite|je passe|il (?:me )?reste"
-    r"|a continuación|(?:voy|vamos) a|(?:siguiente|próximo) paso|(?:luego|después) (?:voy|haré|reviso)|queda por|lo siguiente)\b"
+    r"\b(?:next (?:step|up|comes?|thing|on)|(?:next,? )?(?:i|we)(?:'ll| will)(?! (?:also )?(?:be"
+    r"|need|have|require|assume)\b)|(?:next,? )?(?:i|we)(?:'m| am|'re| are) (?:now )?going to"
+    r"|(?:after|once) (?:that|this|which),? (?:i|we)|let me|now (?:i|we)(?: want| need)|what(?:'s"
+    r"| is) left|what remains|still to do|remains to|my plan is|(?:i|we) (?:plan|intend) to"
+    r"|(?:now |moving )on to|still (?:need|have|want) to|before that (?:i|we)|als nächstes"
+    r"|(?:danach|dann|jetzt|nun|morgen) (?:werde|mache|kommt|prüfe|schreibe|baue|nehme|gehe)"
+    r"|(?:ich|wir) werden?"
+    r"|ensuite,? (?:je|nous|on)|(?:je vais|nous allons|on va)|prochaine étape|la suite|je passe"
+    r"|il (?:me )?reste"
+    r"|a continuación|(?:voy|vamos) a|(?:siguiente|próximo) paso|(?:luego|después) (?:voy|haré"
+    r"|reviso)|queda por|lo siguiente)\b"
     r"|接下来|下一步|然后我|我(?:会|将|要|先|再)|之后(?:我|再)|次[には]|これから|続いて|このあと|その後|つもりです|予定です"
 )
 _END = re.compile(r"(?:[.!?](?=[\"')\]*_]{0,4}(?:\s|$))|[。！？])[\"')\]*_]{0,4}|\n")
 _ASKED = re.compile(
-    r"[?？]\s*$|\blet me know\b|\bplease (?:confirm|provide|let|tell|share|choose|send|give)\b|^(?:if|once|when|as soon as) (?:you|there|so)\b",
+    r"[?？]\s*$|\blet me know\b|\bplease (?:confirm|provide|let|tell|share|choose|send|give)\b"
+    r"|^(?:if|once|when|as soon as) (?:you|there|so)\b",
     re.IGNORECASE,
 )
 
 
 def says_failure(text: str) -> bool:
-    """Tell whether a line begins as error messages do.
+    """Return whether a line begins as error messages do.
 
     >>> says_failure("ZeroDivisionError: division by zero"), says_failure("No error was found.")
     (True, False)
@@ -75,7 +98,10 @@ def says_failure(text: str) -> bool:
 
 
 def failing(lines: Sequence[str]) -> Iterator[int]:
-    """Yield the places of errors, and of the frame nearest to each: the last before it with its line of code, or the first right behind it."""
+    """Yield the indices of error lines and of the stack frame nearest to each.
+
+    The frame is the last one before the error, with its line of code, or the first right after it.
+    """
     frame, error = -1, -2
     for place, line in enumerate(lines):
         if _FRAME.match(line):
@@ -90,7 +116,7 @@ def failing(lines: Sequence[str]) -> Iterator[int]:
 
 
 def asks_about_the_past(text: str) -> bool:
-    """Tell whether `text` asks what was said, done or decided before, in the words with which that is asked in English.
+    """Return whether `text` asks in English what was said, done or decided before.
 
     >>> asks_about_the_past("Which seat did we agree on?"), asks_about_the_past("Can you book it?")
     (True, False)
@@ -101,7 +127,7 @@ def asks_about_the_past(text: str) -> bool:
 def steps(text: str) -> list[str]:
     r"""Return the first open items of a plan in `text`.
 
-    Where it has none, what its speaker says last that will be done.
+    Without a plan, return the last intention that the speaker states.
 
     >>> steps("Fixed.\n1. [x] Find the crash\n2. [ ] Add a test\n3. [ ] Write it down")
     ['2. [ ] Add a test', '3. [ ] Write it down']
@@ -115,9 +141,13 @@ def steps(text: str) -> list[str]:
 
 
 def is_open(note: str) -> bool:
-    """Tell whether a pair or line of a call's arguments is work that is not done.
+    """Return whether a pair or line of a call's arguments is work that is not done.
 
-    >>> is_open("{content Count, status pending}"), is_open("- [ ] Count"), is_open("{content Sort, status completed}")
+    >>> (
+    ...     is_open("{content Count, status pending}"),
+    ...     is_open("- [ ] Count"),
+    ...     is_open("{content Sort, status completed}"),
+    ... )
     (True, True, False)
     """
     return _PAIR.search(note) is not None or (
@@ -126,7 +156,7 @@ def is_open(note: str) -> bool:
 
 
 def is_intention(sentence: str) -> bool:
-    """Tell whether a sentence says what its speaker will do next."""
+    """Return whether a sentence states what its speaker will do next."""
     return _INTENTION.search(sentence.lower()) is not None and not _ASKED.search(sentence)
 
 

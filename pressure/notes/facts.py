@@ -1,8 +1,8 @@
-"""What a summary of turns must not lose, as data, and how a text that does not say all of it is completed.
+"""Facts that a summary must keep, and the completion of a text that leaves some of them out.
 
-A model that was told what must stay says most of it. What it forgot is put behind its words, under
-their heads, so that a later summary finds it again. It also lists standing instructions as quotes,
-and each counts only where the user said it word for word.
+A model that is told what to keep states most of it. The facts that it left out are appended to its
+text, under their headings, so that a later summary finds them again. A model also lists standing
+instructions as quotes; each counts only if the user said it verbatim.
 """
 
 import re
@@ -24,16 +24,18 @@ from .terms import STRONG, kind_of, terms_of
 from .units import Unit
 
 MOST_IDS, MOST_NEWEST = 20, 20
-"""How many identifiers are told, those that matter most first, and how many newer values, the
-latest."""
+"""The most identifiers that are kept, by importance, and the most updated values, by recency."""
 
 NAMED = frozenset({Head.FACTS, Head.FILES})
-"""Heads whose facts are told once their identifiers are; the words of all others must stand."""
+"""Headings whose facts count as stated once their identifiers are; all others must be verbatim."""
 
 
 @frozen
 class Fact:
-    """Hold words that were said and must stand: under which head, and the id of the turn that has them, which may be an earlier gist (docs/summarisers.md)."""
+    """A text that must be kept, its heading, and the id of the turn that contains it.
+
+    The turn may be an earlier gist (docs/summarisers.md).
+    """
 
     head: Head
     text: str
@@ -41,13 +43,16 @@ class Fact:
 
 
 def facts_of(turns: Sequence[Turn], counter: TokenCounter) -> tuple[Fact, ...]:
-    """Return what a summary of `turns` must not lose; time is that of a summary.
+    """Return the facts that a summary of `turns` must keep; takes as long as a summary.
 
     >>> from polycontext.window import TiktokenCounter
-    >>> turns = [Turn("user", "Sort them. Never delete a file."), Turn("assistant", "Next I'll count the files in shelf-42.")]
+    >>> turns = [
+    ...     Turn("user", "Sort them. Never delete a file."),
+    ...     Turn("assistant", "Next I'll count the files in shelf-42."),
+    ... ]
     >>> [(fact.head.value, fact.text) for fact in facts_of(turns, TiktokenCounter("o200k_base"))]
-    [('Constraints', 'Never delete a file.'), ('Files', "Next I'll count the files in shelf-42."),
-    ('Next step', "Next I'll count the files in shelf-42.")]
+    [('Constraints', 'Never delete a file.'), ('Files', "Next I'll count the files in shelf-42."), \
+('Next step', "Next I'll count the files in shelf-42.")]
     """
     candidates = ExtractiveSummariser().read(turns, counter=counter)
     coming = [unit for unit in candidates.current.units if unit.step]
@@ -79,7 +84,7 @@ def _fact(head: Head, unit: Unit, candidates: Candidates) -> Fact:
 
 
 def _naming(candidates: Candidates) -> Iterator[Unit]:
-    """Yield units in which identifiers stand that were said, or used in more than one turn."""
+    """Yield units with identifiers that were said, or used in more than one turn."""
     weights = candidates.weights()
     spoken, in_turns = set[str](), dict[str, set[int]]()
     for unit in candidates.units:
@@ -99,15 +104,19 @@ def _naming(candidates: Candidates) -> Iterator[Unit]:
 
 
 def complete_text(text: str, facts: Iterable[Fact], fits: Callable[[str], bool]) -> str:
-    r"""Return `text` with those of `facts` behind it that it does not tell, in the order of the heads, each while the whole `fits`.
+    r"""Return `text` with those of `facts` appended that it does not state.
 
-    Pure. A text that is blank, or that does not fit as it is, comes back unchanged: it is for
-    others to refuse.
+    They are in the order of the headings, and each is appended only if the result `fits`. The
+    function is pure. A text that is blank or does not fit is returned unchanged, to be rejected
+    later.
 
-    Laws: the result begins with `text`; it fits where `text` does; completing it again changes
+    Laws: the result begins with `text`; it fits if `text` does; completing it again changes
     nothing.
 
-    >>> facts = [Fact(Head.CONSTRAINTS, "Never delete a file.", "t1"), Fact(Head.FILES, "I count shelf-42.", "t2")]
+    >>> facts = [
+    ...     Fact(Head.CONSTRAINTS, "Never delete a file.", "t1"),
+    ...     Fact(Head.FILES, "I count shelf-42.", "t2"),
+    ... ]
     >>> complete_text("Shelf-42? No: shelf-42 is counted.", facts, lambda text: len(text) < 100)
     'Shelf-42? No: shelf-42 is counted.\nConstraints:\nNever delete a file.'
     """
@@ -123,11 +132,11 @@ def complete_text(text: str, facts: Iterable[Fact], fits: Callable[[str], bool])
 
 
 def is_told(fact: Fact, text: str) -> bool:
-    """Tell whether `text` says `fact`: its words, case and white space aside, and its identifiers.
+    """Return whether `text` states `fact`.
 
-    Of values and files the identifiers are enough.
-
-    An identifier stands where it is no part of a longer one: ``run-1`` is not in ``run-12``.
+    It must contain the words, regardless of case and white space, and the identifiers. For values
+    and files, the identifiers are enough. An identifier must not be part of a longer one: ``run-1``
+    is not in ``run-12``.
     """
     words = one_line(fact.text)
     if not words or words in text.split("\n"):
@@ -142,11 +151,10 @@ def is_told(fact: Fact, text: str) -> bool:
 
 
 SHORTEST_QUOTE, LONGEST_QUOTE, MOST_QUOTES = 4, 400, 100
-"""How many characters a quote has at least and at most, and how many quotes of a summary are looked
-for."""
+"""The fewest and the most characters of a quote, and how many quotes of a summary are looked up."""
 TITLE = f"{Head.CONSTRAINTS.value}:"
 USER = "user: "
-"""How a line under `TITLE` begins that holds the user's own words: a later summary keeps it."""
+"""The prefix of a line under `TITLE` with the user's own words, which a later summary keeps."""
 
 _MARKUP = re.compile(r"\A(?:[-*•+>]|\d{1,3}[.)])\s+")
 _LABELS = re.compile(r"\A(?:(?:\[[^\]\s]{1,80}\] )?user(?: [^:\n]{1,64})?:\s*)+")
@@ -155,13 +163,16 @@ _MARKS = " \"'`*“”„«»「」『』‘’"
 
 @frozen
 class Quotes:
-    """Look for quotes in what was said: each text as prose, and with what it quotes itself blanked out."""
+    """A search for quotes in texts, each as prose and with its own quotations blanked out."""
 
     said: tuple[tuple[str, str], ...] = ()
 
     @classmethod
     def of(cls, turns: Iterable[Turn], facts: Iterable[Fact] = ()) -> Self:
-        """Return what looks in the prose of the user's `turns` (no code, nothing pasted, no attachment, no gist), and in the demands among `facts`."""
+        """Return a search in the user's prose and in the demands among `facts`.
+
+        The prose of `turns` excludes code, pasted text, attachments and gists.
+        """
         texts = [
             turn.text
             for turn in turns
@@ -172,9 +183,14 @@ class Quotes:
         return cls(tuple((text, unquoted(text)) for text in prose))
 
     def mark(self, summary: str) -> str:
-        r"""Return `summary` with the lines under `TITLE` that quote the user marked as the user's, each once, and no other line there.
+        r"""Return `summary` with the user's own words marked in the lines under `TITLE`.
 
-        >>> Quotes.of([Turn("user", "Hello! Never  push.")]).mark("Constraints:\n- \"Never push.\"\n- user: Push daily.")
+        A line that quotes the user verbatim is marked and kept once; a mark on any other line is
+        removed.
+
+        >>> Quotes.of([Turn("user", "Hello! Never  push.")]).mark(
+        ...     'Constraints:\n- "Never push."\n- user: Push daily.'
+        ... )
         'Constraints:\nuser: Never push.\nPush daily.'
         """
         lines, under, left = dict[object, str](), "", MOST_QUOTES

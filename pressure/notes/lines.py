@@ -1,6 +1,6 @@
-"""The lines of a summary: units printed on the lines of their entries, and the lines of an earlier summary read back.
+"""The lines of a summary: printed from the units of entries, and parsed from an earlier summary.
 
-Nobody else writes the mark ``…``: it stands wherever something is left out.
+The mark ``…`` stands for everything that is left out; nothing else writes it.
 """
 
 import re
@@ -19,14 +19,11 @@ if TYPE_CHECKING:
     from .units import Entry, Unit
 
 STANDING, NEXT, CONVERSATION = "Standing instructions:", "Next:", "Conversation:"
-"""The headings of notes: for what is certain only."""
+"""The headings of notes, for what is certain only."""
 
 
 class Head(Enum):
-    """Name what a note is about that a model writes.
-
-    The order of the members is that of its summary.
-    """
+    """A heading for notes that a model writes, in the order of its summary."""
 
     TASK = "Task"
     CONSTRAINTS = "Constraints"
@@ -40,11 +37,11 @@ class Head(Enum):
 
 
 TITLES = frozenset((STANDING, NEXT, CONVERSATION, *(f"{head.value}:" for head in Head)))
-"""The headings of notes, and those of a model's: no line of a summary."""
+"""The headings of notes and of a model's summary, which are not lines of a summary."""
 
 LAWGIVERS = frozenset({Role.USER, Role.SYSTEM})
 EARLIER = "earlier: "
-"""Stands before what a gist that came in says in another's name."""
+"""The prefix of text in an incoming gist that has no trusted speaker."""
 
 SPOKEN_LINE = re.compile(r"(?:\[[^\]\s]{1,80}\] )?(system|user|assistant|tool)(?: [^:\n]{1,64})?: ")
 CALL_LINE = re.compile(
@@ -53,15 +50,14 @@ CALL_LINE = re.compile(
 NEW_LINE = re.compile(r"\n(?=\S)")
 
 HEADED_FROM = 300
-"""From how many tokens on there are headings."""
+"""The number of tokens from which summaries have headings."""
 
 NOTICE = "[text addressed to the assistant{}]"
-"""Stands in place of what the text of a tool tells the assistant to do; it names the turn to see.
-"""
+"""Replaces text from a tool that instructs the assistant; it names the turn to see."""
 
 
 def left_out(number: int, what: str) -> str:
-    """Return the mark that says how much is left out.
+    """Return the mark that states how much is left out.
 
     >>> left_out(1, "line"), left_out(1200, "record")
     ('… 1 line', '… 1,200 records')
@@ -72,9 +68,9 @@ def left_out(number: int, what: str) -> str:
 def render_notes(
     entries: Mapping[int, "Entry"], units: Sequence["Unit"], *, headed: bool = False
 ) -> str:
-    """Return `units`, which are in order, on the lines of their entries.
+    """Return `units`, which are in order, as the lines of their entries.
 
-    Standing instructions and what comes next apart where it is `headed`.
+    With `headed`, standing instructions and next steps come under headings of their own.
     """
     standing = [unit for unit in units if unit.standing] if headed else []
     coming = [unit for unit in units if unit.step and not unit.standing] if headed else []
@@ -100,23 +96,20 @@ def _lines(entries: Mapping[int, "Entry"], units: Sequence["Unit"]) -> Iterator[
         opening, body = opening_of(entry, arguments), "\n".join(_body(entry, records))
         arrow = " -> " if entry.arguments is not None and body else ""
         text = f"{opening}{arrow}{body}"
-        # Text that goes on below its line stands behind a space, so that nothing quoted can pose as
-        # another speaker.
+        # Continuation lines are indented by a space, so that no quoted text can pose as another
+        # speaker.
         yield text.replace("\n", "\n ") if opening else text
 
 
 def _body(entry: "Entry", records: Sequence[Sequence["Unit"]]) -> Iterator[str]:
-    """Yield what an entry says, a line for each record.
-
-    How many records are left out stands last.
-    """
+    """Yield the text of an entry, one line for each record, and the number of omitted records."""
     named = set[str]()
     told = 0
     for units in records:
         first = units[0]
         pairs = _pairs(units, entry)
         rest = f", {GAP}" if len(pairs) < first.items else ""
-        # What the records are in is said once.
+        # The parents of records are printed once.
         parent = "" if first.parent in named else first.parent
         named.update((first.parent, f"{first.parent}{first.header}".replace(": ", " ")))
         told += 1
@@ -132,7 +125,10 @@ def _pairs(units: Sequence["Unit"] | Iterator["Unit"], entry: "Entry") -> dict[i
 
 
 def opening_of(entry: "Entry", told: Mapping[int, str]) -> str:
-    """Return what an entry begins with, a call with its arguments: those that are `told`, a mark for those that are not."""
+    """Return the opening of an entry, for a call with its arguments.
+
+    Arguments in `told` are printed; a mark replaces the others.
+    """
     if entry.arguments is None:
         return entry.opening
     shown = (
@@ -145,7 +141,7 @@ def opening_of(entry: "Entry", told: Mapping[int, str]) -> str:
 
 
 def pair_text(pieces: Sequence["Unit"], entry: "Entry") -> str:
-    """Return the pieces of a pair, or of what was said, as one text, with a mark wherever something is left out."""
+    """Return the pieces of a pair or a statement as one text, with a mark for every omission."""
     first, last = pieces[0], pieces[-1]
     text, before = _shown(first, entry), first
     for piece in pieces[1:]:
@@ -173,7 +169,7 @@ def _shown(unit: "Unit", entry: "Entry") -> str:
 
 
 class SummaryLine(NamedTuple):
-    """Hold a line of an earlier summary: what it begins with, who speaks, what it says, and what it demands."""
+    """A line of an earlier summary: its label, speaker, text and standing demands."""
 
     label: str
     role: Role
@@ -183,12 +179,11 @@ class SummaryLine(NamedTuple):
 
 
 def parse_summary(gist: Turn) -> Iterator[SummaryLine]:
-    """Yield the lines of a summary that stands in a conversation.
+    """Yield the lines of a summary in the conversation.
 
-    Of one that came in only the user's own words are taken as such.
-
-    What carries no label there may be the user's too, who wrote something that looks like a
-    summary: what it demands stands.
+    Of a summary that came in from outside, only lines labelled as the user's count as the user's
+    words. Lines without a label may be the user's, too, if the user wrote something that looks like
+    a summary, so their demands are kept.
     """
     trusted, under = bool(gist.sources), ""
     text = unframed(gist.text.strip())
@@ -208,7 +203,7 @@ def _parse_line(line: str, *, trusted: bool, is_quoted: bool) -> SummaryLine:
         label, role, said = spoken[0], Role(spoken[1]), line[spoken.end() :]
         if role not in LAWGIVERS:
             return SummaryLine(label, role, said)
-        # What stands under these headings was checked when the gist was made (`Quotes`).
+        # Lines under these headings were checked when the gist was made (`Quotes`).
         is_quote = trusted and role is Role.USER and is_quoted
         return SummaryLine(
             label,

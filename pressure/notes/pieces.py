@@ -1,6 +1,6 @@
-"""Split text into whole pieces: sentences of prose, lines of code or of a log.
+"""Splitting text into whole pieces: sentences of prose, and lines of code or of a log.
 
-A piece that must be parted says on which side.
+A piece that is split further states on which side.
 """
 
 import re
@@ -17,45 +17,47 @@ from .cues import says_failure
 from .terms import relevance
 
 GAP = "…"
-"""Stands where something is left out."""
+"""Stands for omitted text."""
 
 LONGEST_LINE, LONGEST_SENTENCE = 320, 90
-"""From how many characters on a line of code, and a sentence of prose, is parted: prose between
-clauses."""
+"""The most characters of a line of code and of a sentence of prose that is not split. Prose is
+split between clauses."""
 
 _SHORT = 24
-"""A sentence shorter than this stays with the next one of its line."""
+"""A sentence that is shorter than this is joined to the next one of its line."""
 
 _WRAPPED = 55
-"""A line of at least this many characters whose sentence goes on below in lower case was wrapped.
-"""
+"""A line of at least this many characters was wrapped if the next one goes on in lower case."""
 
 _ABBREVIATION = re.compile(
-    r"(?:\b(?:Mr|Mrs|Ms|Dr|St|No|vs|etc|e\.g|i\.e|approx|Fig|Jr|Sr|cf|al|z\.B|bzw)|\b[A-Z]|^\s*\d{1,3}|\b\d{1,2})\.$"
+    r"(?:\b(?:Mr|Mrs|Ms|Dr|St|No|vs|etc|e\.g|i\.e|approx|Fig|Jr|Sr|cf|al|z\.B|bzw)|\b[A-Z]"
+    r"|^\s*\d{1,3}|\b\d{1,2})\.$"
 )
 _SENTENCE_END = re.compile(r"[.!?…]['\")\]*_`’”]{0,4}\s+(?![a-z(,;&-])|[。！？；।؟]")
 _HEAD = re.compile(
-    r"^(?:export )?(?:async )?(?:class|def|func|fn|function|interface|struct|impl|module)\b|^\[[\w .\"-]{1,60}\]$|^#{1,6} |^(?!\d+:)[^{}]*[^:]:[*_]*$"
+    r"^(?:export )?(?:async )?(?:class|def|func|fn|function|interface|struct|impl|module)\b"
+    r"|^\[[\w .\"-]{1,60}\]$|^#{1,6} |^(?!\d+:)[^{}]*[^:]:[*_]*$"
 )
 _LISTED = re.compile(r"[-*•] |\d{1,3}[.)] ")
 _CODE = re.compile(r"[={}<>/\\|_]")
 _GOES_ON = re.compile(r"[a-z,]")
 _CLAUSE_END = re.compile(
-    r"[,;:—–、，]\s?|\s(?=(?:and|but|because|so|which|that|when|if|while|since|although|for|to|with)\s)"
+    r"[,;:—–、，]\s?|\s(?=(?:and|but|because|so|which|that|when|if|while|since|although|for|to"
+    r"|with)\s)"
 )
 _SOFT = re.compile(r"[,;:、，]\s?|\s[-–—]\s|[\s/&|]")
 _MARK_REACH = 64
 
 
 Hides = Callable[[Sequence[str]], Iterable[bool]]
-"""What tells for each of consecutive sentences whether its words may not be shown."""
+"""Returns for each of consecutive sentences whether its words must not be shown."""
 
 
 class Piece(NamedTuple):
-    """Hold a piece: its text, what joins it to the piece before, whether a unit begins and ends with it, and its heads.
+    """A piece of text, with the separator before it and whether a unit begins and ends with it.
 
-    `under` is the place of the piece that names what this one belongs to (a class, a list's head),
-    -1 for none. `hidden` says that its words may not be shown.
+    `under` is the index of the piece that heads this one (a class, or the head of a list), or -1.
+    `hidden` states that its words must not be shown.
     """
 
     text: str
@@ -67,9 +69,9 @@ class Piece(NamedTuple):
 
 
 def split(text: str, hides: Hides | None = None) -> Iterator[Piece]:
-    r"""Yield the sentences and lines of `text` with white space normalised.
+    r"""Yield the sentences and lines of `text` with normalised white space.
 
-    `hides` tells which sentences are hidden.
+    `hides` decides which sentences are hidden.
 
     >>> [piece.text for piece in split("I need it today, Mr. Bell. Can you do that?\n  ok = 1")]
     ['I need it today, Mr. Bell.', 'Can you do that?', 'ok = 1']
@@ -98,7 +100,7 @@ def split(text: str, hides: Hides | None = None) -> Iterator[Piece]:
 def _lines(text: str) -> Iterator[tuple[int, str]]:
     """Yield lines without margins or blank ones, each with its indent.
 
-    A sentence that was wrapped is one line again.
+    A wrapped sentence is joined into one line.
     """
     whole: list[str] = []
     indent = 0
@@ -139,7 +141,7 @@ def _sentences(line: str) -> Iterator[str]:
 
 
 def _parted(text: str, glue: str) -> Iterator[Piece]:
-    """Yield a sentence or line, a long one in parts: prose between clauses, all else where it must be."""
+    """Yield a sentence or line, split if it is long: prose between clauses, other text anywhere."""
     if len(text) <= LONGEST_SENTENCE:
         yield Piece(text, glue)
         return
@@ -161,12 +163,12 @@ def _parted(text: str, glue: str) -> Iterator[Piece]:
 
 
 def one_line(text: str) -> str:
-    """Return `text` with its white space as single spaces."""
+    """Return `text` with each run of white space replaced by one space."""
     return " ".join(text.split())
 
 
 def whole_letter(text: str, place: int) -> int:
-    r"""Return `place`, or the nearest place behind it that parts no letter or emoji from its marks.
+    r"""Return `place`, or the next index that does not split a letter or emoji from its marks.
 
     >>> whole_letter("e\u0301tude", 1), whole_letter("etude", 1)
     (2, 1)
@@ -188,7 +190,9 @@ def _is_joined(left: str, right: str) -> bool:
 
 
 def clip(text: str, max_tokens: int, counter: TokenCounter, mark: str = "") -> str:
-    """Return the longest start of `text` found that fits, of whole words where one fits, else of letters; a cut one ends with `mark`.
+    """Return the longest start of `text` that fits; a truncated one ends with `mark`.
+
+    It consists of whole words if at least one fits, otherwise of letters.
 
     Law: ``counter.count(clip(text, n, counter)) <= n``, or the result is empty.
 
@@ -224,21 +228,24 @@ def _letter_ends(text: str) -> Iterator[int]:
 
 
 def most(limit: int, fits: Callable[[int], bool]) -> int:
-    """Return the greatest number up to `limit` that fits, by halving; 0 where none does."""
+    """Return the greatest number up to `limit` that fits, by bisection, or 0 if none does."""
     return bisect_right(range(1, limit + 1), 0, key=lambda number: 0 if fits(number) else 1)
 
 
 MOST_CHARS, MOST_DEMANDS = 200_000, 400
-"""How many characters a text has that is read whole, and how many demands of a longer one are
-found."""
+"""The most characters of a text that is read completely, and the most demands that are found in a
+longer one."""
 
 _EDGE, _LONG_LINE, _LINE = 40, 2_000, 40
-"""How many lines at either end are kept first, how long one is, and what one costs beside its
+"""How many lines at either end are kept first, the longest line, and the cost of a line beside its
 characters."""
 
 
 def excerpt(text: str, query: str = "", *, demands: bool = False) -> str:
-    r"""Return `text`, of a long one its ends and between them the lines that speak most of `query`, those that failed, and what it `demands`.
+    r"""Return `text`, or an excerpt if it is long.
+
+    The excerpt has its first and last lines, and between them those most relevant to `query` and
+    those that report failures. With `demands`, the sentences that state constraints are appended.
 
     >>> log = "".join(f"step {n} is done\n" for n in range(100_000))
     >>> found = excerpt(log, "What of step 51234?")

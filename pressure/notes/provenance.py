@@ -1,4 +1,7 @@
-"""Find the turns that a line of a summary is from: every pair, argument and sentence of it stands in their notes."""
+"""Provenance: the turns that a line of a summary is from.
+
+All pairs, arguments and sentences of the line must be in the notes of these turns.
+"""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -19,11 +22,14 @@ _WORD = re.compile(r"\w+")
 
 
 def find_sources(line: str, turns: Iterable[Turn]) -> tuple[Turn, ...]:
-    """Return the turns, in their order, that together say all pieces of `line`.
+    """Return the fewest turns, in order, that together contain all pieces of `line`.
 
-    As few as will do, later ones first. None: nobody said it.
+    Later turns are preferred. The result is empty if no turn contains some piece.
 
-    >>> turns = [Turn("user", "Book it."), Turn("assistant", "I booked seat 12A for you. Anything else?")]
+    >>> turns = [
+    ...     Turn("user", "Book it."),
+    ...     Turn("assistant", "I booked seat 12A for you. Anything else?"),
+    ... ]
     >>> [turn.text for turn in find_sources("assistant: I booked seat 12A for you.", turns)]
     ['I booked seat 12A for you. Anything else?']
     >>> find_sources("assistant: I cancelled it.", turns)
@@ -59,14 +65,14 @@ def _unlabelled(line: str) -> str:
     spoken = SPOKEN_LINE.match(line)
     if spoken and not CALL_LINE.match(line):
         return line[spoken.end() :]
-    # The id of a turn stands before what is told, in brackets.
+    # The id of a turn comes before the text, in brackets.
     return re.sub(r"\A\[[^\]\s]{1,80}\] ", "", line)
 
 
 def _atoms(turns: Sequence[Turn], pieces: Iterable[str]) -> Iterator[tuple[range, str]]:
-    """Yield the places of turns, results with their call, and what notes of them say.
+    """Yield the indices of an atom's turns and the text of their notes.
 
-    Those that share no word with a piece left out.
+    Atoms that have no word in common with `pieces` are left out.
     """
     words = {max(_WORD.findall(piece), key=len, default="") for piece in pieces}
     start = 0

@@ -1,4 +1,7 @@
-"""Records: JSON, JSON lines and tables as notes, ``identifier: key value, key value``, each pair whole under the record that it is of."""
+"""Records: JSON, JSON lines and tables as notes of the form ``identifier: key value, key value``.
+
+Each pair is whole and belongs to its record.
+"""
 
 import csv
 import json
@@ -9,7 +12,7 @@ from typing import Any, NamedTuple
 from .pieces import Hides, Piece, split
 
 INLINE = 80
-"""A value up to this many characters is one piece with its key."""
+"""A value of at most this many characters is one piece with its key."""
 
 TOGETHER, MOST_DEPTH = 8, 200
 """How many elements of a list are one piece, and how deep records are read."""
@@ -25,19 +28,22 @@ _LONGEST_ID, _LEAST_PAIRS, _LEAST_ROWS, _SHORTEST_ORDER, _LONGEST_WORD = 60, 3, 
 
 
 def may_command(text: str) -> bool:
-    """Tell whether `text` is long enough to tell somebody to do something: an address or a code in one word is not."""
+    """Return whether `text` can be an instruction, by its length; an address or a code cannot."""
     is_word = text.isascii() and " " not in text.strip()
     return len(text) >= (_LONGEST_WORD if is_word else _SHORTEST_ORDER)
 
 
 class Literal(str):
-    """Hold a number as it was written: 1.50 stays 1.50."""
+    """A number as it was written: 1.50 stays 1.50."""
 
     __slots__ = ()
 
 
 class Item(NamedTuple):
-    """Hold a pair: what stands before its value, the pieces of the value, what closes it, its key, and whether it lists ids."""
+    """A pair: the text before its value, the pieces of the value, and the text after it.
+
+    `lists_ids` states that the value is a list of ids.
+    """
 
     label: str
     pieces: tuple[Piece, ...]
@@ -47,7 +53,10 @@ class Item(NamedTuple):
 
 
 class Record(NamedTuple):
-    """Hold one record: `parent` says what it is in, `header` which it is, `about` what a later one must name to be newer."""
+    """A record: `parent` names its container, `header` the record itself.
+
+    A later record with the same `about` is a newer version of it.
+    """
 
     parent: str
     header: str
@@ -56,7 +65,7 @@ class Record(NamedTuple):
 
 
 def read_json(text: str) -> Any:
-    """Return the value of a JSON text, its numbers as literals; None where it is none."""
+    """Return the value of a JSON text, with numbers as literals, or None if it is invalid."""
     try:
         return json.loads(text, parse_float=Literal, parse_int=Literal)
     except (ValueError, RecursionError):
@@ -64,9 +73,9 @@ def read_json(text: str) -> Any:
 
 
 def parse_records(text: str) -> tuple[str, Any]:
-    """Return what a text says before its records, and the object or array that the rest is.
+    """Return the text before the records and the object or array that follows.
 
-    None where there are none.
+    The value is None if there are no records.
     """
     text = text.strip()
     opening = _JSON_LINE.search(text)
@@ -89,7 +98,7 @@ def _json_lines(text: str) -> list[Any] | None:
 
 
 def _table(text: str) -> list[dict[str, Any]] | None:
-    """Return the rows of a table with a header: of Markdown, or parted by tabs, semicolons or commas."""
+    """Return the rows of a table with a header: Markdown, or separated by tabs, ``;`` or commas."""
     first, _, rest = text[:2000].partition("\n")
     if not rest or first[:1] in "{[<#$":
         return None
@@ -136,9 +145,18 @@ def _table(text: str) -> list[dict[str, Any]] | None:
 def records_of(value: Any) -> Iterator[Record]:
     """Yield the records of a JSON value.
 
-    >>> seats = [{"seat_id": f"A{row}", "price": 12, "note": "12", "kind": "by the window"} for row in (7, 8, 9)]
-    >>> for record in records_of({"order_id": "W1", "status": "open", "stops": ["a", "b"], "seats": seats}):
-    ...     print(record.parent, record.header, [item.label + item.pieces[0].text + item.close for item in items_of(record)])
+    >>> seats = [
+    ...     {"seat_id": f"A{row}", "price": 12, "note": "12", "kind": "by the window"}
+    ...     for row in (7, 8, 9)
+    ... ]
+    >>> for record in records_of(
+    ...     {"order_id": "W1", "status": "open", "stops": ["a", "b"], "seats": seats}
+    ... ):
+    ...     print(
+    ...         record.parent,
+    ...         record.header,
+    ...         [item.label + item.pieces[0].text + item.close for item in items_of(record)],
+    ...     )
      W1:  ['status open', 'stops [a, b]']
     W1  seats A7:  ['price 12', 'note "12"', 'kind by the window']
     W1  seats A8:  ['price 12', 'note "12"', 'kind by the window']
@@ -148,12 +166,12 @@ def records_of(value: Any) -> Iterator[Record]:
 
 
 def items_of(record: Record, hides: Hides | None = None) -> list[Item]:
-    """Return the pairs of `record`; `hides` tells which sentences in them are hidden."""
+    """Return the pairs of `record`; `hides` decides which sentences in them are hidden."""
     return [item_of(key, value, hides=hides) for key, value in record.pairs.items()]
 
 
 def _walk(value: Any, parent: str, name: str, place: str, *, depth: int) -> Iterator[Record]:
-    """Yield the records of a value that stands under the key `name`, at a `place` in a list, in what `parent` names."""
+    """Yield the records of a value under the key `name`, at `place` in a list, inside `parent`."""
     numbered = f"{name} {place}".strip()
     if not isinstance(value, dict | list) or value == {} or depth > MOST_DEPTH:
         yield Record(
@@ -199,7 +217,11 @@ def _is_nested(value: Any) -> bool:
 
 
 def identifier(value: Mapping[str, Any]) -> tuple[str, bool]:
-    """Return the key that says which thing a record is about, and whether it is an id: the first id, else the first name, else the first key of a few."""
+    """Return the key that identifies a record, and whether it is an id.
+
+    It is the first id, otherwise the first name, otherwise the first key of a larger record if its
+    value is a plain text.
+    """
     short = [
         key for key, told in value.items() if isinstance(told, str) and 0 < len(told) <= _LONGEST_ID
     ]
@@ -222,7 +244,7 @@ def _all_plain(value: Any) -> bool:
 
 
 def item_of(key: str, value: Any, joint: str = " ", hides: Hides | None = None) -> Item:
-    """Return the pair of `key` and `value`: one piece where it is short, else its sentences, or its elements."""
+    """Return the pair of `key` and `value`: one piece if short, else sentences or elements."""
     label = f"{plain(key)}{joint}"
     if isinstance(value, list) and (
         (len(value) > 1 and _all_plain(value)) or len(inline(value, INLINE)) > INLINE
@@ -253,9 +275,9 @@ def item_of(key: str, value: Any, joint: str = " ", hides: Hides | None = None) 
 
 
 def inline(value: Any, most: int = 0) -> str:
-    """Return a value on one line: ``{key value, key value}``, ``[a, b]``, or itself.
+    """Return a value on one line: ``{key value, key value}``, ``[a, b]``, or the scalar.
 
-    Past `most` characters it need not be all.
+    Beyond `most` characters, the rest may be left out.
     """
     if not isinstance(value, dict | list):
         return plain(value)
@@ -272,7 +294,7 @@ def inline(value: Any, most: int = 0) -> str:
 def plain(value: Any) -> str:
     """Return a scalar as it is written in notes.
 
-    A text that could be taken for something else is quoted.
+    A text that could be taken for another type is quoted.
 
     >>> [plain(each) for each in ("Mia Li", "12", 12, None, "a, b")]
     ['Mia Li', '"12"', '12', 'null', '"a, b"']

@@ -1,8 +1,8 @@
-"""The summariser that needs no model: it chooses among whole units of what was said and prints them as notes.
+"""The extractive summariser, which selects whole units of the turns and prints them as notes.
 
-No network, nothing invented: whatever it returns stood in the turns. It is deterministic, so that
-replaying a journal gives the same bytes, and it fits whatever the text. It is the default, and what
-a model's refused summary falls back to.
+It needs no model and no network, and invents nothing: all text is from the turns. It is
+deterministic, so that replaying a journal gives the same bytes, and its summaries always fit. It is
+the default, and the fallback for a rejected summary of a model.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -25,33 +25,32 @@ from .units import Entry, Unit, parse_turns
 from .updates import drop_outdated
 
 SLACK = 1.5
-"""How much more than wanted is held before what is worth least goes: pruning then costs little a
-turn."""
+"""How far candidates may exceed the limit before they are pruned, so that pruning is rare."""
 
 _LEAST_ROOM = 0.3
-"""The share of the room that must be left beside what is frozen."""
+"""The share of the room that must be left beside the frozen part."""
 
 _MORE, _MORE_TOKENS = 1.4, 64
-"""How much more than fits is chosen: tokens do not add up exactly."""
+"""How much more than fits is selected, because token counts are not additive."""
 
 
 class Estimate:
-    """Estimate tokens by characters, where counting would cost more than it brings."""
+    """A counter that estimates tokens by characters, where exact counts are not worth it."""
 
     exact = False
 
     def count(self, text: str) -> int:
-        """Return about as many as there are."""
+        """Return the approximate number of tokens."""
         return len(text) // 4 + 1
 
 
 @frozen(eq=False)
 class Candidates:
-    """Hold what may be said of the turns read so far (immutable): entries by number, and their units in order.
+    """The candidates from the turns read so far (immutable): entries by number, and units in order.
 
-    What a summary was chosen from goes on into the next one, so that each turn is read and counted
-    once and nothing is summarised from a summary. `turns` and `read` are how many turns and entries
-    have been read.
+    The candidates of one summary are the basis of the next, so each turn is read and counted once
+    and no summary is made from a summary. `turns` and `read` are the numbers of turns and entries
+    that have been read.
     """
 
     entries: Mapping[int, Entry] = {}
@@ -65,18 +64,18 @@ class Candidates:
         return sum(unit.cost for unit in self.units)
 
     def weights(self) -> dict[str, float]:
-        """Return what each term is worth now."""
+        """Return the current weight of each term."""
         uses = [(unit.turn, unit.said, unit.terms) for unit in self.units]
         uses += [(entry.turn, True, entry.terms) for entry in self.entries.values() if entry.terms]
         return weights_of(sorted(uses, key=lambda use: use[0]), self.turns)
 
     def ranked(self, tokens: float, query: str | None = None, bonus: float = 0.0) -> list[Bundle]:
-        """Return the units that matter most, about `tokens` of them."""
+        """Return the most important units, of about `tokens` in all."""
         scores = self.score(query) if query and bonus else [0.0] * len(self.units)
         return Chooser(self.entries, self.units, self.weights(), scores).choose(tokens)
 
     def score(self, query: str) -> list[float]:
-        """Return how much of what `query` asks about each unit has: 0 where it is less than half of what another has."""
+        """Return the relevance of each unit to `query`: 0 below half of the highest."""
         told = (f"{unit.parent}{unit.header}{unit.label}{unit.text}" for unit in self.units)
         opened = {
             number: entry.opening + " ".join(entry.arguments or ())
@@ -91,7 +90,10 @@ class Candidates:
 
     @property
     def current(self) -> "Candidates":
-        """Return them with the steps alone that are still to come: of the last plan, and of what the assistant said last."""
+        """Return the candidates with only those steps that are still to come.
+
+        These are the steps of the last plan and of the last assistant message.
+        """
         plans = [unit.entry for unit in self.units if unit.step and not is_intention(unit.text)]
         said = [
             number
@@ -108,15 +110,18 @@ class Candidates:
         )
 
     def within(self, tokens: int) -> "Candidates":
-        """Return those that matter most, up to about `tokens`."""
+        """Return the most important candidates, up to about `tokens`."""
         return self.of(
             self.units[index] for index in sorted({*chain.from_iterable(self.ranked(tokens))})
         )
 
     def beside(self, standing: Sequence[tuple[Turn, int]], counter: TokenCounter) -> "Candidates":
-        """Return those that `standing` turns do not make out of date: they stay as they are, each before so many of the turns read."""
+        """Return the candidates that no `standing` turn makes out of date.
+
+        Each of these turns stays, and is paired with the number of read turns after it.
+        """
         entries, units = parse_turns([turn for turn, _ in standing], self.read, 0, Estimate())
-        # A turn that stands comes before the first of those read behind it.
+        # A standing turn comes before the first of the turns read after it.
         placed = [(self.turns - standing[unit.turn][1], unit) for unit in units]
         together = sorted(
             [*placed, *((unit.turn + 0.5, unit) for unit in self.units)], key=lambda each: each[0]
@@ -125,12 +130,12 @@ class Candidates:
         return self.of(unit for unit in kept if unit.entry < self.read)
 
     def behind(self, kept: str) -> "Candidates":
-        """Return those of the entries behind the last one that `kept` says something of."""
+        """Return the candidates from entries after the last one that is used in `kept`."""
         last = max((unit.entry for unit in self.units if unit.text in kept), default=-1)
         return self.of(unit for unit in self.units if unit.entry > last)
 
     def of(self, units: Iterable[Unit]) -> "Candidates":
-        """Return these units and their entries."""
+        """Return the candidates with only these units and their entries."""
         kept = tuple(units)
         living = {unit.entry for unit in kept}
         return evolve(
@@ -140,7 +145,7 @@ class Candidates:
         )
 
     def to_json(self) -> bytes:
-        """Return them as JSON text: they are flat."""
+        """Return the candidates as JSON text."""
         return orjson.dumps(
             [
                 [(number, tuple(entry)) for number, entry in self.entries.items()],
@@ -152,9 +157,12 @@ class Candidates:
 
     @classmethod
     def from_json(cls, text: bytes) -> "Candidates":
-        """Read what `to_json` wrote; raise `ValueError` or `TypeError` for what is none.
+        """Return the candidates that `to_json` wrote.
 
-        Law: what is read makes the summaries that was written, and reads on as it does.
+        Law: they give the same summaries as the original, also after further reading.
+
+        Raises:
+            ValueError, TypeError: the text is not valid.
         """
         entries, units, turns, read_entries = orjson.loads(text)
         return cls(
@@ -171,22 +179,25 @@ def _hashable(value: Any) -> Any:
 
 @frozen(kw_only=True)
 class ExtractiveSummariser:
-    """Summarise turns by copying out what matters most, in whole units, within the tokens there are (docs/summarisers.md).
+    """A summariser that copies the most important units within a token limit (docs/summarisers.md).
 
-    Standing instructions ("from now on", "never", "must") and what comes next go first. A unit is a
-    sentence, a line of code or of a log, a key with its value, a call; where one is shortened or
-    something between two is left out, "…" says so. JSON becomes notes under the identifiers of its
-    records. The order of the conversation is kept. Gists among the turns are read back.
+    Standing instructions ("from now on", "never", "must") and next steps come first. A unit is a
+    sentence, a line of code or of a log, a key with its value, or a call; "…" marks everything that
+    is shortened or left out. JSON becomes notes under the identifiers of its records. The order of
+    the conversation is kept. Gists among the turns are parsed into their lines.
 
-    `failure_bonus` multiplies the worth of an error line and its nearest frame. Unless
-    `query_bonus` is 0, what speaks of the query goes first; text addressed to the assistant is
-    shown to a query about such text alone. For `frozen` compressions in a row the first half of a
-    gist stays as it was (a provider's cache then holds more), before all of it is chosen anew. With
-    `ids` every line begins with the id of its turn, which `ContextSession.recall` takes: about five
-    tokens a line. Time is close to linear in the text.
+    `failure_bonus` multiplies the worth of an error line and its nearest stack frame. Unless
+    `query_bonus` is 0, units relevant to the query come first; text addressed to the assistant is
+    only shown for a query about such text. For `frozen` compressions in a row, the first half of a
+    gist stays unchanged, so that a provider's cache holds more, before the whole gist is selected
+    anew. With `ids`, every line begins with the id of its turn, which `ContextSession.recall`
+    takes: about five tokens a line. Time is close to linear in the text.
 
     >>> from polycontext.window import TiktokenCounter
-    >>> turns = [Turn("assistant", "What is your booking?"), Turn("user", "It is ZFA04Y, for two persons. How is your day going?")]
+    >>> turns = [
+    ...     Turn("assistant", "What is your booking?"),
+    ...     Turn("user", "It is ZFA04Y, for two persons. How is your day going?"),
+    ... ]
     >>> ExtractiveSummariser().summarise(turns, 16, counter=TiktokenCounter("o200k_base"))
     'user: It is ZFA04Y, for two persons.'
     """
@@ -204,9 +215,9 @@ class ExtractiveSummariser:
         counter: TokenCounter,
         query: str | None = None,
     ) -> str:
-        """Return a summary of at most `max_tokens`; empty only where no start of any text fits.
+        """Return a summary of at most `max_tokens`; it is empty only if no start of any text fits.
 
-        `query` is what the reader will ask next: what speaks of it goes first.
+        `query` is what the user will ask next; units relevant to it come first.
 
         Law: ``counter.count(summarise(turns, n, counter=counter)) <= n`` for n >= 0.
         """
@@ -222,9 +233,9 @@ class ExtractiveSummariser:
         counter: TokenCounter,
         most: int | None = None,
     ) -> Candidates:
-        """Return what could be kept of `turns` and of what was `known` before.
+        """Return the candidates from `turns` and those `known` before.
 
-        Of more than `most` tokens what is worth most.
+        If they exceed `most` tokens, only the most important ones are kept.
         """
         known = known or Candidates()
         entries, units = parse_turns(
@@ -248,9 +259,9 @@ class ExtractiveSummariser:
         query: str | None = None,
         former: Turn | None = None,
     ) -> str:
-        """Return the summary of at most `max_tokens` that `candidates` make.
+        """Return the summary of at most `max_tokens` from `candidates`.
 
-        `former` is the gist that it takes the place of.
+        `former` is the gist that the summary replaces.
         """
         if max_tokens <= 0:
             return ""
@@ -261,7 +272,10 @@ class ExtractiveSummariser:
         ):
             room = max_tokens - counter.count(kept + "\n")
             if room > _LEAST_ROOM * max_tokens:
-                text = f"{kept}\n{self.write(candidates.behind(kept), room, counter=counter, query=query)}"
+                text = (
+                    f"{kept}\n"
+                    f"{self.write(candidates.behind(kept), room, counter=counter, query=query)}"
+                )
                 if counter.count(text) <= max_tokens:
                     return text.rstrip()
         candidates = candidates.current
@@ -284,33 +298,38 @@ class ExtractiveSummariser:
 
 
 def _first_half(body: str) -> str:
-    """Return the lines of a summary that stand in its first half, whole."""
+    """Return the complete lines in the first half of a summary."""
     ends = [match.start() for match in NEW_LINE.finditer(body) if match.start() <= len(body) // 2]
     return body[: ends[-1]] if ends else ""
 
 
 MOST_CHARS_A_TOKEN = 16
-"""How many characters a token has at most where only a start of the text is kept."""
+"""The most characters of a token, assumed when only the start of a text is kept."""
 
 SAMPLE = 4_000
-"""How many characters tell how far the estimate of tokens is from their count."""
+"""The length of the sample that compares the estimate of tokens with their count."""
 
 
 def truncate(
     text: str, max_tokens: int, counter: TokenCounter, *, wanted: str = "", whole: str = ""
 ) -> str:
-    r"""Return the most useful part of `text` within `max_tokens`: `text` itself where it fits, empty where nothing does.
+    r"""Return the most useful part of `text` within `max_tokens`.
 
-    `wanted` is what the reader asked for: what holds its words comes first, wherever it stands.
-    `whole` says in a last line how to get the whole text; there is no such line where it would take
-    half of the tokens. Time is linear in the text.
+    The result is `text` itself if it fits, and empty if no part does. `wanted` is the user's
+    request: passages with its words come first, wherever they are. `whole` states how to get the
+    full text in a last line, which is left out if it would take half of the tokens. Time is linear
+    in the text.
 
-    Laws: ``counter.count(truncate(text, n, counter)) <= n``; cutting to the same number again
+    Laws: ``counter.count(truncate(text, n, counter)) <= n``; truncating to the same number again
     changes nothing.
 
     >>> from polycontext.window import TiktokenCounter
     >>> log = "".join(f"step {n} is done\n" for n in range(1_000))
-    >>> print(truncate(log, 40, TiktokenCounter("o200k_base"), whole="result 7", wanted="What of step 512?"))
+    >>> print(
+    ...     truncate(
+    ...         log, 40, TiktokenCounter("o200k_base"), whole="result 7", wanted="What of step 512?"
+    ...     )
+    ... )
     step 0 is done
     step 1 is done
     … step 512 is done
@@ -330,7 +349,7 @@ def truncate(
     candidates = Candidates(entries, tuple(units), 1, 1)
     scores = candidates.score(wanted) if wanted else [0.0] * len(candidates.units)
     if candidates.units and not candidates.entries[0].records:
-        # A text is known by its beginning and its end.
+        # The first and last lines characterise a text.
         scores[0] = scores[-1] = max(1.0, *scores)
     wide = max(1.4 * room, room + 64) * _overestimate(shown[:SAMPLE], counter)
     order = Chooser(candidates.entries, candidates.units, candidates.weights(), scores).choose(wide)
@@ -341,5 +360,5 @@ def truncate(
 
 
 def _overestimate(sample: str, counter: TokenCounter) -> float:
-    """Return how many times its tokens a text is estimated to have, 1 where they are more."""
+    """Return by what factor tokens of a text are overestimated, at least 1."""
     return max(1.0, Estimate().count(sample) / max(1, counter.count(sample)))

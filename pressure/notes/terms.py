@@ -1,7 +1,7 @@
-"""Terms: the words of a text, what kind each is, and what it is worth to keep one.
+"""Terms: the words of a text, their kinds, and their worth.
 
-What an agent needs again is seldom prose. Identifiers and paths cannot be guessed back once they
-are gone, so they weigh most; prose words weigh by how rare they are in the conversation.
+An agent seldom needs prose again. Identifiers and paths cannot be reconstructed once they are gone,
+so they weigh most; prose words weigh by how rare they are in the conversation.
 """
 
 import re
@@ -16,8 +16,8 @@ UNSPACED = (
     "\u0e00-\u109f\u1780-\u17ff\u2e80-\u2fdf\u3005-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
     "\uac00-\ud7af\uf900-\ufaff\uff10-\uffdc\U00020000-\U0003ffff"
 )
-"""Scripts without white space between words (and Korean, whose particles stick to them): their
-terms are pairs of characters."""
+"""Scripts without white space between words (and Korean, whose particles are attached to words);
+their terms are pairs of characters."""
 
 _LETTER = (
     "A-Za-z0-9_\u00aa\u00b5\u00ba\u00c0-\u0dff\u10a0-\u177f\u1800-\u1fff\u2c00-\u2dff\ua4d0-\uabff"
@@ -27,39 +27,43 @@ _UNSPACED_RUN = re.compile(f"[{UNSPACED}]")
 _NUMBER = re.compile(r"\d[\d.,x/-]*")
 _DATE_OR_LONG = re.compile(r"\d{1,4}(?:[-/.]\d{1,4}){2,}|\d{5,}")
 _FILE = re.compile(
-    r"\.(?:py|pyi|ipynb|[cm]?[jt]sx?|json[l5]?|ya?ml|toml|ini|cfg|conf|env|lock|md|rst|txt|log|csv|tsv|xml|html?|s?css|sql|sh|bash|ps1"
-    r"|c|cc|cpp|cxx|h|hpp|cs|java|kts?|go|rs|rb|php|swift|scala|r|jl|lua|pl|ex|exs|hs|ml|vue|svelte|proto|tf|gradle|diff|patch"
+    r"\.(?:py|pyi|ipynb|[cm]?[jt]sx?|json[l5]?|ya?ml|toml|ini|cfg|conf|env|lock|md|rst|txt|log|csv"
+    r"|tsv|xml|html?|s?css|sql|sh|bash|ps1"
+    r"|c|cc|cpp|cxx|h|hpp|cs|java|kts?|go|rs|rb|php|swift|scala|r|jl|lua|pl|ex|exs|hs|ml|vue"
+    r"|svelte|proto|tf|gradle|diff|patch"
     r"|pdf|docx?|xlsx?|pptx?|png|jpe?g|gif|svg|webp|mp[34]|wav|zip|gz|tar|db|sqlite|parquet)$",
     re.IGNORECASE,
 )
 _SHORT_TEXT, _LOOKED_AT = 400, 4_000
 _LETTERS_SHARE, _LONG_LINE = 0.85, 40
-"""The share of letters and spaces, and the characters of a line, from which on a text in whatever
-language is prose."""
+"""The share of letters and spaces, and the average line length, from which a text in any language
+is prose."""
 _SHORTEST_STRONG = 4
 _SHORTEST_WORD = 3
 _STOP = frozenset(
     re.findall(
         r"\w+",
-        "the and for you that with this have are was not but from your they will can has its been would could should there their "
-        "what when which were them then than into some also just like about other more any all our out how one get got let here use "
-        "using used who him his her she had did does doing done being very much only over such these those where why yes okay yeah",
+        "the and for you that with this have are was not but from your they will can has its been "
+        "would could should there their "
+        "what when which were them then than into some also just like about other more any all "
+        "our out how one get got let here use "
+        "using used who him his her she had did does doing done being very much only over such "
+        "these those where why yes okay yeah",
     )
 )
 
 
 class Kind(Enum):
-    """Tell terms apart by how hard they would be to do without.
+    """The kinds of terms, by how hard they are to reconstruct.
 
-    The value is what keeping one is worth.
+    The value is the worth of keeping one.
     """
 
     ID = 3.0
     PATH = 2.5
     SYMBOL = 1.5
     FAILURE = 2.0
-    """An error line as a whole, behind a sign: what went wrong is told once, however its words are
-    spread."""
+    """An error line as a whole, behind a prefix; however common its words are, it is kept once."""
     FILE = 1.0
     NAME = 0.36
     WORD = 0.35
@@ -68,23 +72,26 @@ class Kind(Enum):
 
 
 FAILED = "!"
-"""What the term of an error line begins with."""
+"""The prefix of the term of an error line."""
 
 STRONG = frozenset({Kind.ID, Kind.PATH, Kind.FILE, Kind.SYMBOL})
-"""Kinds that nobody can guess back: identifiers, paths, names from code."""
+"""Kinds that cannot be reconstructed: identifiers, paths, names from code."""
 
 _FILE_SAID_BONUS = 8.0
-"""How much more a file weighs that somebody named: a listing has many, those are worked on."""
+"""How much more a file weighs that somebody named: it is being worked on, unlike listed files."""
 
 _FADING = 0.1
-"""The power of its age in turns by which a term's weight falls."""
+"""The exponent of its age in turns by which a term's weight falls."""
 
 
 @lru_cache(100_000)
 def kind_of(term: str) -> Kind:
     """Return the kind of `term`.
 
-    >>> [kind_of(term).name for term in ("ZFA04Y", "src/app.py", "np.array", "Mia", "12.50", "flight", "the")]
+    >>> [
+    ...     kind_of(term).name
+    ...     for term in ("ZFA04Y", "src/app.py", "np.array", "Mia", "12.50", "flight", "the")
+    ... ]
     ['ID', 'FILE', 'SYMBOL', 'NAME', 'NUMBER', 'WORD', 'STOP']
     """
     if term[0] == FAILED:
@@ -114,7 +121,7 @@ def _strong_kind(term: str) -> Kind | None:
 
 
 def terms_of(text: str) -> tuple[str, ...]:
-    """Return the terms of `text` that are worth anything, each once, as they are written.
+    """Return the terms of `text` that have any worth, each once, as they are written.
 
     >>> terms_of("Fix src/app.py, then run src/app.py")
     ('Fix', 'src/app.py', 'run')
@@ -123,7 +130,7 @@ def terms_of(text: str) -> tuple[str, ...]:
 
 
 def plain_terms(text: str) -> Iterator[str]:
-    """Yield the terms of `text` in lower case, as often as they stand there, without those that every text has.
+    """Yield the terms of `text` in lower case, with repeats but without stop words.
 
     >>> list(plain_terms("The flight UA100 is late"))
     ['flight', 'ua100', 'late']
@@ -146,7 +153,7 @@ def _plain(raw: str) -> tuple[str, ...]:
 
 
 def _split(raw: str) -> list[str]:
-    """Return the terms of a match: pairs of characters where words are not spaced."""
+    """Return the terms of a match; in scripts without spaces, these are pairs of characters."""
     return (
         [left + right for left, right in pairwise(raw)]
         if len(raw) > 1 and _UNSPACED_RUN.match(raw)
@@ -155,9 +162,14 @@ def _split(raw: str) -> list[str]:
 
 
 def is_prose(text: str) -> bool:
-    r"""Tell whether `text` reads as somebody's words rather than as output pasted in: short, or long lines of letters.
+    r"""Return whether `text` looks like a message rather than pasted output.
 
-    >>> is_prose("ls\\n" * 200), is_prose("Please do not change the file in which they are kept. " * 20)
+    This is true for short texts and for long lines of letters.
+
+    >>> (
+    ...     is_prose("ls\\n" * 200),
+    ...     is_prose("Please do not change the file in which they are kept. " * 20),
+    ... )
     (False, True)
     """
     start = text[:_LOOKED_AT]
@@ -169,7 +181,10 @@ def is_prose(text: str) -> bool:
 
 
 def weights_of(uses: Iterable[tuple[int, bool, Iterable[str]]], turns: int) -> dict[str, float]:
-    """Return what each term is worth in a conversation of `turns`, from the turn, whether somebody said it, and the terms of each unit."""
+    """Return the worth of each term in a conversation of `turns` turns.
+
+    `uses` holds, for each unit, its turn, whether somebody said it, and its terms.
+    """
     known: dict[str, tuple[int, int, bool]] = {}
     for turn, said, terms in uses:
         for term in terms:
@@ -191,9 +206,16 @@ def _weight(kind: Kind, seen: int, last: int, turns: int, *, said: bool) -> floa
 
 
 def relevance(texts: Sequence[str], query: str) -> list[float]:
-    """Return how much each of `texts` speaks of `query`: the worth of the terms that they share, more for what few have and nobody can guess back.
+    """Return the relevance of each of `texts` to `query`, from the terms that they share.
 
-    >>> [score > 0 for score in relevance(["The flight is UA100.", "It rains in Vienna."], "When does UA100 leave?")]
+    Rare terms count more, and so do those that cannot be reconstructed.
+
+    >>> [
+    ...     score > 0
+    ...     for score in relevance(
+    ...         ["The flight is UA100.", "It rains in Vienna."], "When does UA100 leave?"
+    ...     )
+    ... ]
     [True, False]
     """
     asked = {*plain_terms(query)}
@@ -213,7 +235,10 @@ _NONE = frozenset[str]()
 
 
 def by_relevance(texts: Sequence[str], query: str) -> list[int]:
-    """Return the indices of the texts that share a term with `query`, best first: those that need fewest words for it; of equals the later one."""
+    """Return the indices of the texts that share a term with `query`, best first.
+
+    Shorter texts are preferred, and of equal ones the later.
+    """
     scores = [
         score / (20 + len(text)) ** _LENGTH
         for score, text in zip(relevance(texts, query), texts, strict=True)
@@ -225,5 +250,5 @@ def by_relevance(texts: Sequence[str], query: str) -> list[int]:
 
 
 _LENGTH = 0.3
-"""The power of its length by which a text's relevance falls: a long one has many words by chance.
-"""
+"""The exponent of its length by which a text's relevance falls; long texts match many words by
+chance."""

@@ -1,7 +1,7 @@
-"""Read turns into entries, the lines of a summary, and units, the whole pieces that may be said on them; both are kept flat.
+"""Parsing turns into entries, the lines of a summary, and units, the whole pieces on them.
 
-One entry is what somebody said (``user: ...``) or a call with its result (``search(city=Ulm) ->
-...``). A gist among the turns is read back into the entries that it was printed as.
+An entry is a statement (``user: ...``) or a call with its result (``search(city=Ulm) -> ...``). A
+gist among the turns is parsed into the entries that it was printed from. Both types are flat.
 """
 
 import json
@@ -34,18 +34,19 @@ from .terms import FAILED, is_prose, terms_of
 ATTACHED = "attached "
 
 SHOWN_ARGUMENT, SHOWN_ARGUMENTS, MOST_ARGUMENTS = 40, 60, 40
-"""How many characters an argument, and all of a call, may have to be shown whenever the call is;
-how many arguments are."""
+"""The most characters of an argument, and of all arguments, that are shown whenever the call is,
+and the most arguments."""
 
 MOST_RECORDS = 4_000
 """How many records of one text are read in detail, half at either end."""
 
 LIST_BOOST, USER_BOOST, CHANGING = 2.0, 1.5, 1.5
 COMMANDING = 0.1
-"""What is left of the worth of a sentence in a tool's text that looks like an injection."""
+"""The share of its worth that a sentence in a tool's text keeps if it looks like an injection."""
 
 _CHANGING_ARGUMENT = re.compile(
-    r"(?:new|content|text|value|body|command|code|replace|insert|status|message|data|patch|file_text)",
+    r"(?:new|content|text|value|body|command|code|replace|insert|status|message|data|patch"
+    r"|file_text)",
     re.IGNORECASE,
 )
 _PATH_KEY = re.compile(r"(?:target_?|absolute_?)?(?:path|file(?:_?(?:path|name))?)", re.IGNORECASE)
@@ -56,18 +57,19 @@ _FILE_TOOL = re.compile(
     r"(?:^|_)(?:read|write|view|create|save|open|cat)(?:_?file)?(?: |$)", re.IGNORECASE
 )
 _FAILED = re.compile(
-    r"[\W\d]*(?:[\w.]*error\b|failed|failure|could not|cannot|can't|permission denied|access denied|no such|not found|unable|traceback|[\"{\s]*(?:ok|success)\"\s?:\s?false)|cat: ",
+    r"[\W\d]*(?:[\w.]*error\b|failed|failure|could not|cannot|can't|permission denied|access "
+    r"denied|no such|not found|unable|traceback|[\"{\s]*(?:ok|success)\"\s?:\s?false)|cat: ",
     re.IGNORECASE,
 )
 _FAILED_WITHIN = 200
 
 
 class Entry(NamedTuple):
-    """Hold a line of a summary: what it begins with, the turn it ended in, the speaker's role, and the id of that turn.
+    """A line of a summary: its opening, the last turn on it, the role, and the id of that turn.
 
-    `arguments` are a call's, each whole or a name and ``=`` that units go on from; None for what is
-    no call. A later entry of the same `key` has the current text. `records` is how many records its
-    result has.
+    `arguments` are those of a call, each complete or a name and ``=`` that units continue; None for
+    other entries. A later entry with the same `key` has the current text. `records` is the number
+    of records in its result.
     """
 
     opening: str
@@ -82,12 +84,12 @@ class Entry(NamedTuple):
 
 
 class Unit(NamedTuple):
-    """Hold a whole piece of an entry, or a marked part of a long one: where it stands, its text, and what is printed around it.
+    """A whole piece of an entry, or a marked part of a long one, with its position and its context.
 
-    `record` is -1 for the arguments of a call, `item` the pair and `place` the piece in it; `items`
-    is how many pairs the record has, `pieces` how many pieces the pair has where all of them belong
-    together. `subject` is what the unit tells of: a later unit with the same subject is newer;
-    `was` is the value that it replaces.
+    `record` is -1 for the arguments of a call, `item` is the pair and `place` the piece in it.
+    `items` is the number of pairs of the record, `pieces` the number of pieces of the pair if they
+    belong together. `subject` is what the unit is about: a later unit with the same subject is
+    newer. `was` is the value that it replaces.
     """
 
     entry: int
@@ -118,7 +120,7 @@ class Unit(NamedTuple):
 
 
 class _TurnParser:
-    """Collect the entries and units of turns, counted."""
+    """Collects the entries and units of turns, with their token counts."""
 
     def __init__(
         self, first_entry: int, counter: TokenCounter, failure_bonus: float, *, ids: bool
@@ -146,14 +148,14 @@ class _TurnParser:
         if self._ids and opening and not opening.startswith("["):
             opening = f"[{turn.resource_id}] {opening}"
         entry = Entry(opening, index, str(role), turn.resource_id, arguments, key)
-        shown = opening_of(entry, {})  # pyright: ignore[reportArgumentType] - it sees this module twice
+        shown = opening_of(entry, {})  # pyright: ignore[reportArgumentType] - module seen twice
         self.entries[number] = entry._replace(
             terms=() if arguments is None else terms_of(shown), cost=self._cost(shown)
         )
         return number
 
     def call(self, turn: Turn, index: int, call: ToolCall) -> tuple[int, str]:
-        """Add a call, its long arguments as units, each in the place of its name.
+        """Add a call, with its long arguments as units in place of their names.
 
         Return its number and the key that a result gives it.
         """
@@ -170,7 +172,7 @@ class _TurnParser:
         return number, _file_key(call.name, value or {}) or f"{call.name}({shown})"
 
     def result(self, number: int, key: str, turn: Turn, index: int) -> None:
-        # What failed, or is cut, takes the place of nothing.
+        # A failed or truncated result replaces nothing.
         failed = (
             turn.is_gist
             or turn.metadata.get("is_error") is True
@@ -193,9 +195,12 @@ class _TurnParser:
             self._text(self.add(turn, index, told.label, told.role), told.text, told.standing)
 
     def _text(self, number: int, text: str, demands: Sequence[str] | None = None) -> None:
-        """Add the units of what was said or answered: records as notes, all else by sentences and lines; a line of a gist brings its `demands`."""
+        """Add the units of a text: records as notes, other text by sentences and lines.
+
+        `demands` are those of a line of a gist.
+        """
         role = self.entries[number].role
-        # What a user pasted is as little the user's words as what a tool said.
+        # Text that a user pasted counts as little as the user's words as the output of a tool.
         hides = (
             flag_injections
             if role == Role.TOOL or (role == Role.USER and not is_prose(text))
@@ -235,8 +240,10 @@ class _TurnParser:
                     value = piece.text.removeprefix(item.key)
                     commands = not said and may_command(value) and score(piece.text) > LIKELY
                     yield Unit(
-                        number, nth, place, at, turn, *piece, () if piece.hidden else terms_of(value), self._cost(piece.text),
-                        boost * (COMMANDING if commands else 1.0), said, item.label, item.close, record.parent, record.header,
+                        number, nth, place, at, turn, *piece,
+                        () if piece.hidden else terms_of(value), self._cost(piece.text),
+                        boost * (COMMANDING if commands else 1.0), said,
+                        item.label, item.close, record.parent, record.header,
                         len(items), together, subject=subject,
                     )  # fmt: skip
 
@@ -253,7 +260,7 @@ class _TurnParser:
         failing = {*cues.failing([piece.text for piece in pieces])}
         for place, piece in enumerate(pieces):
             if place and piece.text == GAP:
-                continue  # Printing marks what an excerpt leaves out.
+                continue  # Printing marks the omissions of an excerpt.
             words, boost = piece.text, USER_BOOST if said and role == Role.USER else 1.0
             terms = () if piece.hidden else terms_of(words)
             if place in failing:
@@ -262,7 +269,8 @@ class _TurnParser:
             elif role == Role.TOOL and score(words) > LIKELY:
                 boost *= COMMANDING
             yield Unit(
-                number, 0, 0, place, turn, *piece, terms, self._cost(words), boost, said, standing=_is_in(words, wanted), step=_is_in(words, steps)
+                number, 0, 0, place, turn, *piece, terms, self._cost(words), boost, said,
+                standing=_is_in(words, wanted), step=_is_in(words, steps),
             )  # fmt: skip
 
     def _cost(self, text: str) -> int:
@@ -278,9 +286,9 @@ def parse_turns(
     *,
     ids: bool = False,
 ) -> tuple[dict[int, Entry], list[Unit]]:
-    """Return the entries of `turns` by number and their units, in order, counted.
+    """Return the entries of `turns` by number and their units in order, with token counts.
 
-    Each result stands on the line of its call.
+    Each result is on the line of its call.
     """
     parser = _TurnParser(first_entry, counter, failure_bonus, ids=ids)
     calls: dict[str | None, tuple[int, str]] = {}
@@ -300,13 +308,13 @@ def parse_turns(
 
 
 def attached_label(turn: Turn) -> str:
-    """Return what the line of an attachment begins with; empty where `turn` is none."""
+    """Return the label of the line of an attachment, or "" if `turn` is not one."""
     attachment = attachment_of(turn)
     return f"{ATTACHED}{attachment.type} {attachment.name}" if attachment else ""
 
 
 def _attached(turn: Turn) -> str:
-    from polycontext.window.items import fenced_text  # noqa: PLC0415 - for those who attach something
+    from polycontext.window.items import fenced_text  # noqa: PLC0415 - only for attachments
 
     outline = [entry.text for entry in attached_outline(turn)]
     return "\n".join(outline) or fenced_text(turn.text)[1] or NO_TEXT
@@ -315,7 +323,10 @@ def _attached(turn: Turn) -> str:
 def _arguments(
     text: str, value: Mapping[str, Any] | None
 ) -> tuple[tuple[str, ...], tuple[Item, ...]]:
-    """Return the arguments of a call as they are shown, each whole or as its name, and the pieces of those that are long."""
+    """Return the arguments of a call as shown, and the pieces of those that are long.
+
+    Each is shown completely or as its name.
+    """
     if value is None:
         short = one_line(text)
         if len(short) <= SHOWN_ARGUMENT:
@@ -337,13 +348,13 @@ def _arguments(
 
 
 _NO_ITEM = Item("", ())
-"""Stands for an argument that is shown whole: nothing goes on behind its name."""
+"""Stands for an argument that is shown completely."""
 
 
 def _file_key(name: str, value: Mapping[str, Any]) -> str:
-    """Return what tells that a call reads or writes all of a file, or the same part of it.
+    """Return a key that is equal for calls that read or write the same part of a file.
 
-    Empty where it does neither.
+    The key is empty for other calls.
     """
     path = next(
         (value[key] for key in value if _PATH_KEY.fullmatch(key) and isinstance(value[key], str)),

@@ -1,10 +1,10 @@
-"""Updates: of what is told again the newest stands, marked with what it replaces.
+"""Updates: if something is said again, the newest version is kept, marked with the old value.
 
-What merely looks alike stays.
+Text that only looks similar is kept.
 
-A result yields to that of the same call, a text of a file to a later one of it, a pair to that of
-the same record and key, a setting to that of the same file and section, a line or sentence to one
-with the same words and other numbers, dates or states.
+A result is replaced by that of the same call, a text of a file by a later one of the same file, a
+pair by that of the same record and key, a setting by that of the same file and section, and a line
+or sentence by one with the same words and other numbers, dates or states.
 """
 
 import re
@@ -20,58 +20,66 @@ from .terms import STRONG, kind_of, plain_terms, terms_of
 from .units import Entry, Unit
 
 LONGEST_WAS, LEAST_SHARED = 40, 12
-"""How long a value is that is shown as what was, and how many letters two sentences about one thing
-share at least."""
+"""The most characters of an old value that is shown, and the fewest letters that two sentences
+about one thing share."""
 
 NEWER_BOOST = 3.0
-"""How much more is worth what has replaced something."""
+"""The factor by which the worth of a unit rises when it replaces another."""
 
 _VALUE = re.compile(
     r"(?<!\w)((?<=\w=)[\w./-]+|(?<!/)[A-Za-z.@#+-]*\d(?:[\w%°€$£.,:/+-]*[A-Za-z0-9%°€$£])?"
-    r"|(?i:(?:mon|tues|wednes|thurs|fri|satur|sun)day|on|off|up|down|true|false|yes|no|none|open|closed|running|done|enabled|disabled|ok|failed|passed)(?!\w)"
+    r"|(?i:(?:mon|tues|wednes|thurs|fri|satur|sun)day|on|off|up|down|true|false|yes|no|none|open"
+    r"|closed|running|done|enabled|disabled|ok|failed|passed)(?!\w)"
     r"|(?<!/)(?!(?:GET|PUT|POST|HEAD|API|INFO|WARN|ERROR|DEBUG)\b)[A-Z]{3,}(?!\w))"
 )
-"""What may change in a sentence or line that tells of the same thing: numbers and codes, days,
+"""The values that may change in a sentence or line about the same thing: numbers, codes, days and
 states."""
 
 _TIME = re.compile(
-    r"^\W?\d{4}-\d\d-\d\d[T ]\d\d:\d\d[\d:.,]*(?:Z|[+-]\d\d:?\d\d)?\W*|^\W?\d\d:\d\d(?::\d\d)?(?:[.,]\d+)?\W+"
+    r"^\W?\d{4}-\d\d-\d\d[T ]\d\d:\d\d[\d:.,]*(?:Z|[+-]\d\d:?\d\d)?\W*"
+    r"|^\W?\d\d:\d\d(?::\d\d)?(?:[.,]\d+)?\W+"
 )
 _NOUN = re.compile(
-    r"(?<![^\W\d_])(?!(?:is|are|was|be|at|to|of|for|on|in|by|from|than|until|with|only|now|takes|has|ist|um|der|das|auf|est|à|es|de)[ \t#])[A-Za-zÀ-ÿ]{2,}[ \t#]{1,2}$"
+    r"(?<![^\W\d_])(?!(?:is|are|was|be|at|to|of|for|on|in|by|from|than|until|with|only|now|takes"
+    r"|has|ist|um|der|das|auf|est|à|es|de)[ \t#])[A-Za-zÀ-ÿ]{2,}[ \t#]{1,2}$"
 )
 _COUNTED = re.compile(r" [a-z]{3,}s\b")
 _UNSPACED = re.compile("[\u2e80-\U0010ffff]")
 _CODE = re.compile(r"#?[A-Za-z]+[-_]?\w*\d\w*|#?\d{1,5}[A-Za-z]?")
 _SETTING = re.compile(
-    r"^(?:export |const |let |var |set |- )*[\"']?([\w.\-/ ]{1,60}?)[\"']?\s?(?:=|:(?=\s|\d|$)|\s->)\s?(\S.*)$"
+    r"^(?:export |const |let |var |set |- )*[\"']?([\w.\-/ ]{1,60}?)[\"']?\s?(?:=|:(?=\s|\d|$)"
+    r"|\s->)\s?(\S.*)$"
 )
 _FILE_NAME = re.compile(
-    r"[\w./-]*\w\.[A-Za-z]\w{0,9}\b|(?<!\S)\.[a-z]\w{2,}[\w.]*|\b\w+_config\b|\b\w*[Ff]ile\b|^[\w-]+(?:\.d)?/[\w-]+$"
+    r"[\w./-]*\w\.[A-Za-z]\w{0,9}\b|(?<!\S)\.[a-z]\w{2,}[\w.]*|\b\w+_config\b|\b\w*[Ff]ile\b"
+    r"|^[\w-]+(?:\.d)?/[\w-]+$"
 )
 _PREFIX = re.compile(r"(.{3,80}?)(?:: | -> | = )(?=\S)")
 _REPLACED = re.compile(
-    r"(?:instead of|rather than|in place of|no longer|forget(?: about)?|scratch|swap|drop|replaces|and not|, not|\(was|from(?=[^.,]{1,30} to )|du(?=[^.,]{1,30} au )"
+    r"(?:instead of|rather than|in place of|no longer|forget(?: about)?|scratch|swap|drop|replaces"
+    r"|and not|, not|\(was|from(?=[^.,]{1,30} to )|du(?=[^.,]{1,30} au )"
     r"|statt|au lieu d[eu]|take [^.,]{1,40}? over|prefer [^.,]{1,40}? over|pick [^.,]{1,40}? over)"
     r" (?:(?:the|an?|at|on|in|by|runs? on|am|der|die|das|dem|le|la|el|de) ){0,2}([\w.:-]*\w)"
 )
-"""Words that name the old value, which follows them; in lower case, as are those of `_MOVED`."""
+"""Words that name the old value, which follows them; in lower case, like those of `_MOVED`."""
 
 _MOVED = re.compile(
-    r"\b(?:(?:moved|changed|switched|renamed|postponed|raised|lowered|convert(?:ed)?|increased|reduced) to|no longer|scratch that|verschoben|geändert|déplacée?|movid[oa])\b"
+    r"\b(?:(?:moved|changed|switched|renamed|postponed|raised|lowered|convert(?:ed)?|increased"
+    r"|reduced) to|no longer|scratch that|verschoben|geändert|déplacée?|movid[oa])\b"
     r"|update:|correction:|换成|改成|改为|変更"
 )
 _CHANGED = re.compile(
-    r"\b(?:now|actually|instead|update|correction|changed|moved|jetzt|nun|doch|maintenant|désormais|finalement|ahora|ya)\b|改|现在|今は|変更",
+    r"\b(?:now|actually|instead|update|correction|changed|moved|jetzt|nun|doch|maintenant"
+    r"|désormais|finalement|ahora|ya)\b|改|现在|今は|変更",
     re.IGNORECASE,
 )
-"""Words by which somebody says that what was said no longer holds."""
+"""Words that announce that an earlier statement no longer holds."""
 
 _SCOPE = re.compile(
     r"(?:.*[_-])?(?:date|day|month|year|period|slot|host|region|env|type|kind|metric|from|to)",
     re.IGNORECASE,
 )
-"""Keys that say which of several things of one name a record is about."""
+"""Keys that tell which of several things of one name a record is about."""
 
 _MOST_BEFORE, _MOST_PAIRS, _LONGEST, _STEM = 200, 100, 300, 5
 _QUESTION = re.compile(
@@ -81,7 +89,10 @@ _RANKS = {str(Role.USER): 2, str(Role.SYSTEM): 2, str(Role.ASSISTANT): 1}
 
 
 class Telling(NamedTuple):
-    """Hold what a unit tells of a subject: the unit by its index, its entry, the rank of who said it, the words around its values, and the values."""
+    """A statement about a subject: the indices of its unit and entry, and its values.
+
+    `rank` is that of the speaker, `frame` the words around the values.
+    """
 
     unit: int
     entry: int
@@ -91,9 +102,9 @@ class Telling(NamedTuple):
 
 
 def drop_outdated(entries: Mapping[int, Entry], units: Sequence[Unit]) -> list[Unit]:
-    """Return `units`, which are in order, without those that a later one makes out of date.
+    """Return `units`, which are in order, without those that a later unit makes out of date.
 
-    That one says what it replaces.
+    The later unit states the value that it replaces.
     """
     last = {entries[unit.entry].key: unit.entry for unit in units}
     gone = {
@@ -125,20 +136,20 @@ def _is_answered_anew(unit: Unit, entry: Entry, last: Mapping[str, int]) -> bool
 
 
 def _replaces(new: Telling, old: Telling, unit: Unit) -> bool:
-    """Tell whether two tellings of one subject are of one thing at two times, the newer one by somebody whose word counts as much."""
+    """Return whether `new` is a later version of `old` by a speaker of at least the same rank."""
     if new.entry == old.entry or new.rank < old.rank:
         return False
     if not new.frame or len(old.values) != len(new.values):
         return True
     changed = [place for place, value in enumerate(new.values) if value != old.values[place]]
     if len(changed) > (1 if new.rank else 2) and not _CHANGED.search(unit.text):
-        # Two things of one kind, each with values of its own.
+        # These are two things of one kind, each with its own values.
         return False
     return bool(changed) and not _names(unit.text, changed[0])
 
 
 def _pairs(tellings: Iterable[tuple[str, Telling]]) -> Iterator[tuple[str, Telling, Telling]]:
-    """Yield each subject that was told of before, with its older and its newer telling."""
+    """Yield each subject with a repeated statement, with its older and its newer one."""
     known: dict[str, Telling] = {}
     for subject, new in tellings:
         if subject in known:
@@ -147,7 +158,10 @@ def _pairs(tellings: Iterable[tuple[str, Telling]]) -> Iterator[tuple[str, Telli
 
 
 def _alike(pairs: Iterable[tuple[str, Telling, Telling]]) -> set[tuple[int, int]]:
-    """Return which two entries tell of the settings of one file: more of them are the same than differ, or one alone differs."""
+    """Return the pairs of entries that hold the settings of one file.
+
+    In such a pair at least as many settings are equal as differ, or only one differs.
+    """
     settings = [(old, new) for subject, old, new in pairs if subject[0] == "="]
     same = Counter((new.entry, old.entry) for old, new in settings if new.values == old.values)
     other = Counter((new.entry, old.entry) for old, new in settings if new.values != old.values)
@@ -157,7 +171,10 @@ def _alike(pairs: Iterable[tuple[str, Telling, Telling]]) -> set[tuple[int, int]
 def _corrected(
     entries: Mapping[int, Entry], units: Sequence[Unit], gone: set[int]
 ) -> Iterator[int]:
-    """Yield the sentences that a later one puts right in words that say so: it names the old value, or the subject and that it changed."""
+    """Yield the sentences that a later one corrects explicitly.
+
+    The later one names the old value, or the subject and that it changed.
+    """
     said: list[tuple[int, int, int, frozenset[str]]] = []
     for index, unit in enumerate(units):
         if index in gone or not unit.said or unit.record or unit.standing:
@@ -178,7 +195,11 @@ def _corrected(
 
 @lru_cache(20_000)
 def _put_right(text: str) -> tuple[frozenset[str], int]:
-    """Return which old values a sentence names, and how many words it must share with one that it puts right; 0 where it puts none."""
+    """Return the old values that a sentence names, and how many words it must share.
+
+    It corrects a sentence with which it shares at least that many words. The number is 0 if the
+    sentence corrects nothing.
+    """
     low = text.lower()
     named = frozenset(value[:_STEM] for value in _REPLACED.findall(low))
     needed = 2 if named else 3 if _MOVED.search(low) else 0
@@ -192,13 +213,13 @@ def _stems(text: str) -> frozenset[str]:
 
 def _old_value(new: Telling, old: Telling) -> str:
     changed = [one for one, other in zip(old.values, new.values, strict=False) if one != other]
-    # Of several nobody could tell which is which.
+    # With several values, it would be unclear which is which.
     value = changed[0] if len(changed) == 1 else ""
     return value if len(value) <= LONGEST_WAS and "…" not in value else ""
 
 
 def _tellings(entries: Mapping[int, Entry], units: Sequence[Unit]) -> Iterator[tuple[str, Telling]]:
-    """Yield what units tell, in order, by subject; what one text says twice is a series."""
+    """Yield the statements of units, in order, by subject; repeats within one text are a series."""
     for number, group in groupby(range(len(units)), key=lambda index: units[index].entry):
         entry = entries[number]
         rank, indices = _RANKS.get(entry.role, 0), [*group]
@@ -210,10 +231,10 @@ def _tellings(entries: Mapping[int, Entry], units: Sequence[Unit]) -> Iterator[t
 def _records(
     indices: Sequence[int], units: Sequence[Unit], rank: int
 ) -> Iterator[tuple[str, Telling]]:
-    """Yield the pairs of records, each under its record.
+    """Yield the pairs of records, each with its record as the subject.
 
-    One without an identifier is known by all that it says beside the pair, as what says which of
-    several it is.
+    A record without an identifier is identified by its other pairs, as is a pair that tells which
+    of several things the record is about.
     """
     pairs = [index for index in indices if units[index].subject]
     for _, group in groupby(pairs, key=lambda index: units[index].record):
@@ -271,11 +292,10 @@ def _lines(
 def _line(
     text: str, file: str, section: str, head: str, *, is_prose: bool
 ) -> tuple[str, str, tuple[str, ...]] | None:
-    """Return what a line or sentence tells of, the words around its values, and the values.
+    """Return the subject of a line or sentence, the words around its values, and the values.
 
-    None where it tells nothing that may change.
-
-    `file` and `section` are where a setting stands, `head` the frame of the first line of a result.
+    The result is None if there is no value that may change. `file` and `section` locate a setting;
+    `head` is the frame of the first line of a result.
     """
     if _QUESTION.search(text):
         return None
@@ -301,13 +321,16 @@ def _file_of(text: str) -> str:
 
 
 def _frame(text: str) -> tuple[str, tuple[str, ...]]:
-    """Return `text` with its numbers, dates and states masked, and those."""
+    """Return `text` with its numbers, dates and states masked, and these values."""
     parts = _VALUE.split(text)
     return "#".join(parts[::2]), tuple(parts[1::2])
 
 
 def _names(text: str, place: int) -> bool:
-    """Tell whether a value of `text` names what it is about: a code that begins it or stands behind its noun, such as gate B7."""
+    """Return whether a value of `text` names its subject, such as gate B7.
+
+    Such a code begins the text or follows a noun.
+    """
     text = _TIME.sub("", text)
     match = next(islice(_VALUE.finditer(text), place, None))
     if not _CODE.fullmatch(match[0]) or match[0].isalpha():

@@ -1,10 +1,10 @@
 """Instances with one fault each, and the law that must reject it.
 
-A law that no instance can fail says nothing. The modules of `tests.laws.broken` bring
-for every law something broken; `test_laws.py` passes only if that very law objects:
+A law that no instance can fail is useless. The modules of `tests.laws.broken` provide a broken
+instance for every law, and `test_laws.py` passes only if that law objects:
 
     breaks(stores.seek_to_the_focus_changes_nothing, "a seek that always moves", lambda law:
-    law(OffByOne(...)))
+        law(OffByOne(...)))
 """
 
 from collections.abc import Callable
@@ -30,10 +30,9 @@ class Instance:
 
 
 BROKEN: list[Instance] = []
-"""What must be rejected."""
+"""Instances that a law must reject."""
 SOUND: list[Instance] = []
-"""What is like a broken instance but for the fault, and must be accepted: it shows that the fault
-is what was rejected."""
+"""Instances that a law must accept: like broken ones, but without their fault."""
 
 
 def breaks(law: F, what: str, *calls: Callable[[F], object]) -> None:

@@ -1,8 +1,8 @@
-"""Every small input of a law, one after the other: what is so few that nothing needs to be left to chance.
+"""Enumerate all small inputs of a law exhaustively, leaving nothing to chance.
 
-Ledgers of up to two ids, stores of up to three positions over two letters with all views of them,
-views of three atoms. A law all of whose parameters are here holds for every combination, or the
-test fails.
+The inputs are ledgers of up to two ids, stores of up to three positions over two letters with all
+their views, and views of three atoms. If all parameters of a law are listed here, the law holds for
+every combination, or the test fails.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -46,16 +46,16 @@ def _shown(store: StoreComonad[Any]) -> Shown:
 
 
 def _all_readings(last: int) -> Iterator[Reading]:
-    """Yield every function from the small stores to two letters: 4 for one position, 256 for two."""
+    """Yield every function from small stores to two letters: 4 for one position, 256 for two."""
     keys = [_shown(store) for store in small_stores(last)]
     for letters in product("ab", repeat=len(keys)):
         yield partial(_looked_up, dict(zip(keys, letters, strict=True)))
 
 
 def _telling_readings(last: int) -> Iterator[Reading]:
-    """Yield for every small store the view that tells it from all others.
+    """Yield, for every small store, the view that distinguishes it from all others.
 
-    What these cannot tell apart is the same to all views.
+    Two stores that these views cannot distinguish look the same to every view.
     """
     return (partial(_is, _shown(store)) for store in small_stores(last))
 

@@ -1,7 +1,7 @@
-"""Every law of every room holds on what is generated and on all that is small, and rejects something broken.
+"""Every law holds on generated and on small inputs, and rejects a broken instance.
 
-Generated inputs come from the strategies that the package ships, so whoever runs ``polycontext
-laws`` tries the same.
+The strategies for generated inputs ship with the package, so ``polycontext laws`` tries the same
+inputs.
 """
 
 from importlib import import_module
@@ -49,7 +49,7 @@ def test_a_law_holds_for_all_that_is_small(law: Law) -> None:
 
 @pytest.mark.parametrize("instance", BROKEN, ids=_described)
 def test_a_broken_instance_is_rejected(instance: Instance) -> None:
-    """The law objects, and in its own name: no other law that it may use, and nothing that merely crashes."""
+    """The law under test raises the violation, not another law and not a crash."""
     with pytest.raises(LawViolation, match=instance.law.__name__) as caught:
         instance.call(instance.law)
     assert caught.value.law == instance.law.__name__
@@ -62,14 +62,14 @@ def test_what_is_like_a_broken_instance_but_sound_is_accepted(instance: Instance
 
 
 def test_every_law_is_broken_once() -> None:
-    """A law that nothing can break says nothing: a module of ``tests/laws/broken`` has an instance for each."""
+    """Every law has a broken instance in ``tests/laws/broken``."""
     broken = {instance.law for instance in BROKEN}
     assert [law.name for law in LAWS if law.check not in broken] == []
 
 
 @pytest.mark.parametrize("room", ROOMS)
 def test_every_room_states_laws(room: str) -> None:
-    """A room's laws are found by the modules of its package, each with a statement of its own and a source."""
+    """Every room has laws, each with a source and a statement of its own."""
     laws = all_laws([room])
     assert laws
     assert all(law.source and law.statement.endswith(".") for law in laws)
@@ -103,14 +103,17 @@ def test_an_instance_that_is_not_rejected_fails_its_test(monkeypatch: pytest.Mon
 
 
 def test_a_violation_shows_its_law_both_sides_and_the_inputs() -> None:
-    """What is raised can be read without a debugger, and taken apart by a program."""
+    """A violation names its law, both sides and the inputs, in its text and in its fields."""
 
     def promotes(ledger: str, resource_id: str) -> None:
         agree("REQUIRED", "refused", ledger=ledger, resource_id=resource_id)
 
     with pytest.raises(
         LawViolation,
-        match=r"^promotes: 'REQUIRED' is not 'refused'; given ledger = 'a ledger', resource_id = 'a'$",
+        match=(
+            r"^promotes: 'REQUIRED' is not 'refused'; given ledger = "
+            r"'a ledger', resource_id = 'a'$"
+        ),
     ) as caught:
         promotes("a ledger", "a")
     assert (caught.value.left, caught.value.right) == ("REQUIRED", "refused")
@@ -118,10 +121,7 @@ def test_a_violation_shows_its_law_both_sides_and_the_inputs() -> None:
 
 
 def test_a_violation_shows_what_its_law_was_given() -> None:
-    """A law need not repeat its parameters.
-
-    What it says beside them is added, or stands in the place of one.
-    """
+    """A violation lists its law's parameters, with the values that the law adds or replaces."""
 
     def promotes(ledger: str, resource_id: str, place: int) -> None:
         before = ledger

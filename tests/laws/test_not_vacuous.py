@@ -1,4 +1,7 @@
-"""The laws are not passed by for lack of a case: what they are about is really drawn, and what seldom is stands here by name."""
+"""The generated inputs really reach the cases that the laws are about.
+
+Cases that generation seldom reaches are tested here by name.
+"""
 
 from collections.abc import Callable, Mapping
 from functools import cache
@@ -75,7 +78,10 @@ def states(given: Inputs) -> set[ContextState]:
 def refused(given: Inputs) -> bool:
     """Tell whether the machine refuses one of the inputs."""
     machine = given["machine"](given["window"], given["policy"])
-    return not all(accepts(lambda: machine.advance(each)) for each in given["inputs"])  # noqa: B023 - called at once
+    return not all(
+        accepts(lambda: machine.advance(each))  # noqa: B023 - called at once
+        for each in given["inputs"]
+    )
 
 
 def projected(given: Inputs) -> bool | None:
@@ -100,43 +106,68 @@ def has_gist(window: ContextWindow) -> bool:
 
 
 SEEN: list[tuple[str, str, Callable[[Inputs], bool]]] = [
-    ("promote_raises_or_refuses", "a known id", lambda given: given["resource_id"] in given["ledger"]),
-    ("promote_raises_or_refuses", "a new id", lambda given: given["resource_id"] not in given["ledger"]),
+    ("promote_raises_or_refuses", "a known id",
+     lambda given: given["resource_id"] in given["ledger"]),
+    ("promote_raises_or_refuses", "a new id",
+     lambda given: given["resource_id"] not in given["ledger"]),
     ("a_constraint_can_be_quoted", "a constraint", lambda given: "never" in given["content"]),
-    ("positions_outside_are_refused", "a position outside", lambda given: not 0 <= given["position"] <= given["store"].last),
-    ("positions_outside_are_refused", "a position inside", lambda given: 0 <= given["position"] <= given["store"].last),
+    ("positions_outside_are_refused", "a position outside",
+     lambda given: not 0 <= given["position"] <= given["store"].last),
+    ("positions_outside_are_refused", "a position inside",
+     lambda given: 0 <= given["position"] <= given["store"].last),
     ("append_shows_the_turn", "an open call", lambda given: bool(given["window"].open_calls)),
     ("append_shows_the_turn", "a turn with an id", lambda given: bool(given["turn"].resource_id)),
-    ("calls_are_answered_before_anything_else", "a turn that is refused", lambda given: not accepts(lambda: given["window"].append(given["turn"]))),
-    ("calls_are_answered_before_anything_else", "one that is accepted", lambda given: accepts(lambda: given["window"].append(given["turn"]))),
+    ("calls_are_answered_before_anything_else", "a turn that is refused",
+     lambda given: not accepts(lambda: given["window"].append(given["turn"]))),
+    ("calls_are_answered_before_anything_else", "one that is accepted",
+     lambda given: accepts(lambda: given["window"].append(given["turn"]))),
     ("atoms_are_never_split", "calls", lambda given: has_call(given["window"])),
     ("sums_equal_recounting", "gists", lambda given: has_gist(given["window"])),
     ("sums_equal_recounting", "an empty window", lambda given: not len(given["window"])),
-    ("reading_undoes_writing", "calls", lambda given: any(turn.tool_calls for turn in given["turns"])),
-    ("view_order_is_antisymmetric", "equal views", lambda given: given["first_view"] == given["second_view"]),
-    ("view_order_is_transitive", "a chain", lambda given: given["first_view"] <= given["second_view"] <= given["third_view"]),
-    ("compressing_is_monotone", "ordered views", lambda given: given["first_view"] <= given["second_view"] != given["first_view"]),
-    ("compress_undoes_expand", "a compressed view", lambda given: given["first_view"] <= given["ceiling"]),
-    ("expand_and_compress_are_adjoint", "a compressed view", lambda given: given["first_view"] <= given["ceiling"]),
+    ("reading_undoes_writing", "calls",
+     lambda given: any(turn.tool_calls for turn in given["turns"])),
+    ("view_order_is_antisymmetric", "equal views",
+     lambda given: given["first_view"] == given["second_view"]),
+    ("view_order_is_transitive", "a chain",
+     lambda given: given["first_view"] <= given["second_view"] <= given["third_view"]),
+    ("compressing_is_monotone", "ordered views",
+     lambda given: given["first_view"] <= given["second_view"] != given["first_view"]),
+    ("compress_undoes_expand", "a compressed view",
+     lambda given: given["first_view"] <= given["ceiling"]),
+    ("expand_and_compress_are_adjoint", "a compressed view",
+     lambda given: given["first_view"] <= given["ceiling"]),
     ("order_is_kept", "gists", lambda given: bool(compressed(given).gisted)),
     ("order_is_kept", "drops", lambda given: bool(compressed(given).dropped)),
-    ("order_is_kept", "windows that were compressed before", lambda given: has_gist(given["window"])),
+    ("order_is_kept", "windows that were compressed before",
+     lambda given: has_gist(given["window"])),
     ("order_is_kept", "tools", lambda given: has_call(given["window"])),
-    ("compressing_again_changes_nothing", "targets reached", lambda given: pressure_of(compressed(given).window) <= given["target"] < pressure_of(given["window"])),
+    ("compressing_again_changes_nothing", "targets reached",
+     lambda given: pressure_of(compressed(given).window)
+     <= given["target"] < pressure_of(given["window"])),
     ("promises_are_kept", "gists", lambda given: bool(given["result"].gisted)),
     ("plans_respect_the_class_floors", "jobs", lambda given: bool(given["plan"].jobs)),
     ("chain_falls_strictly", "rungs", lambda given: len(given["ladder"].tokens) > 2),
-    ("parallel_is_associative", "moves", lambda given: any(given["agent"].directions(position) for position in given["agent"].positions)),
-    ("merging_keeps_every_turn", "two that say something", lambda given: len(given["window"]) > 0 < len(given["other_window"])),
-    ("the_state_is_what_the_guards_say", "pressure", lambda given: ContextState.PRESSURED in states(given)),
-    ("the_state_is_what_the_guards_say", "a compression", lambda given: ContextState.COMPRESSED in states(given)),
+    ("parallel_is_associative", "moves",
+     lambda given: any(given["agent"].directions(position)
+     for position in given["agent"].positions)),
+    ("merging_keeps_every_turn", "two that say something",
+     lambda given: len(given["window"]) > 0 < len(given["other_window"])),
+    ("the_state_is_what_the_guards_say", "pressure",
+     lambda given: ContextState.PRESSURED in states(given)),
+    ("the_state_is_what_the_guards_say", "a compression",
+     lambda given: ContextState.COMPRESSED in states(given)),
     ("a_refused_input_changes_nothing", "a refusal", refused),
-    ("replaying_the_journal_gives_the_session", "a compression", lambda given: has_gist(given["session"].window)),
+    ("replaying_the_journal_gives_the_session", "a compression",
+     lambda given: has_gist(given["session"].window)),
     ("what_leaves_is_valid", "calls", lambda given: has_call(given["session"].window)),
-    ("what_leaves_is_valid", "a request", lambda given: accepts(lambda: given["session"].request(given["wire"].provider))),
-    ("what_leaves_is_valid", "a refusal", lambda given: not accepts(lambda: given["session"].request(given["wire"].provider))),
-    ("nothing_private_reaches_props", "an attachment", lambda given: any(map(attachment_of, given["session"].window.all_turns()))),
-    ("projecting_keeps_what_must_stay", "a list that is cut", lambda given: projected(given) is True),
+    ("what_leaves_is_valid", "a request",
+     lambda given: accepts(lambda: given["session"].request(given["wire"].provider))),
+    ("what_leaves_is_valid", "a refusal",
+     lambda given: not accepts(lambda: given["session"].request(given["wire"].provider))),
+    ("nothing_private_reaches_props", "an attachment",
+     lambda given: any(map(attachment_of, given["session"].window.all_turns()))),
+    ("projecting_keeps_what_must_stay", "a list that is cut",
+     lambda given: projected(given) is True),
     ("a_projection_is_within_its_budget", "a refusal", lambda given: projected(given) is None),
 ]  # fmt: skip
 
@@ -171,7 +202,7 @@ def test_a_long_conversation_is_really_cut(wire: WireFormat) -> None:
 
 
 def test_a_long_conversation_reaches_the_conditions_of_the_laws() -> None:
-    """Its target is reached and every gist is made: no law that has such a condition is passed by for lack of a case."""
+    """A long conversation reaches its target and makes every gist, so no law passes vacuously."""
     done = HEAD.compress(extended(opened(1_000), talk(20)), 0.4)
     assert done.reached
     assert done.gisted
@@ -179,7 +210,7 @@ def test_a_long_conversation_reaches_the_conditions_of_the_laws() -> None:
 
 
 def test_a_pointer_is_shorter_than_what_it_replaces() -> None:
-    """Of two superseded results the long one becomes a pointer, the short one stays: no law is bent for pointers."""
+    """Of two superseded results, the long one becomes a pointer and the short one stays."""
     again = [calls("read", "run"), result(0, "ok", "read"), result(1, words(1, 80), "run")]
     window = extended(opened(2_000), [*again, *talk(8), *again, user("Well?")])
     projector = ContextProjector(Head(), Reach(keep_recent=3))
@@ -189,7 +220,7 @@ def test_a_pointer_is_shorter_than_what_it_replaces() -> None:
 
 
 def test_what_a_format_adds_is_told_before() -> None:
-    """Anthropic takes no empty message: what stands for one is in the count of its turn, so that a view within its budget leaves for all."""
+    """Anthropic's stand-ins for empty messages are counted, so a view within budget can be sent."""
     session = ContextSession(60, counter=FAST, auto=False, threshold=FixedThreshold(1.0))
     session.add_user_turn("hello")
     while session.window.tokens < 40:
@@ -206,7 +237,7 @@ def test_what_a_format_adds_is_told_before() -> None:
 
 
 def test_an_empty_window_with_other_rules_is_no_unit() -> None:
-    """Merging keeps the rules of the first window, its classifier among them, even where it is empty."""
+    """Merging keeps the classifier of the first window, even when that window is empty."""
 
     def careful(*_: object) -> ResourceClass:
         return ResourceClass.PRESERVED

@@ -1,4 +1,4 @@
-"""One strict codec: what it writes it reads back, nothing is coerced, and the first fault is named by its path."""
+"""The codec reads back what it writes, coerces nothing, and names the first fault by path."""
 
 import json
 import subprocess
@@ -130,7 +130,7 @@ def test_what_is_written_is_read_back(converter: Any, outer: Outer) -> None:
 
 
 def test_the_form() -> None:
-    """Enums of texts stand by value and others by name, moments as ISO 8601, a reserved word without its underscore."""
+    """Enums of text are written by value, others by name, dates as ISO, `class_` as `class`."""
     outer = Outer(
         "x", (Inner("a", rank=Rank.HIGH, colour=Colour.BLUE, data=freeze_object({"k": [1]})),)
     )
@@ -335,10 +335,7 @@ class Picky:
 
 
 def test_what_a_record_refuses_by_itself_is_named_too() -> None:
-    """An error with facts keeps them, under its path.
-
-    Of any other the text is shown, with what the reader calls legal.
-    """
+    """An error with facts keeps them under its path, and any other error shows its own text."""
     with pytest.raises(InvalidDataError, match=r"^\$\[1\]\.name: is taken. Use another name\.$"):
         structured(CONVERTER, [{"name": "a"}, {"name": "own"}], tuple[Picky, ...])
     with pytest.raises(InvalidDataError, match=r"^\$\[0\]: no such luck. Use what we wrote\.$"):
@@ -367,7 +364,7 @@ def test_what_is_no_json_object_is_refused(text: Any) -> None:
 
 
 def test_a_moment_keeps_its_zone() -> None:
-    """What a moment is converted to is the record's decision."""
+    """A date and time keeps its zone."""
     when = datetime(2026, 1, 1, tzinfo=timezone(timedelta(hours=2)))
     assert structured(CONVERTER, {"name": "a", "when": when.isoformat()}, Inner).when == when
 
@@ -385,7 +382,10 @@ def test_the_moment_that_is_shown_as_legal_is_legal(when: object) -> None:
 
 def test_the_room_does_not_load_the_codec() -> None:
     """Importing the room loads no cattrs and no orjson."""
-    code = "import sys, polycontext.linearity; print([m for m in ('cattrs', 'orjson', 'polycontext.linearity.codec') if m in sys.modules])"
+    code = (
+        "import sys, polycontext.linearity; print([m for m in ('cattrs', 'orjson', "
+        "'polycontext.linearity.codec') if m in sys.modules])"
+    )
     assert (
         subprocess.run(
             [sys.executable, "-c", code], capture_output=True, text=True, check=True
@@ -429,7 +429,7 @@ def test_lists_and_tables_take_nothing_else(
 
 
 def test_lists_tables_and_json_data_are_read_and_written_back() -> None:
-    """What is frozen on the way in is plain on the way out."""
+    """Lists, tables and JSON data are frozen when read and written back as plain data."""
     data = {"books": [{"name": "a"}], "places": {"a": 3}, "notes": {"deep": [1, {"x": None}]}}
     shelf = structured(SHELVES, data, Shelf)
     assert (shelf.books[0].name, shelf.places["a"], shelf.notes["deep"][1]) == ("a", 3, {"x": None})

@@ -1,4 +1,4 @@
-"""The persistent column against a plain list: the same items, whoever went on from which version."""
+"""A persistent column holds the same items as a plain list, whichever version was extended."""
 
 import pickle
 
@@ -24,7 +24,11 @@ def grown(size: int) -> Column[int]:
 def test_a_column_reads_as_a_list(size: int) -> None:
     """However it was made, a column has its items at their places, in order, and its length."""
     expected = list(range(size))
-    for column in (grown(size), Column.of(expected), pickle.loads(pickle.dumps(grown(size)))):  # noqa: S301 - our own
+    for column in (
+        grown(size),
+        Column.of(expected),
+        pickle.loads(pickle.dumps(grown(size))),  # noqa: S301 - our own
+    ):
         assert (list(column), len(column), column.length) == (expected, size, size)
         assert [column[place] for place in expected] == expected
         assert column.last == (size - 1 if size else None)
@@ -77,7 +81,7 @@ def test_one_item_is_replaced_wherever_it_stands(size: int) -> None:
 
 
 def test_columns_of_equal_items_start_with_each_other() -> None:
-    """What was made apart but holds the same is the same beginning."""
+    """Columns with equal items start with each other, even if they were built separately."""
     assert Column.of(range(3_000)).starts_with(grown(2_100))
     assert not Column.of([*range(2_000), -1, *range(999)]).starts_with(grown(2_100))
     assert not grown(5).starts_with(grown(6))

@@ -1,4 +1,7 @@
-"""JSON data are judged once and frozen: what was taken can be written by every writer and read back exactly, and cannot change."""
+"""JSON data are validated once and frozen.
+
+Every writer can write accepted data, they are read back exactly, and they cannot change.
+"""
 
 import copy
 import json
@@ -79,10 +82,7 @@ def nested(levels: int, make: Any) -> Any:
 
 @given(JSON)
 def test_thawing_gives_back_what_was_frozen(value: Any) -> None:
-    """Lists become tuples and dicts frozen, at every depth.
-
-    Thaw they are what was given, and so is a copy.
-    """
+    """Thawing or copying a frozen value gives the original, at every depth."""
     frozen = freeze(value)
     assert is_frozen(frozen)
     assert thaw(frozen) == value == copy_json(value) == copy_json(frozen)
@@ -91,17 +91,14 @@ def test_thawing_gives_back_what_was_frozen(value: Any) -> None:
 
 @given(JSON)
 def test_what_is_frozen_is_returned_itself(value: Any) -> None:
-    """Freezing twice returns the very same object, so that versions share what they have in common."""
+    """Freezing a frozen value returns the same object, so that versions share common parts."""
     frozen = freeze(value)
     assert freeze(frozen) is frozen
 
 
 @given(ANYTHING)
 def test_no_writer_fails_on_what_was_taken(value: Any) -> None:
-    """Whatever is taken is written by json and by orjson, and read back exactly.
-
-    All else is refused in one way.
-    """
+    """Every accepted value is written and read back by json and orjson, and others are refused."""
     try:
         plain = thaw(freeze(value))
     except InvalidDataError as error:
@@ -118,7 +115,7 @@ def test_no_writer_fails_on_what_was_taken(value: Any) -> None:
 
 @given(JSON)
 def test_what_is_frozen_can_be_pickled_copied_and_hashed(value: Any) -> None:
-    """Frozen data go through pickle, deep-copying gives the same object, and equal data have equal hashes."""
+    """Frozen data can be pickled, hash by value, and are their own deep copies."""
     frozen = freeze({"a": value})
     again = pickle.loads(pickle.dumps(frozen))  # noqa: S301  our own bytes
     assert again == frozen
@@ -127,7 +124,7 @@ def test_what_is_frozen_can_be_pickled_copied_and_hashed(value: Any) -> None:
 
 
 def test_the_giver_keeps_no_handle() -> None:
-    """Changing what was handed in, even behind a read-only view, changes nothing that was made of it."""
+    """Later changes to the input do not change frozen data or copies made of it."""
     inner = {"x": [1]}
     given_map = {"a": inner}
     frozen, mine = freeze(MappingProxyType(given_map)), copy_json(MappingProxyType(given_map))
@@ -146,7 +143,7 @@ def test_a_changed_branch_shares_the_others() -> None:
 
 
 def test_a_copy_is_private() -> None:
-    """What is copied can be changed, and nobody else sees it."""
+    """Changing a copy does not change the frozen original."""
     frozen = freeze({"a": [1]})
     copy_json(frozen)["a"].append(2)
     thaw(frozen)["a"].append(2)
@@ -247,7 +244,7 @@ FAULTS: dict[str, tuple[object, str, str]] = {
 @pytest.mark.parametrize("judge", [freeze, copy_json])
 @pytest.mark.parametrize("name", FAULTS)
 def test_what_json_cannot_hold_is_refused(name: str, judge: Any) -> None:
-    """A value that JSON cannot hold is refused with its path, what it is, and what would be legal."""
+    """A value that JSON cannot hold is refused with its path, its type and the legal types."""
     value, path, what = FAULTS[name]
     with pytest.raises(InvalidDataError) as caught:
         judge(value, "metadata")
@@ -257,10 +254,7 @@ def test_what_json_cannot_hold_is_refused(name: str, judge: Any) -> None:
 
 
 def test_integers_are_those_that_every_reader_keeps() -> None:
-    """The first and the last legal integer are taken and written.
-
-    One further on each side is refused with the range.
-    """
+    """The first and last legal integers are accepted, and one beyond either end is refused."""
     ends = [INTEGERS.start, INTEGERS.stop - 1]
     assert ends == [-(2**63), 2**64 - 1]
     assert orjson.loads(orjson.dumps(freeze(ends))) == ends
@@ -297,7 +291,7 @@ def test_depth_is_bounded(wrap: Any, judge: Any) -> None:
 
 @pytest.mark.parametrize("judge", [freeze, copy_json])
 def test_what_is_endless_is_refused(judge: Any) -> None:
-    """A value that holds itself, and one of a million levels, are refused like any other that is too deep."""
+    """A value that contains itself, or has a million levels, is refused as too deep."""
     loop: list[Any] = []
     loop += [loop, loop]
     ring: dict[str, Any] = {}
@@ -311,7 +305,7 @@ def test_what_is_endless_is_refused(judge: Any) -> None:
 
 
 def test_data_that_wrap_others_may_be_deeper() -> None:
-    """Who wraps data of the greatest depth asks for more levels, and gets exactly those."""
+    """A caller that wraps data of the greatest depth can ask for exactly that many more levels."""
     wrapped = nested(MAX_DEPTH + 2, lambda inner: {"a": inner})
     assert thaw(freeze_object(wrapped, levels=MAX_DEPTH + 2)) == wrapped
     for value, levels in ((wrapped, MAX_DEPTH + 1), ({"a": wrapped}, MAX_DEPTH + 2)):
@@ -380,7 +374,7 @@ class OtherError(ValueError):
     ],
 )
 def test_a_room_raises_its_own_error(judge: Any) -> None:
-    """A room that passes its error class gets that, made of path, what and legal, and no chain of ours behind it."""
+    """A room that passes its error class gets that error, with path, fault and legal values."""
     with pytest.raises(OtherError) as caught:
         judge({2})
     assert caught.value.args == (
@@ -401,7 +395,10 @@ def test_text_is_taken_if_it_can_be_stored(text: str) -> None:
     except UnicodeEncodeError as error:
         with pytest.raises(
             InvalidDataError,
-            match=f"^name: lone surrogate U\\+D[0-9A-F]+ at character {error.start}. Use {STORABLE}\\.$",
+            match=(
+                f"^name: lone surrogate U\\+D[0-9A-F]+ at character {error.start}. Use "
+                f"{STORABLE}\\.$"
+            ),
         ):
             check_text(text, "name")
     else:
@@ -427,7 +424,7 @@ def test_a_step_of_a_path_is_short_and_printable(key: str, path: str) -> None:
 
 
 def test_a_fault_at_the_root_has_no_path() -> None:
-    """Who gives no path is told none."""
+    """A fault at the root has an empty path."""
     with pytest.raises(InvalidDataError) as caught:
         freeze({1, 2})
     assert (caught.value.path, caught.value.what) == ("", "set is not JSON data")

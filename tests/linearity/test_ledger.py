@@ -123,7 +123,7 @@ def test_tagging_again_with_a_lower_class_is_refused(ledger: LinearityMap) -> No
 
 
 def test_a_drop_is_counted_and_the_tag_stays(ledger: LinearityMap) -> None:
-    """What left the view is still known, and may leave again after a recall."""
+    """A dropped resource keeps its tag, and each drop is counted."""
     later = ledger.drop("low").drop("low")
     assert later.stats() == LinearityStats(droppable=1, required=1, preserved=1, drops=2)
     assert later.tag_of("low") is ledger.tag_of("low")
@@ -143,10 +143,7 @@ def test_only_droppable_resources_may_leave(ledger: LinearityMap, resource_id: s
 
 @pytest.mark.parametrize("read", [LinearityMap.get, LinearityMap.tag_of, LinearityMap.drop])
 def test_an_unknown_id_is_refused_with_near_misses(ledger: LinearityMap, read: object) -> None:
-    """A slip of the pen gets the id that was meant.
-
-    The error is a KeyError with a readable message.
-    """
+    """An unknown id raises a readable KeyError that suggests similar ids."""
     assert callable(read)
     with pytest.raises(UnknownResourceError) as caught:
         read(ledger, "midle")
@@ -235,7 +232,7 @@ def test_a_ledger_prints_its_spread(ledger: LinearityMap) -> None:
 
 
 def test_classes_of_many_says_what_get_says_of_each() -> None:
-    """The bulk reading agrees with `get`, before and after a class was raised, and for older versions."""
+    """`classes_of` agrees with `get`, before and after a promotion, and for older versions."""
     first = LinearityMap().tag("a", ResourceClass.DROPPABLE).tag("b", ResourceClass.REQUIRED)
     raised = first.promote("a", ResourceClass.PRESERVED).tag("c", ResourceClass.DROPPABLE)
     assert first.classes_of(["b", "a"]) == [ResourceClass.REQUIRED, ResourceClass.DROPPABLE]
@@ -244,7 +241,7 @@ def test_classes_of_many_says_what_get_says_of_each() -> None:
 
 
 def test_classes_of_a_few_ids_of_a_long_ledger_are_the_same() -> None:
-    """A few ids are looked up one by one: their classes come in the order asked for, and an unknown id is named."""
+    """The classes of a few ids come in the order given, and an unknown id is named."""
     ledger = LinearityMap()
     for number in range(100):
         ledger = ledger.tag(f"t{number}", list(ResourceClass)[number % 3])

@@ -19,7 +19,7 @@ def written() -> dict[str, Any]:
 
 
 def test_the_form_is_fixed() -> None:
-    """The written form is part of the interface: names of classes, ISO moments, a schema and its version."""
+    """The written form is fixed: class names, ISO dates, a schema and its version."""
     assert written() == {
         "schema": "polycontext.linearity",
         "version": 2,
@@ -139,10 +139,7 @@ def test_missing_and_unknown_fields_are_told_apart() -> None:
     [("promotions", 3, "0..2"), ("promotions", -1, "0..2"), ("drops", -1, "a whole number from 0")],
 )
 def test_a_counter_that_cannot_be_names_its_bounds(counter: str, value: int, legal: str) -> None:
-    """Promotions are bounded by the classes there are.
-
-    A droppable resource can have been dropped any number of times.
-    """
+    """Promotions are bounded by the number of classes, and drops only by droppable resources."""
     with pytest.raises(InvalidDataError) as caught:
         LinearityMap.from_json({**written(), counter: value})
     assert (caught.value.path, caught.value.legal) == (f"$.{counter}", legal)

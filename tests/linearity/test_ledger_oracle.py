@@ -68,7 +68,7 @@ class LedgerAgainstDict(RuleBasedStateMachine):
 
     @rule(target=versions, version=versions, resource_id=IDS, tag=TAGS)
     def tag(self, version: Pair, resource_id: str, tag: Tag) -> Pair:
-        """Tag: new ids go to the end, higher classes promote, the same class changes nothing, lower ones are refused."""
+        """Tag an id: append a new one, promote to a higher class, refuse a lower one."""
         ledger, model = version
         after, known = model.copy(), model.tags.get(resource_id)
         if known and known.resource_class > tag.resource_class:

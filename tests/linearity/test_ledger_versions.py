@@ -75,7 +75,7 @@ def test_iterating_while_newer_versions_grow_ends_where_the_map_ends() -> None:
 
 
 def test_an_id_may_stand_elsewhere_in_another_fork() -> None:
-    """Forks that tag the same ids in another order, or drop and retake one, each find theirs, alone and many at once."""
+    """Forks that tag the same ids in different orders each find their own classes."""
     old = base()
     left = old.tag("x", REQUIRED).tag("y", DROPPABLE)
     right = old.tag("y", PRESERVED).tag("z", REQUIRED).tag("x", DROPPABLE)

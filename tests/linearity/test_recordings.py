@@ -22,9 +22,9 @@ pytestmark = pytest.mark.skipif(
 
 
 def conversations(name: str) -> Iterator[LinearityMap]:
-    """Classify every conversation of a recording, turn by turn, as a session of 8,000 tokens would.
+    """Classify every recorded conversation as a session of 8,000 tokens would.
 
-    Four characters count as a token.
+    Four characters count as one token.
     """
     with (DATA / name).open(encoding="utf-8") as lines:
         for line in lines:
@@ -61,10 +61,7 @@ def constraint_turns(ledger: LinearityMap) -> list[str]:
 
 @pytest.mark.parametrize("name", FILES)
 def test_recorded_conversations_stay_compressible(name: str) -> None:
-    """Turns preserved for their constraints stay within their share of the window.
-
-    The ledger keeps its laws.
-    """
+    """Turns preserved for constraints stay within their share, and the ledger keeps its laws."""
     for ledger in conversations(name):
         assert sum(map(tokens, constraint_turns(ledger))) <= SHARE
         every_id_is_in_the_part_of_its_class(ledger)

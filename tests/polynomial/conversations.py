@@ -1,4 +1,7 @@
-"""Conversations for the tests of the machine: a cheap counter, generated turns and messages, recordings, and an independent recount."""
+"""Conversations for testing the machine.
+
+A cheap counter, generated turns and messages, recordings, and an independent recount.
+"""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -33,7 +36,7 @@ class Words:
 
 
 class Remembering:
-    """Count by another counter, each text once, so that recounting a view after every turn stays cheap."""
+    """A counter that caches another's result per text, so that recounting a view is cheap."""
 
     exact = True
 
@@ -57,7 +60,7 @@ def words(count: int, name: str = "w") -> str:
 
 
 def session_of(max_tokens: int = 1000, **options: Any) -> ContextSession:
-    """Return a session that counts words, with the marks of the machine alone: its windows are small."""
+    """Return a session that counts words and uses the marks of the machine, for small windows."""
     given: dict[str, Any] = {"counter": WORDS, "threshold": AdaptiveThreshold()} | options
     return ContextSession(max_tokens, **given)
 
@@ -107,7 +110,7 @@ def chat(count: int, size: int = 20) -> list[Turn]:
 
 
 def tool_atom(name: str, *sizes: int, call_id: str = "c", said: str | None = None) -> list[Turn]:
-    """Return an assistant turn with one call for each of `sizes`, and their results of so many words."""
+    """Return an assistant turn with one call per size, followed by results of that many words."""
     calls = tuple(
         ToolCall(f"{call_id}{number}", name, f'{{"n": {number}}}') for number in range(len(sizes))
     )
@@ -167,7 +170,7 @@ TASKS = st.sampled_from(
 
 @st.composite
 def session_moves(draw: st.DrawFn, max_atoms: int = 20) -> list[Move]:
-    """Draw a conversation that the machine takes in: perhaps a system turn, the user's task, then anything legal."""
+    """Draw a conversation that the machine accepts: a system turn or none, a task, legal moves."""
     head: list[Move] = [(Turn("system", "You are an agent."), None)] if draw(st.booleans()) else []
     return [*head, (Turn("user", draw(TASKS)), None), *draw(conversations(max_atoms=max_atoms))]
 

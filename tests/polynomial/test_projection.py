@@ -1,4 +1,4 @@
-"""`project`: properties on generated and adversarial message lists, and the faults of others as regression tests."""
+"""`project`: properties on generated and adversarial lists, and regression tests."""
 
 import copy
 import json
@@ -69,9 +69,9 @@ def ends_open(messages: Sequence[Message]) -> bool:
 def test_a_projection_is_valid_within_budget_and_keeps_what_must_stay(
     messages: list[Message], budget: int, keep_recent: int
 ) -> None:
-    """Valid for the provider, within budget by a recount, order kept, and all words of system messages, first and last user message.
+    """A projection is valid, within budget, in order, and keeps system, task and last user message.
 
-    The last one is only cut, or summarised, where it leaves no room for what yields after it.
+    The last user message is truncated or summarised only if it leaves no room for anything else.
     """
     before = copy.deepcopy(messages)
     try:
@@ -95,7 +95,7 @@ def test_a_projection_is_valid_within_budget_and_keeps_what_must_stay(
 
 
 def question_fits(messages: list[Message], budget: int) -> bool:
-    """Tell whether the last user message can stand whole beside the calls that nothing was said to yet."""
+    """Return whether the last user message fits whole beside the unanswered calls."""
     window = _fill(
         ContextWindow(budget, counter=FAST),
         known_again(get_format("openai").parse(messages).turns, has_task=False),
@@ -134,10 +134,7 @@ def test_a_projection_is_deterministic_and_idempotent(messages: list[Message], b
 
 @given(generated_messages(), BUDGETS)
 def test_the_report_tells_the_truth(messages: list[Message], budget: int) -> None:
-    """Every turn, or every piece of one, is kept, gisted or dropped.
-
-    The first changed index is the first message that differs.
-    """
+    """The report classifies every turn or piece, and names the first message that differs."""
     try:
         projection = project(messages, budget, counter=FAST)
     except ContextOverflowError:
@@ -188,7 +185,7 @@ def test_a_list_that_fits_comes_back_as_it_is(messages: list[Message]) -> None:
 def test_anthropic_lists_are_projected_alike(
     moves: list[Move], budget: int, counter: TokenCounter, readable: bool, systems: set[int]
 ) -> None:
-    """The same promises hold for Anthropic's lists: blocks, results in user messages, system apart or in the middle; what is read back counts alike."""
+    """Anthropic's lists keep the same guarantees, and are counted as they are read back."""
     wire = get_format("anthropic")
     turns = [turn for turn, _ in moves]
     for place in sorted(
@@ -219,7 +216,7 @@ def test_anthropic_lists_are_projected_alike(
 
 
 def test_a_message_that_came_apart_counts_as_it_is_read_back() -> None:
-    """The pieces of a message that a host joined stand apart afterwards: what is reported is what the list counts then."""
+    """The pieces of a joined message are counted as they are read back."""
     joined = ["Book a night train.", summary_text("nothing"), "From now on never touch main.py."]
     messages: list[Message] = [
         {"role": "user", "content": [{"type": "text", "text": text} for text in joined]}
@@ -239,10 +236,7 @@ def test_a_message_that_came_apart_counts_as_it_is_read_back() -> None:
 
 
 def test_a_history_that_the_assistant_begins_is_projected() -> None:
-    """Where a provider wants the user to begin, a marked line opens the list and is reported.
-
-    Elsewhere it stays as it begins.
-    """
+    """A list that the assistant begins gets an opening line if the provider needs a user first."""
     messages = [
         assistant("Hello!"),
         user("Count to a hundred."),
@@ -266,7 +260,7 @@ def test_a_history_that_the_assistant_begins_is_projected() -> None:
 
 
 def test_gists_of_an_earlier_projection_are_taken_for_what_they_are() -> None:
-    """A summary and a digest stand for others, wherever they stand and whoever is said to say them."""
+    """Summaries and digests of an earlier projection are recognised, wherever they are."""
     summary, digest = summary_text("user: booked UA100"), digest_text("21 degrees", "t4")
     messages = [
         user(summary),
@@ -285,10 +279,7 @@ def test_gists_of_an_earlier_projection_are_taken_for_what_they_are() -> None:
 
 
 def test_a_message_that_a_host_joined_counts_as_it_came_and_comes_apart_only_to_be_cut() -> None:
-    """A list that fits comes back as it is.
-
-    Of one that does not, the task stays and the rest of the message yields.
-    """
+    """A joined message is unchanged if the list fits, and otherwise split to keep the task."""
     summary = summary_text("user: " + words(60, "old"))
     joined = user(f"Sort the tins.\n\n{summary}\n\nWhere are they?")
     messages = [joined, assistant("On shelf nine."), user("And the boxes?")]
@@ -308,10 +299,7 @@ def test_a_message_that_a_host_joined_counts_as_it_came_and_comes_apart_only_to_
 
 
 def test_overflow_names_what_it_takes_and_what_is_there() -> None:
-    """The error's numbers are the least request and the budget.
-
-    With the budget it names the projection succeeds.
-    """
+    """The overflow error has the smallest sufficient budget, with which the projection succeeds."""
     messages = [
         system(words(30, "s")),
         user(words(50, "task")),
@@ -329,7 +317,7 @@ def test_overflow_names_what_it_takes_and_what_is_there() -> None:
 
 @given(generated_messages(), BUDGETS)
 def test_the_tokens_that_an_overflow_names_are_enough(messages: list[Message], budget: int) -> None:
-    """What a refusal says it takes is enough, though a larger budget has room to preserve another standing constraint."""
+    """The tokens named by an overflow error suffice, even if they admit another constraint."""
     try:
         project(messages, budget, counter=FAST)
     except ContextOverflowError as error:
@@ -337,10 +325,7 @@ def test_the_tokens_that_an_overflow_names_are_enough(messages: list[Message], b
 
 
 def test_reserve_and_tools_are_part_of_the_budget() -> None:
-    """The reply's reserve and the tools' definitions are billed with the request.
-
-    A negative reserve is refused.
-    """
+    """Reserve and tool definitions count towards the budget, and a negative reserve is refused."""
     tools = [
         {
             "type": "function",
@@ -413,10 +398,7 @@ BROKEN = [
 def test_broken_input_is_refused_naming_index_and_rule(
     messages: Any, index: int | None, rule: str | None
 ) -> None:
-    """What comes in broken is refused by the index of the message and the rule.
-
-    The input is untouched.
-    """
+    """Broken input is refused with message index and rule, and is left unchanged."""
     before = copy.deepcopy(messages)
     with pytest.raises(InvalidMessagesError) as caught:
         project(messages, 1000, counter=WORDS)
@@ -426,7 +408,7 @@ def test_broken_input_is_refused_naming_index_and_rule(
 
 
 def test_an_open_tail_is_kept_word_for_word() -> None:
-    """A history may end on open calls: they stay, with the results that have come, even under pressure."""
+    """A history that ends in open calls keeps them verbatim, with their results so far."""
     tail = [call("c1", "c2"), result("c2", words(30, "found"))]
     projection = project([*long_chat(), *tail], 400, counter=WORDS, keep_recent=0)
     assert projection.messages[-2:] == tail
@@ -434,10 +416,7 @@ def test_an_open_tail_is_kept_word_for_word() -> None:
 
 
 def test_repair_closes_a_call_in_the_middle_and_says_so() -> None:
-    """With ``repair=True`` an unanswered call gets a marked result, which the report names.
-
-    The prompt cache ends there.
-    """
+    """``repair=True`` adds a marked result to an unanswered call and reports it."""
     messages = [user("hi"), call("c1", "c2"), result("c2", "x"), user("well?")]
     projection = project(messages, 1000, counter=WORDS, repair=True)
     get_format("openai").check(projection.messages)
@@ -452,7 +431,7 @@ def test_repair_closes_a_call_in_the_middle_and_says_so() -> None:
 
 
 def test_the_summary_prefers_what_the_query_asks_for() -> None:
-    """What the next answer is about survives rather than what is not."""
+    """The summary prefers text that answers the query."""
     facts = [
         f"The {name} counter {number} lies behind gate {number * 7}."
         for number, name in enumerate(["blue", "green", "red", "grey"] * 12)

@@ -1,4 +1,4 @@
-"""The faults that were found in others' trimming and summarising, as regression tests of `project`."""
+"""Regression tests of `project` for faults found in other trimmers and summarisers."""
 
 import sys
 from collections.abc import Sequence
@@ -27,10 +27,7 @@ EXACT = TiktokenCounter()
 
 
 def test_the_system_message_is_never_lost_and_results_never_orphaned() -> None:
-    """Trimming by default arguments loses the system message and orphans results elsewhere.
-
-    Not here, at any budget.
-    """
+    """At any budget, the system message is kept and no result is orphaned."""
     messages = [
         *long_chat(6),
         *(
@@ -68,7 +65,7 @@ def test_parallel_results_of_one_call_are_never_parted() -> None:
 
 
 def test_a_protected_tail_over_the_budget_does_not_loop() -> None:
-    """A tail or a question larger than the window ends in a cut, after few summaries: no loop, no recursion."""
+    """A tail or question larger than the window is cut after few summaries, without a loop."""
     asked = 0
 
     class Counting:
@@ -138,7 +135,7 @@ def test_special_token_text_neither_raises_nor_changes() -> None:
 
 
 def test_a_task_far_over_the_budget_is_refused() -> None:
-    """A first user turn of 2.5 times the budget gives a refusal with both numbers: no empty request."""
+    """A task of 2.5 times the budget is refused with both token counts."""
     messages = [user(words(2500, "giant")), assistant("hm"), user("go on")]
     with pytest.raises(ContextOverflowError) as caught:
         project(messages, 1000, counter=WORDS)
@@ -146,7 +143,7 @@ def test_a_task_far_over_the_budget_is_refused() -> None:
 
 
 def test_a_question_far_over_the_budget_is_cut_where_it_stands() -> None:
-    """A last user turn of 2.5 times the budget is served: in its own role and place, marked, as much of it as there is room for."""
+    """A question of 2.5 times the budget is truncated in its role and place, and marked."""
     messages = [user("go"), assistant("hm"), user(words(2500, "giant"))]
     projection = project(messages, 1000, counter=WORDS)
     assert (projection.messages[0], projection.messages[-1]["role"]) == (messages[0], "user")
@@ -181,10 +178,7 @@ def test_call_ids_that_come_back_are_paired_by_adjacency() -> None:
 
 
 def test_a_gist_text_of_the_user_is_not_lost() -> None:
-    """A user who quotes a summary's first line within a line keeps it.
-
-    A frame of its own line is a summary, whoever sent it.
-    """
+    """A summary header quoted within a line is the user's text, and on its own line a summary."""
     quoted = user("You told me: [Summary of 3 earlier messages] " + words(30, "quoted"))
     projection = project([quoted, *long_chat()[2:], user("what did I say?")], 500, counter=WORDS)
     assert projection.messages[0] == quoted
@@ -192,7 +186,7 @@ def test_a_gist_text_of_the_user_is_not_lost() -> None:
 
 
 def test_projecting_a_growing_conversation_again_and_again() -> None:
-    """An agent loop that projects its own last projection plus new messages stays valid, within budget, and keeps its task."""
+    """Projecting a growing list again and again keeps it valid, within budget, with its task."""
     view: list[Message] = [system("Be brief."), user("The task: count to a hundred.")]
     for number in range(120):
         view += [assistant(words(20, f"a{number}_")), user(words(15, f"u{number}_"))]
@@ -216,7 +210,7 @@ class Letters:
 
 @given(generated_messages(8))
 def test_a_counter_for_which_no_gist_is_small_enough(messages: list[Message]) -> None:
-    """Where promised gists cannot be made the list comes back within budget all the same, or is refused with both numbers."""
+    """If gists never fit, the list is still within budget, or is refused with both token counts."""
     for budget in (300, 900, 3000):
         try:
             projected = project(messages, budget, counter=Letters()).messages

@@ -1,4 +1,7 @@
-"""Recorded conversations through the machine at 2,000, 4,000 and 8,000 tokens: what leaves is valid, within budget, and keeps what is preserved."""
+"""Recorded conversations through the machine at 2,000, 4,000 and 8,000 tokens.
+
+Requests are valid, within budget and keep preserved turns.
+"""
 
 import json
 from functools import cache
@@ -46,7 +49,7 @@ def conversations(name: str) -> list[list[Message]]:
 
 
 def share(name: str, budget: int) -> list[list[Message]]:
-    """Return the lists of one recording that are tried at `budget`: with the profile `deep` all, otherwise a few, others at each budget."""
+    """Return the lists to try at `budget`: all with the profile `deep`, otherwise a sample."""
     return (
         conversations(name)
         if IS_DEEP
@@ -60,15 +63,12 @@ def turns_of(messages: list[Message]) -> list[Turn]:
 
 
 def test_the_recordings_are_whole() -> None:
-    """The recordings hold what these tests were written for: 100 conversations with tools, 10 runs of commands in text."""
+    """The recordings hold 100 conversations with tools, and 10 runs of commands in text."""
     assert [len(conversations(name)) for name in RECORDINGS] == [100, 10]
 
 
 def drive(session: ContextSession, messages: list[Message], budget: int) -> None:
-    """Add every turn.
-
-    After each one the view is delivered and checked, or the turn was refused with right numbers.
-    """
+    """Add every turn, and check each time the delivered view or the numbers of the refusal."""
     for turn in turns_of(messages):
         before = whole(session)
         try:
@@ -81,7 +81,7 @@ def drive(session: ContextSession, messages: list[Message], budget: int) -> None
 
 
 def check_delivery(session: ContextSession, budget: int) -> None:
-    """Check that the view is within budget, valid for both providers unless calls are open, and first things first."""
+    """Check that the view is within budget, keeps its head, and is valid unless calls are open."""
     is_open = bool(session.window.open_calls)
     messages = session.messages(allow_open=is_open)
     OPENAI.check(messages, allow_open_tail=is_open)
@@ -94,7 +94,7 @@ def check_delivery(session: ContextSession, budget: int) -> None:
 def check_refusal(
     session: ContextSession, turn: Turn, error: ContextOverflowError, budget: int
 ) -> None:
-    """Check both numbers: the budget, and a need above it that nothing the projector can do gets below."""
+    """Check the budget and the needed tokens, which no compression could get below the budget."""
     assert error.max_tokens == budget
     assert error.tokens > budget
     projector = session.policy.projector
@@ -109,7 +109,7 @@ def check_refusal(
 @budgets
 @recordings
 def test_every_recorded_conversation_replays(name: str, budget: int) -> None:
-    """By the table: nothing but typed refusals with right numbers, every view checked, all preserved turns at the end, journal included."""
+    """Refusals and views are correct, preserved turns stay, and the journal replays."""
     for messages in share(name, budget):
         session = ContextSession(budget, counter=COUNTER)
         drive(session, messages, budget)
@@ -121,7 +121,7 @@ def test_every_recorded_conversation_replays(name: str, budget: int) -> None:
 
 
 def check_preserved(session: ContextSession, messages: list[Message]) -> None:
-    """Check that the first user message and every PRESERVED turn are delivered byte for byte, in order."""
+    """Check that the task and every PRESERVED turn are delivered unchanged and in order."""
     kept = preserved(session)
     assert [turn for turn in session.window.all_turns() if turn in set(kept)] == kept
     delivered = [
@@ -143,7 +143,7 @@ def check_preserved(session: ContextSession, messages: list[Message]) -> None:
 @pytest.mark.parametrize("engine", ["machine"])
 @recordings
 def test_the_machine_replays_a_sample_alike(name: str, budget: int, engine: Engine) -> None:
-    """The library's machine gives for every tenth conversation the very events that the table gives."""
+    """For every tenth conversation, both engines give the same events."""
     for messages in conversations(name)[::10]:
         sessions = [
             with_engine(each, ContextSession(budget, counter=COUNTER)) for each in (engine, "table")
@@ -172,7 +172,7 @@ STAMP = Turn("user", "").timestamp.replace(year=2026)
 @budgets
 @recordings
 def test_every_recorded_conversation_is_projected(name: str, budget: int) -> None:
-    """`project` of the whole list: valid, within budget, the system message and the task word for word, the input untouched."""
+    """`project` gives a valid list within budget, and leaves task, system and input intact."""
     for messages in share(name, budget):
         before = json.dumps(messages)
         try:

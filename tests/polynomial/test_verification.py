@@ -1,4 +1,4 @@
-"""`verify`: what `project` makes passes, and every way in which other compactions go wrong is named."""
+"""`verify` accepts projections, and names every fault of other compactions."""
 
 import copy
 from collections.abc import Sequence
@@ -63,10 +63,9 @@ def test_a_projection_passes(messages: list[Message], budget: int, keep_recent: 
 
 @given(session_moves(), st.sampled_from([60, 150, 300, 1000]))
 def test_a_projection_of_anthropic_messages_passes(moves: list[Move], budget: int) -> None:
-    """The same holds for Anthropic's lists, whose results stand in user messages.
+    """A projection of Anthropic's lists, with results in user messages, also passes.
 
-    Texts are told apart: half of a merged message may else be, to the letter, another message of
-    the list.
+    The texts are numbered, since half of a merged message could equal another message.
     """
     turns = [
         evolve(turn, content=f"{turn.text} #{number}") for number, (turn, _) in enumerate(moves)
@@ -115,7 +114,7 @@ def test_projections_of_recordings_pass(name: str) -> None:
 
 
 def test_an_untouched_list_passes() -> None:
-    """Nothing done is nothing wrong: all is kept, nothing is new, and the inputs are as they were."""
+    """An unchanged list keeps all messages, adds none, and is not modified."""
     before, after = copy.deepcopy(HISTORY), copy.deepcopy(HISTORY)
     verification = verify(before, after)
     assert verification == Verification(kept=tuple(range(9)), total=9)
@@ -124,7 +123,7 @@ def test_an_untouched_list_passes() -> None:
 
 
 def test_a_summary_is_allowed_and_listed() -> None:
-    """What `before` does not hold is new; that is what a summary is."""
+    """A message that `before` lacks, such as a summary, is new."""
     verification = verify(HISTORY, [*HISTORY[:2], SUMMARY, *HISTORY[5:]])
     assert (verification.ok, verification.invented, verification.kept) == (
         True,
@@ -233,7 +232,7 @@ def test_results_in_another_order_behind_their_call_are_pairs() -> None:
 
 
 def test_messages_out_of_order_are_named() -> None:
-    """What is there but in another order was moved; nothing counts as lost or new."""
+    """A moved message counts as reordered, not as lost or new."""
     verification = verify(HISTORY, [HISTORY[0], HISTORY[1], HISTORY[8], *HISTORY[4:8]])
     assert (verification.reordered, verification.pinned_lost, verification.invented) == (
         (2,),
@@ -261,7 +260,7 @@ def test_an_edited_task_is_lost() -> None:
 
 
 def test_a_task_said_again_later_is_no_task_kept() -> None:
-    """A later message of the same words does not stand for the task, unless it may: then it does."""
+    """A later message with the task's text counts as the task only if nothing else can."""
     before = [user("go on"), assistant("1"), user("go on"), assistant("2")]
     assert verify(before, before[1:]).pinned_lost == (0,)
     assert verify(before, before[2:]).pinned_lost == ()
@@ -321,10 +320,7 @@ def test_where_nobody_set_a_task_none_is_pinned() -> None:
 
 
 def test_the_assistant_may_come_first_where_it_came_first_before() -> None:
-    """Anthropic wants a user first.
-
-    A history that the assistant began is judged less strictly, any other is not.
-    """
+    """An assistant may come first for Anthropic only if the original list began with one."""
     history = [user("Count."), assistant("1"), user("Go on."), assistant("2")]
     broken = verify(history, history[1:], provider="anthropic", pinned=()).broken
     assert broken is not None
@@ -371,7 +367,7 @@ def test_a_broken_before_is_judged_by_what_became_of_it() -> None:
 def longest_by_hand(
     before: Sequence[str], after: Sequence[str], preferred: set[int]
 ) -> tuple[int, int]:
-    """Return the length of the longest common subsequence and how many preferred places it can hold, by trying all."""
+    """Return the longest common subsequence's length and most preferred places, by brute force."""
     for length in range(min(len(before), len(after)), 0, -1):
         wanted = {
             tuple(after[j] for j in chosen) for chosen in combinations(range(len(after)), length)
@@ -394,12 +390,12 @@ def longest_by_hand(
 def test_matching_finds_the_most_in_order(
     before: list[str], after: list[str], preferred: set[int]
 ) -> None:
-    """As long as the longest common subsequence, rising on both sides, with as many preferred places as such a one can hold."""
+    """Matching finds a longest common subsequence with the most preferred places."""
     check_matching(before, after, {index for index in preferred if index < len(before)})
 
 
 def test_matching_finds_the_most_in_order_in_all_short_lists() -> None:
-    """The same for every list of up to four of two messages, with every choice of up to two preferred ones."""
+    """The same holds for all lists of up to four, with up to two preferred places."""
     lists = [list(letters) for length in range(5) for letters in product("ab", repeat=length)]
     for before, after in product(lists, repeat=2):
         for size in range(3):

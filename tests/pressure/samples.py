@@ -95,6 +95,6 @@ def is_clean(result: CompressionResult) -> bool:
 
 
 def hard_plan(projector: ContextProjector, window: ContextWindow, room: int = 0) -> Plan:
-    """Return the plan by which all that is older yields and the newest results are cut, with `room` tokens for their words."""
+    """Return the plan that gists older turns and cuts the newest results, plus `room` tokens."""
     ladder = projector.ladder(window)
     return plan_at(ladder, ladder.cut_newest, ladder.tokens[ladder.cut_newest] + room)

@@ -24,7 +24,7 @@ def test_compressing_is_the_meet_with_the_ceiling(life: Life, reach: Reach, targ
 
 @given(lives(), reaches())
 def test_every_plan_of_the_chain_is_a_meet(life: Life, reach: Reach) -> None:
-    """Not only the plans that targets pick: every plan of the chain, committed, is its own ceiling."""
+    """Every plan of the chain is the meet with its own ceiling, not only those for targets."""
     window, log = life
     projector = ContextProjector(Head(), reach)
     ladder = projector.ladder(window)
@@ -40,7 +40,7 @@ def test_every_plan_of_the_chain_is_a_meet(life: Life, reach: Reach) -> None:
 def test_compressing_again_is_again_a_meet(
     life: Life, reach: Reach, first: float, second: float
 ) -> None:
-    """Over the log of the beginning, a compression of a compressed window is the meet with both ceilings."""
+    """Compressing twice is the meet with both ceilings, over the original log."""
     window, log = life
     projector = ContextProjector(Head(), reach)
     once = projector.compress(window, first)
@@ -52,7 +52,7 @@ def test_compressing_again_is_again_a_meet(
 
 @given(lives(), reaches(), TARGETS)
 def test_compressing_never_raises_a_fidelity(life: Life, reach: Reach, target: float) -> None:
-    """Deflationary whatever happened to the summaries: a refused one leaves its atoms between the ceiling and what they were."""
+    """Compressing never raises a fidelity, even if a summary is refused."""
     window, log = life
     result = ContextProjector(reach=reach).compress(window, target)
     before, after = view_of(window, log), view_of(result.window, log)
@@ -92,9 +92,6 @@ def test_harsher_targets_hold_less(life: Life) -> None:
 
 
 def test_expanding_needs_the_log() -> None:
-    """Expanding embeds a compressed view among all views.
-
-    It holds no more than before (the Lens Fallacy).
-    """
+    """Expanding adds nothing to a compressed view (the Lens Fallacy)."""
     view = View({"t1": Fidelity.GIST, "t2": Fidelity.DROPPED})
     assert HEAD.expand(view) == view

@@ -1,6 +1,6 @@
-"""Attachments under pressure: a superseded one yields first, to a pointer.
+"""Attachments under pressure.
 
-Of any other the gist tells name, lines and outline.
+A superseded one becomes a pointer first, and a gist has the name, lines and outline of others.
 """
 
 from collections.abc import Sequence
@@ -86,7 +86,7 @@ PROJECTORS = st.builds(ContextProjector, st.builds(Head), reaches())
 def test_the_bill_of_a_plan_holds(
     projector: ContextProjector, window: ContextWindow, target: float
 ) -> None:
-    """Whatever is attached: the chain falls strictly, what was promised is kept, and nothing is touched twice or lost."""
+    """The chain falls strictly, promises hold, and no turn is lost or used twice."""
     plans.chain_falls_strictly(projector.ladder(window))
     plans.ceilings_fall_along_the_chain(projector.ladder(window))
     plans.plans_touch_no_turn_twice(projector.plan_for(window, target))
@@ -112,10 +112,7 @@ def test_attachments_keep_the_galois_connection(
 
 @given(windows())
 def test_every_plan_of_the_chain_keeps_its_promise(window: ContextWindow) -> None:
-    """Rung by rung, not only where a target happens to fall.
-
-    Exactly, where only pointers were set.
-    """
+    """Every plan of the chain keeps its promise, exactly if it only sets pointers."""
     projector = ContextProjector(reach=Reach(keep_recent=1))
     for tokens in projector.ladder(window).tokens:
         plan = projector.plan_within(window, tokens)
@@ -124,7 +121,7 @@ def test_every_plan_of_the_chain_keeps_its_promise(window: ContextWindow) -> Non
 
 
 def test_the_superseded_attachment_yields_first_and_exactly() -> None:
-    """The first rung points from the older text of a source to the later one, and costs what it says."""
+    """The first rung replaces an older version by a pointer, at the promised cost."""
     window = extended(
         opened(5_000),
         [
@@ -167,10 +164,7 @@ def test_a_pointer_is_not_summarised() -> None:
 
 
 def test_other_lines_and_errors_of_a_file_supersede_nothing() -> None:
-    """A source is file name and lines.
-
-    An error about a file is none of them, and no name is no source.
-    """
+    """Other lines of a file, an error about it and unnamed attachments supersede nothing."""
     turns = [
         attached(start_line=1, end_line=9),
         attached(start_line=2, end_line=9),
@@ -267,7 +261,7 @@ def test_what_defines_no_names_says_its_telling_lines() -> None:
 
 
 def test_a_summariser_reads_what_was_attached() -> None:
-    """Whoever writes the gist is given the attachments with the talk around them, and is asked once."""
+    """The summariser is called once, with the attachments and the turns around them."""
     asked: list[Sequence[Turn]] = []
 
     class Listening:
@@ -297,7 +291,7 @@ def test_the_last_word_of_the_user_stands_before_an_attachment() -> None:
 
 
 def test_an_attachment_is_no_task_and_no_standing_constraint() -> None:
-    """What was attached first does not take the place of the task, and its "never" binds nobody."""
+    """An attachment is not the task, and an order in it is no standing instruction."""
     window = ContextWindow(2_000, counter=FAST).append(
         attached("# You must never do this.\n"), ResourceClass.REQUIRED
     )

@@ -1,4 +1,4 @@
-"""An edit is enough to do a compression again without a model, and to see what it leaves of every atom it touches."""
+"""An edit alone can repeat a compression without a model, and tells what is left of each atom."""
 
 from datetime import UTC, datetime
 
@@ -75,7 +75,7 @@ def _gist(name: str, *sources: str) -> Turn:
 
 
 def _talked() -> ContextWindow:
-    """Return a window of system, task, two turns, and a round of two calls: t1 t2 t3 t4 [t5 t6 t7]."""
+    """Return a window of task, talk and a round of two calls: t1 t2 t3 t4 [t5 t6 t7]."""
     return extended(
         opened(), [*talk(2), calls("ls", "cat"), result(0, "a" * 50), result(1, "b" * 50)]
     )
@@ -86,10 +86,7 @@ def _ids_of(window: ContextWindow) -> list[str]:
 
 
 def test_an_edit_touches_only_what_it_replaces() -> None:
-    """Atoms outside of the splices are not spoken of.
-
-    An edit that changes nothing touches nothing.
-    """
+    """An edit reports only the atoms within its splices."""
     window = _talked()
     assert fidelities_after(window, Edit()) == {}
     for place in (3, 6, 7):
@@ -112,10 +109,7 @@ def test_what_no_gist_names_is_dropped() -> None:
 
 
 def test_an_atom_is_judged_whole() -> None:
-    """A digest of one result leaves a gist of the atom.
-
-    A result that is gone without a trace drops it.
-    """
+    """A digest of one result makes the atom a GIST, and a removed result makes it DROPPED."""
     window = _talked()
     digest = Turn(
         Role.TOOL, "short", tool_call_id="c0", resource_id="g8", sources=("t6",), tokens=1
@@ -143,10 +137,7 @@ def test_what_comes_back_as_it_was_stays_verbatim() -> None:
 
 
 def test_a_fold_names_all_that_its_gists_stood_for() -> None:
-    """A gist in the window is as good as its sources: one of them left out is lost.
-
-    All of them back is more than a gist.
-    """
+    """A gist that replaces another must name all its sources, or the old one is dropped."""
     window = _talked()
     originals = window.all_turns()[2:4]
     gisted = apply_edit(window, Edit((Splice(2, 4, (_gist("g8", "t3", "t4"),)),)), compressed=True)
@@ -167,7 +158,7 @@ def test_a_fold_names_all_that_its_gists_stood_for() -> None:
 
 
 def test_a_digest_that_stays_is_no_more_than_a_gist() -> None:
-    """Where one result of an atom was cut before, putting another back as it was makes nothing verbatim."""
+    """An atom with a digest stays a GIST if another of its results is restored."""
     window = _talked()
     digest = Turn(
         Role.TOOL, "short", tool_call_id="c0", resource_id="g8", sources=("t6",), tokens=1
@@ -182,10 +173,7 @@ def test_a_digest_that_stays_is_no_more_than_a_gist() -> None:
 def test_what_an_edit_leaves_is_what_the_view_shows(
     window: ContextWindow, reach: Reach, target: float
 ) -> None:
-    """Of atoms without gists, the edit says what the edited window shows, and all others stand.
-
-    No plan of ours goes below a floor.
-    """
+    """The fidelities of an edit match the edited view, and no plan goes below a floor."""
     done = ContextProjector(reach=reach).compress(window, target)
     check_floors(window, done.edit)
     left = fidelities_after(window, done.edit)
@@ -218,10 +206,7 @@ FLOORS: dict[str, tuple[Edit, str, ResourceClass, Fidelity]] = {
 
 @pytest.mark.parametrize("name", FLOORS)
 def test_an_edit_below_a_floor_is_refused(name: str) -> None:
-    """The error names the turn, its class, what would be left of it and what is legal.
-
-    The window is as it was.
-    """
+    """An edit below a floor raises an error with turn, class, fidelity and the legal ones."""
     edit, resource_id, resource_class, fidelity = FLOORS[name]
     window = _talked()
     with pytest.raises(FloorError) as caught:

@@ -1,4 +1,4 @@
-"""What a plan spends its tokens on adds up, and says why each turn stands."""
+"""A plan's explanation adds up, and gives a reason for each turn."""
 
 from hypothesis import given
 
@@ -11,7 +11,7 @@ from tests.pressure.samples import extended, opened, talk, user, words
 
 @given(lived_windows(), reaches(), TARGETS)
 def test_the_rows_add_up(window: ContextWindow, reach: Reach, target: float) -> None:
-    """Every turn and every token of the window is in one row, and after them the rows hold what the plan promises."""
+    """Every turn and token of the window is in one row, and the rows add up to the promise."""
     projector = ContextProjector(reach=reach)
     wanted = tokens_at(target, window.max_tokens)
     for plan in (
@@ -26,7 +26,7 @@ def test_the_rows_add_up(window: ContextWindow, reach: Reach, target: float) -> 
 
 
 def test_each_row_says_why() -> None:
-    """A task that stays, turns that are gisted, those asked for and the last question are told apart, and printed as a table."""
+    """Task, gisted turns, turns of the query and the last question have rows of their own."""
     window = extended(
         opened(400),
         [Turn(Role.SYSTEM, words(1, 20)), user("Find the zebra."), *talk(12), user("And now?")],

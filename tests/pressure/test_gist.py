@@ -32,10 +32,7 @@ ATTACHED = "[Superseded: a later attachment has the current text of src/a.py]"
 
 
 def test_a_frame_says_nothing_that_changes() -> None:
-    """No count: what stays of a summary stays a prefix of the next one.
-
-    What was cut says where the whole is.
-    """
+    """A frame has no count, so a kept summary stays a prefix, and a cut names its source."""
     assert summary_text("user: hi") == "[Summary of earlier messages]\nuser: hi\n[End of summary]"
     assert digest_text("21 deg", "t4") == "[Cut; the whole is t4 in the log]\n21 deg"
 
@@ -73,7 +70,7 @@ def test_a_pointer_of_former_days_is_known() -> None:
 
 
 def test_a_pointer_stands_where_the_result_stood() -> None:
-    """It answers the same call under the same name at the same time, and knows what it stands for."""
+    """A pointer answers the same call with the same name and time, and names its source."""
     old = Turn(
         "tool",
         "21 degrees",
@@ -119,17 +116,16 @@ def test_a_summary_is_one_level_above_the_highest_summary_it_stands_for() -> Non
     ],
 )
 def test_a_frame_comes_off(text: str) -> None:
-    """What is cut again is cut from its words; what has no frame is all words."""
+    """Unframing removes a frame, and leaves a text without one unchanged."""
     assert unframed(text) == "a\nb"
     assert unframed("a\nb") == "a\nb"
     assert unframed(f"x{text}") == f"x{text}"
 
 
 def test_what_is_cut_stands_where_it_stood() -> None:
-    """A result answers the same call.
+    """A cut result answers the same call, and a cut user turn keeps its role and pictures.
 
-    What the user said is the user's, with its pictures, and is no summary. Cut again it names the
-    same source.
+    A second cut names the same source.
     """
     result = Turn(
         "tool",

@@ -1,4 +1,4 @@
-"""The ladder: all plans for one window are a chain, gentle to harsh, and the gentlest sufficient one is found."""
+"""The plans for one window are a chain, and the gentlest sufficient one is chosen."""
 
 import json
 from collections.abc import Sequence
@@ -76,10 +76,7 @@ def lowered(window: ContextWindow, reach: Reach) -> list[dict[str, str]]:
 
 
 def test_a_pointer_lasts_until_it_goes_into_the_gist() -> None:
-    """A superseded result points from the first plan on.
-
-    The plan that gists its atom says so in its place, and no plan brings it back.
-    """
+    """A superseded result stays a pointer until its atom goes into the gist."""
     window = extended(
         opened(),
         [
@@ -101,10 +98,7 @@ def test_a_pointer_lasts_until_it_goes_into_the_gist() -> None:
 
 @given(lived_windows(), reaches())
 def test_the_promises_fall_strictly(window: ContextWindow, reach: Reach) -> None:
-    """Every plan promises fewer tokens than the one before.
-
-    The first changes nothing, the last is the floor.
-    """
+    """Every plan promises fewer tokens than the one before, from no change down to the floor."""
     ladder = ContextProjector(reach=reach).ladder(window)
     assert all(gentle > harsh for gentle, harsh in pairwise(ladder.tokens))
     assert ladder.tokens[0] == window.seek(len(window)).tokens
@@ -132,7 +126,7 @@ def test_no_ceiling_is_below_the_floor_of_its_class(window: ContextWindow, reach
 
 @given(lived_windows(), reaches())
 def test_open_calls_and_the_last_user_turn_never_yield(window: ContextWindow, reach: Reach) -> None:
-    """Whatever their class: of open calls the results are cut at most, and the question yields where the reach says so."""
+    """Results of open calls are at most cut, and the question yields only if the reach says so."""
     harshest = plans(ContextProjector(reach=reach).ladder(window))[-1]
     digests = {job.sources[0].resource_id for job in harshest.jobs if job.kind is GistKind.DIGEST}
     touched = {turn.resource_id for job in harshest.jobs for turn in job.sources} - digests
@@ -155,7 +149,7 @@ def test_open_calls_and_the_last_user_turn_never_yield(window: ContextWindow, re
 def test_plans_and_pressures_are_adjoint(
     window: ContextWindow, reach: Reach, data: st.DataObject
 ) -> None:
-    """For every reachable t and every plan c_j of the chain: ``c_j <= plan_for(t)`` exactly when ``pressure(c_j) <= t``."""
+    """For reachable t and plans c_j: ``c_j <= plan_for(t)`` exactly when ``pressure(c_j) <= t``."""
     projector = ContextProjector(reach=reach)
     ladder = projector.ladder(window)
     pressures = [tokens / window.max_tokens for tokens in ladder.tokens]
@@ -171,10 +165,7 @@ def test_plans_and_pressures_are_adjoint(
 def test_the_plan_is_the_gentlest_that_suffices(
     window: ContextWindow, reach: Reach, target: float
 ) -> None:
-    """The plan before it in the chain would not do.
-
-    Where none does it is the harshest, and says so.
-    """
+    """The plan is the gentlest sufficient one, or else the harshest, which says so."""
     projector = ContextProjector(reach=reach)
     ladder, plan = projector.ladder(window), projector.plan_for(window, target)
     assert plan.reached == (plan.tokens_promised / window.max_tokens <= target)
@@ -188,10 +179,7 @@ def test_the_plan_is_the_gentlest_that_suffices(
 def test_the_gentlest_and_the_roomiest_plan(
     window: ContextWindow, reach: Reach, tokens: int
 ) -> None:
-    """One is the first of the chain that promises at most so many tokens.
-
-    The other is one that does too, no gentler, and gentler for more.
-    """
+    """`gentlest` is the first sufficient plan, and `roomiest` is a sufficient one, no gentler."""
     ladder = ContextProjector(reach=reach).ladder(window)
     sufficient = [step for step, promised in enumerate(ladder.tokens) if promised <= tokens]
     assert ladder.gentlest(tokens) == (sufficient[0] if sufficient else len(ladder.tokens) - 1)
@@ -208,10 +196,7 @@ def test_the_gentlest_and_the_roomiest_plan(
 
 
 def test_droppable_goes_before_required() -> None:
-    """All old DROPPABLE atoms are gone before any REQUIRED one is touched.
-
-    Oldest first on either rung.
-    """
+    """All old DROPPABLE atoms go before any REQUIRED one, and the oldest first."""
     window = extended(
         opened(), [*talk(2), user("thanks!"), *talk(2, first=2), user("ok"), *talk(4, first=4)]
     )
@@ -224,7 +209,7 @@ def test_droppable_goes_before_required() -> None:
 
 
 def test_superseded_results_become_pointers_first() -> None:
-    """Of the REQUIRED, results that a later call with the same name and arguments replaces yield before all others."""
+    """Of the REQUIRED atoms, results superseded by an identical later call yield first."""
     old, new = (
         [calls("read", arguments='{"p": 1}'), result(0, words(1, 60))],
         [calls("read", arguments='{"p": 1}'), result(0, words(2))],
@@ -241,7 +226,7 @@ def test_superseded_results_become_pointers_first() -> None:
 
 
 def test_other_arguments_and_unanswered_calls_supersede_nothing() -> None:
-    """A pointer to a result is only made where there is one: same name, same arguments, answered, later."""
+    """Only an answered later call with the same name and arguments supersedes a result."""
     old = [calls("read", arguments='{"p": 1}'), result(0, words(1, 60))]
     elsewhere = extended(opened(), [*old, calls("read", arguments='{"p": 2}'), result(0, words(2))])
     unanswered = extended(opened(), [*old, calls("read", arguments='{"p": 1}')])
@@ -257,7 +242,7 @@ def pieces(window: ContextWindow, projector: ContextProjector = HEAD) -> list[st
 
 
 def test_all_that_yields_is_one_gist() -> None:
-    """It stands where the first of its sources stood, whatever stands in between: a pinned turn parts no gist, a dropped one neither."""
+    """All yielding turns share one gist at the first source's place, even across pinned turns."""
     pinned = Turn(Role.SYSTEM, "Mind the budget.")
     window = extended(
         opened(),
@@ -278,7 +263,7 @@ def test_all_that_yields_is_one_gist() -> None:
 
 
 def test_an_older_gist_goes_into_the_next_one_first() -> None:
-    """There is one gist at a time, however often a window is compressed and whatever was pinned in between."""
+    """An older gist is merged into the next, so that there is one at a time."""
     window = extended(opened(), talk(6))
     for number in range(4):
         window = HEAD.compress(window, 0.1).window
@@ -295,7 +280,7 @@ def test_an_older_gist_goes_into_the_next_one_first() -> None:
 def test_a_job_stands_for_whole_atoms_or_for_single_turns(
     window: ContextWindow, reach: Reach
 ) -> None:
-    """No job parts an atom: the one block covers whole ones, digests and pointers one turn where it stands."""
+    """The block covers whole atoms, and digests and pointers cover one turn each."""
     starts, stops = ({getattr(atom, end) for atom in window.atoms()} for end in ("start", "stop"))
     for plan in plans(ContextProjector(reach=reach).ladder(window)):
         assert sum(job.kind is GistKind.BLOCK for job in plan.jobs) <= 1
@@ -311,7 +296,7 @@ def test_a_job_stands_for_whole_atoms_or_for_single_turns(
 
 @given(lived_windows(), reaches())
 def test_a_gist_is_only_promised_where_it_can_be_made(window: ContextWindow, reach: Reach) -> None:
-    """Every job has room for a frame and a word, and less than its sources take: atoms too small for a gist wait for others."""
+    """Every job has room for a frame and a word, and takes fewer tokens than its sources."""
     for plan in plans(ContextProjector(reach=reach).ladder(window)):
         for job in plan.jobs:
             assert job.allowance < job.source_tokens
@@ -335,7 +320,7 @@ def test_what_is_too_small_for_a_gist_waits_for_more() -> None:
 
 
 def test_thousands_of_small_atoms_are_one_gist() -> None:
-    """Whatever their number, and wherever pinned turns stand: the floor is what is fixed and one least gist."""
+    """Thousands of small atoms share one gist, so the floor is fixed turns and one least gist."""
     window = opened(1_000)
     for number in range(3_000):
         window = window.append(
@@ -356,7 +341,7 @@ def test_thousands_of_small_atoms_are_one_gist() -> None:
 
 
 def test_recent_turns_yield_last() -> None:
-    """As long as anything older may yield, the last `keep_recent` turns stay, even droppable ones."""
+    """The last `keep_recent` turns yield only after everything older, even droppable ones."""
     window = extended(
         opened(), [*talk(6), user("thanks!"), assistant(words(9)), user("Now finish.")]
     )
@@ -400,10 +385,7 @@ def newest(count: int, *, length: int = 80, behind: Sequence[Turn] = ()) -> Cont
 
 
 def test_the_newest_results_are_cut_and_their_calls_kept() -> None:
-    """All that is older yields before them.
-
-    Then each long result is cut where it stands, and its call stays word for word.
-    """
+    """After all older turns have yielded, the newest long results are cut and their calls stay."""
     window = newest(2)
     ladder = HEAD.ladder(window)
     whole, cut = plan_at(ladder, ladder.whole_newest, 0), plan_at(ladder, ladder.cut_newest, 0)
@@ -423,10 +405,7 @@ def test_the_newest_results_are_cut_and_their_calls_kept() -> None:
 )
 @pytest.mark.parametrize("keep_recent", [0, 100])
 def test_what_the_model_has_not_answered_is_newest(behind: list[Turn], keep_recent: int) -> None:
-    """Whatever the user or the system said to the results.
-
-    Once answered they are old like any others, and the answer at the end is newest.
-    """
+    """Results are the newest until the model answers, despite later user or system turns."""
     projector = ContextProjector(Head(), Reach(keep_recent=keep_recent))
     ladder = projector.ladder(newest(1, behind=behind))
     assert {"t3", "t4", "t5", "t6"} <= set(plan_at(ladder, ladder.whole_newest, 0).lowered)
@@ -479,7 +458,7 @@ def test_open_calls_stand_with_each_result_they_have(answers: int) -> None:
 
 
 def test_a_pinned_result_keeps_the_newest_calls_whole() -> None:
-    """What is PRESERVED is not cut, and its atom is one."""
+    """A PRESERVED result is never cut, and keeps its atom whole."""
     window = newest(1).promote("t9", ResourceClass.PRESERVED)
     assert not HEAD.ladder(window).columns.newest
     assert pieces(window) == ["t1", "t2", "gist", "t7", "t8", "t9"]
@@ -509,10 +488,7 @@ def asked(*, may_be_cut: bool) -> tuple[ContextWindow, Ladder]:
 
 
 def test_the_question_is_cut_only_where_the_reach_says_so() -> None:
-    """By default it stands word for word on every plan.
-
-    Else it is the last to yield: cut in its own role and place, then to the gist.
-    """
+    """The question stays verbatim by default, or else yields last: first cut, then gisted."""
     window, ladder = asked(may_be_cut=False)
     assert all("t5" not in plan.lowered for plan in plans(ladder))
     window, ladder = asked(may_be_cut=True)
@@ -540,7 +516,7 @@ def test_the_task_and_what_is_attached_are_not_cut() -> None:
 
 
 def test_a_cut_question_that_comes_back_is_still_the_question() -> None:
-    """It is no summary: it is cut again where it stands, and yields like any turn once another was asked."""
+    """A cut question stays the question and can be cut again, until another is asked."""
     projector = ContextProjector(Head(), Reach(keep_recent=0, cuts_question=True))
     window = projector.compress(asked(may_be_cut=True)[0], 0.1).window
     assert [turn.role for turn in window.all_turns()] == [
@@ -561,7 +537,7 @@ def test_a_cut_question_that_comes_back_is_still_the_question() -> None:
 
 
 def test_a_cut_question_keeps_its_picture() -> None:
-    """What is cut are its words."""
+    """Cutting a question keeps its pictures."""
     turn = evolve(
         user(words(7, 900)),
         parts=(
@@ -592,10 +568,7 @@ def thinking(text: str | None = None) -> Turn:
 
 
 def test_bound_parts_fall_alone_before_the_question_is_cut() -> None:
-    """An open call's thinking stands as long as its prefix does.
-
-    It goes before a word of the user.
-    """
+    """An open call's thinking is removed, as its prefix changes, before the question is cut."""
     window = extended(opened(), [user(words(7, 300)), thinking()])
     chain = plans(ContextProjector(reach=Reach(cuts_question=True)).ladder(window))
     assert [plan.unbound_from for plan in chain] == [None, 3, 3]
@@ -605,7 +578,7 @@ def test_bound_parts_fall_alone_before_the_question_is_cut() -> None:
 
 
 def test_an_older_gist_lets_only_fall_what_is_bound_behind_it() -> None:
-    """Where a gist goes into the next one, what stands before it keeps its thinking until it yields itself."""
+    """Merging a gist removes only thinking after it."""
     window = extended(opened(), [thinking(words(1)), *talk(2)])
     window = HEAD.commit(window, HEAD.fulfil(plan_at(HEAD.ladder(window), 0, 0))).window
     gist = summary_turn(summary_text(words(2)), window.all_turns()[3:], ("t4", "t5"), "g9")
@@ -622,7 +595,7 @@ def test_an_older_gist_lets_only_fall_what_is_bound_behind_it() -> None:
 
 
 def test_a_pointer_lets_only_fall_what_is_bound_behind_it() -> None:
-    """The call before a superseded result stays as it was, and with it what was thought before the call; the promise is exact."""
+    """A pointer removes only thinking after it, and its promise is exact."""
     call = evolve(calls("read", arguments='{"p": 1}'), parts=thinking().parts)
     window = extended(
         opened(),
@@ -647,10 +620,7 @@ def test_a_pointer_lets_only_fall_what_is_bound_behind_it() -> None:
 
 
 def test_the_newest_results_stand_whole_as_far_as_they_fit() -> None:
-    """Up to `newest_share` of the room.
-
-    From there on they are cut to it, and what is older has the rest.
-    """
+    """The newest results stay whole up to `newest_share` of the room, and are cut beyond it."""
     window = newest(1, length=100)
     projector = ContextProjector(Head(), Reach(keep_recent=0, newest_share=0.6))
     ladder = projector.ladder(window)
@@ -685,7 +655,7 @@ def test_results_side_by_side_share_by_need() -> None:
 
 
 def test_what_is_cut_is_shorter_whatever_room_there_is() -> None:
-    """Where the question gives more room than the newest result needs, that is still cut: a harsher plan holds no more of it."""
+    """A harsher plan cuts the newest result further, even if the question leaves more room."""
     window = extended(opened(9_000), [user(words(7, 600)), calls("read"), result(0, words(1, 60))])
     projector = ContextProjector(Head(), Reach(cuts_question=True))
     ladder = projector.ladder(window)

@@ -1,4 +1,4 @@
-"""A prefix that yields to a provider's own summary: where it is cut, what stands, what is said again, what is taken."""
+"""A prefix yields to a provider's own summary: where it ends, what stays and what repeats."""
 
 import json
 from typing import Any
@@ -65,7 +65,10 @@ def landed(
     window: ContextWindow, plan: Plan, gist: object, failure: str | None = None
 ) -> CompressionResult:
     """Commit what was offered for `plan`."""
-    return ContextProjector().commit(window, Fulfilment(plan, ((gist, failure),)))  # type: ignore[arg-type]
+    return ContextProjector().commit(
+        window,
+        Fulfilment(plan, ((gist, failure),)),  # type: ignore[arg-type]
+    )
 
 
 def half(window: ContextWindow) -> Plan:
@@ -226,7 +229,7 @@ def test_inside_an_open_call_the_task_stands_before_it_and_what_was_thought_ther
     ],
 )
 def test_what_is_no_good_changes_nothing_and_is_reported(offer: Any, why: str) -> None:
-    """Not even an extract stands in: whoever planned a provider's summary decides what comes next."""
+    """An unusable provider summary is reported and changes nothing, without an extract instead."""
     window = long_window()
     done = landed(window, half(window), offer)
     assert done.window.all_turns() == window.all_turns()
@@ -235,7 +238,7 @@ def test_what_is_no_good_changes_nothing_and_is_reported(offer: Any, why: str) -
 
 
 def test_a_failure_is_reported_in_its_own_words() -> None:
-    """What the asking raised."""
+    """A failed request for a summary is reported with its own error message."""
     window = long_window()
     assert (
         landed(window, half(window), None, "the line was cut").rejections[0].reason
@@ -277,7 +280,7 @@ def test_a_twin_is_made_of_the_turns_that_yield_and_shortened_where_it_is_too_lo
 
 
 def test_each_provider_is_sent_its_own_block_and_all_others_the_twin() -> None:
-    """In the assistant's role, alone and first where the provider wants it so, with the header that it needs."""
+    """Each provider gets its own block, with its role, place and header, others the text twin."""
     window = long_window()
     done = landed(window, half(window), CLAUDE).window.all_turns()
     anthropic = get_format("anthropic").render(done)
@@ -322,7 +325,7 @@ def test_the_explanation_tells_what_the_promise_is_spent_on() -> None:
 
 
 def test_a_turn_that_rose_since_is_a_conflict() -> None:
-    """What was planned to yield may not any more."""
+    """If a planned turn was promoted meanwhile, the commit raises a conflict."""
     window = long_window()
     plan = half(window)
     with pytest.raises(ConflictError):

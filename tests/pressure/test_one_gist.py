@@ -1,4 +1,4 @@
-"""A long life: one gist at a time, its text bounded, and no source is ever lost or stood for twice."""
+"""Over a long life there is one bounded gist at a time, and no source is lost or doubled."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -26,7 +26,7 @@ from tests.pressure.samples import (
 
 
 def busy(rounds: int, *, pins: bool = True) -> Iterator[list[Turn]]:
-    """Return atoms of an agent at work: talk, chitchat, calls made again, parallel results, now and then a pinned turn."""
+    """Yield atoms of a busy agent: talk, repeated and parallel calls, some pinned turns."""
     for n in range(rounds):
         yield [user(words(n, 6))]
         yield [
@@ -46,7 +46,7 @@ def lived(
 ) -> Iterator[tuple[ContextWindow, list[str], list[str]]]:
     """Drive atoms through automatic compression.
 
-    Yield after each the window, the ids of the log and the dropped ones.
+    After each, yield the window, the ids of the log and the dropped ids.
     """
     projector = ContextProjector(summariser)
     log, dropped = ids(window.all_turns()), list[str]()
@@ -65,7 +65,7 @@ def lived(
 
 @pytest.mark.parametrize("summariser", [Head(), ExtractiveSummariser()], ids=["head", "extractive"])
 def test_sources_are_never_lost(summariser: Summariser) -> None:
-    """After every step: each turn of the log stands word for word, in exactly one standing gist, or was dropped."""
+    """Each turn of the log is in the view, in exactly one gist, or dropped, after every step."""
     log, last = list[str](), opened(2_000)
     for window, log, dropped in lived(opened(2_000), busy(70), summariser):
         last = window
@@ -81,7 +81,7 @@ def test_sources_are_never_lost(summariser: Summariser) -> None:
 @pytest.mark.parametrize("summariser", [Head(), ExtractiveSummariser()], ids=["head", "extractive"])
 @pytest.mark.parametrize("max_tokens", [2_000, 6_000])
 def test_there_is_one_gist_at_a_time(summariser: Summariser, max_tokens: int) -> None:
-    """However long the conversation and wherever turns are pinned, right after a compression one summary stands, and the window is at rest."""
+    """Right after a compression there is one summary and the window is not pressured."""
     compressions = 0
     for window, _, _ in lived(opened(max_tokens), busy(120), summariser):
         if window.turns_since_compression == 0:
@@ -105,7 +105,7 @@ def test_how_often_is_compressed_does_not_grow() -> None:
 
 
 def test_only_dropped_turns_are_droppable() -> None:
-    """What left without a gist was DROPPABLE, every one of them."""
+    """Only DROPPABLE turns leave without a gist."""
     *_, (window, _, dropped) = lived(opened(2_000), busy(60), Head())
     assert dropped
     assert {window.linearity.get(i) for i in dropped} == {ResourceClass.DROPPABLE}
@@ -121,10 +121,7 @@ def test_preserved_turns_stand_behind_the_gist() -> None:
 
 
 def test_a_gist_stands_for_what_the_one_before_it_stood_for() -> None:
-    """Its sources are those of the log, in order, one level above.
-
-    A provider's cache holds what stands before it.
-    """
+    """A new gist has all sources of the former one, in the order of the log, one level above."""
     once = HEAD.compress(extended(opened(2_000), talk(14)), 0.2).window
     twice = HEAD.compress(extended(once, talk(14, first=14)), 0.2).window
     (old,), (new,) = (
@@ -137,7 +134,7 @@ def test_a_gist_stands_for_what_the_one_before_it_stood_for() -> None:
 
 
 def test_a_gist_alone_yields_to_a_shorter_one() -> None:
-    """Where nothing else is left, the gist itself is written anew in fewer tokens, down to the least."""
+    """If nothing else is left, the gist itself is rewritten in fewer tokens."""
     once = ContextProjector(reach=Reach(keep_recent=0)).compress(
         extended(opened(2_000), talk(14)), 0.3
     )

@@ -1,4 +1,4 @@
-"""Pictures and thinking in a window under pressure: they fall before words do, and what is bound falls with its prefix."""
+"""Pictures and thinking yield before words, and bound parts with their prefix."""
 
 import json
 
@@ -35,7 +35,7 @@ def picture(number: int) -> Part:
 
 
 def looked_at(count: int, max_tokens: int = 100_000) -> ContextWindow:
-    """Return a window in which somebody showed so many pictures and each got an answer with thinking."""
+    """Return a window with so many pictures from the user, each answered with thinking."""
     window = ContextWindow(max_tokens, counter=FAST).append(
         Turn("user", "Describe what I show you.")
     )
@@ -59,10 +59,7 @@ def standing(window: ContextWindow, kind: str) -> list[int]:
 def test_a_promise_is_kept_with_parts_too(
     window: ContextWindow, reach: Reach, target: float
 ) -> None:
-    """Law: tokens promised are never fewer than those achieved.
-
-    Every step of the chain promises less.
-    """
+    """Promised tokens are never fewer than achieved ones, and each step promises less."""
     projector = ContextProjector(HEAD.summariser, reach)
     ladder = projector.ladder(window)
     assert all(

@@ -31,7 +31,7 @@ from tests.pressure.samples import (
 def test_planning_is_pure_and_deterministic(
     window: ContextWindow, reach: Reach, target: float
 ) -> None:
-    """Planning twice gives the same plan, changes nothing, asks no summariser, and ignores the focus."""
+    """Planning is repeatable, changes nothing, calls no summariser and ignores the focus."""
     summariser = Says(AssertionError("planning asks nobody"))
     projector = ContextProjector(summariser, reach)
     before = (window.all_turns(), window.tokens, window.serial)
@@ -42,7 +42,7 @@ def test_planning_is_pure_and_deterministic(
 
 @given(lived_windows(), reaches(), TARGETS)
 def test_the_bill_is_honest(window: ContextWindow, reach: Reach, target: float) -> None:
-    """Tokens before are those of the whole window, tokens wanted those of the target, the promise is between both ends."""
+    """A plan's token counts are the window's before, the target's wanted, and a promise between."""
     plan = ContextProjector(reach=reach).plan_for(window, target)
     assert plan.tokens_before == sum(turn.tokens or 0 for turn in window.all_turns())
     assert plan.tokens_wanted == max(
@@ -61,7 +61,7 @@ def test_the_bill_is_honest(window: ContextWindow, reach: Reach, target: float) 
 def test_no_more_is_achieved_than_promised(
     window: ContextWindow, reach: Reach, target: float
 ) -> None:
-    """Every gist that is asked for is made, and the tokens after are within the promise, which is within what was wanted where it can be."""
+    """All gists are made, and the tokens after are within the promise."""
     projector = ContextProjector(reach=reach)
     plan = projector.plan_for(window, target)
     for done in (
@@ -77,7 +77,7 @@ def test_no_more_is_achieved_than_promised(
 
 @given(lived_windows(), reaches(), TARGETS)
 def test_jobs_and_drops_never_overlap(window: ContextWindow, reach: Reach, target: float) -> None:
-    """What is planned are disjoint runs of turns in order, and the first of them is where the prompt cache ends."""
+    """A plan's jobs and drops are disjoint runs in order, and the first is where the cache ends."""
     projector = ContextProjector(reach=reach)
     for plan in (
         projector.plan_for(window, target),
@@ -107,7 +107,7 @@ def _check_runs(window: ContextWindow, plan: Plan) -> None:
 
 @given(st.integers(1, 10**7), st.data())
 def test_tokens_of_a_target_are_exact(max_tokens: int, data: st.DataObject) -> None:
-    """The most tokens whose pressure is at most the target, for any target and for those a hair beside a whole number of tokens."""
+    """The tokens of a target are the most whose pressure is at most the target."""
     exact = data.draw(st.integers(1, max_tokens)) / max_tokens
     for target in (
         exact,
@@ -157,7 +157,7 @@ def test_a_block_does_not_read_superseded_results() -> None:
 
 
 def test_a_ceiling_covers_the_whole_log() -> None:
-    """Atoms of the log that the plan does not touch have the highest ceiling, whether they stand or not."""
+    """Atoms that a plan does not touch have the ceiling VERBATIM, in the view or not."""
     window = extended(opened(), [*talk(2), user("thanks!"), *talk(8, first=2)])
     plan = HEAD.plan_within(window, window.tokens - 1)
     ceiling = plan.ceiling(window.atoms())
@@ -172,7 +172,10 @@ def test_a_ceiling_covers_the_whole_log() -> None:
 
 def _logged(number: int, lines: int) -> str:
     return "\n".join(
-        f"step {number}.{n}: wrote src/module_{number * n}.py in {n * 37} ms, checksum {hash_of(number, n)}"
+        (
+            f"step {number}.{n}: wrote src/module_{number * n}.py in {n * 37} ms, checksum "
+            f"{hash_of(number, n)}"
+        )
         for n in range(lines)
     )
 
@@ -190,7 +193,7 @@ REAL_LIKE = st.builds(_logged, st.integers(1, 40), st.sampled_from([1, 10, 40, 8
 
 @st.composite
 def working(draw: st.DrawFn) -> ContextWindow:
-    """Draw an agent's window: talk and calls, a pinned turn now and then, up to some thousand tokens, compressed before or not."""
+    """Draw an agent's window of talk, calls and pinned turns, sometimes compressed before."""
     window = opened(50_000)
     for number in range(draw(st.integers(3, 12))):
         text = draw(REAL_LIKE)
@@ -211,7 +214,7 @@ def working(draw: st.DrawFn) -> ContextWindow:
 
 @given(working(), st.floats(0.1, 0.95), st.sampled_from([0, 3, 6]))
 def test_the_room_is_spent(window: ContextWindow, share: float, keep_recent: int) -> None:
-    """Of the tokens that may be used 97 % are, or all but a line's, where all that is asked for words holds enough of them."""
+    """A plan uses at least 97 % of its tokens, or all but a line, if there are enough words."""
     projector = ContextProjector(reach=Reach(keep_recent=keep_recent))
     floor = projector.floor(window)
     tokens = max(floor + 1_200, int(share * window.tokens))

@@ -1,4 +1,4 @@
-"""Nothing preserved is lost: after any number of compressions, with turns in between, it is there byte for byte."""
+"""No preserved turn is lost or changed by any number of compressions."""
 
 import pytest
 from hypothesis import given
@@ -23,7 +23,7 @@ def preserved(window: ContextWindow) -> list[Turn]:
 
 
 def compressed(window: ContextWindow, times: int, target: float, reach: Reach) -> ContextWindow:
-    """Return the window after so many compressions, with two turns added before each but the first."""
+    """Return the window after so many compressions, with two turns added before later ones."""
     projector = ContextProjector(Head(), reach)
     for number in range(times):
         if number and not window.open_calls:
@@ -42,7 +42,7 @@ def compressed(window: ContextWindow, times: int, target: float, reach: Reach) -
 def test_preserved_turns_are_byte_identical_after_compressions(
     times: int, moves: list[Move], reach: Reach, target: float, max_tokens: int
 ) -> None:
-    """One, two or ten compressions: every PRESERVED turn says the same in the same order, whatever else goes."""
+    """After one, two or ten compressions, every PRESERVED turn is unchanged and in order."""
     window = filled(moves, max_tokens)
     before = preserved(window)
     names = [turn.resource_id for turn in before]
@@ -59,7 +59,7 @@ def test_preserved_turns_are_byte_identical_after_compressions(
 def test_the_ledger_survives_every_compression(
     moves: list[Move], reach: Reach, target: float
 ) -> None:
-    """Whatever was tagged keeps its class, dropped or gisted, and only gists and new turns are added."""
+    """Every tag survives compression, and only gists and new turns are added to the ledger."""
     window = filled(moves, 200)
     after = compressed(window, 4, target, reach)
     for resource_id, tag in window.linearity.items():
@@ -76,7 +76,7 @@ def test_the_last_user_turn_and_the_task_survive() -> None:
 
 
 def test_a_preserved_result_keeps_its_whole_atom() -> None:
-    """An atom's class is the highest of its turns': a preserved result keeps the calls and the other results beside it."""
+    """A preserved result keeps its calls and the other results of its atom."""
     window = extended(opened(500), [*talk(4), calls("read", "run"), result(0, words(50, 60))])
     window = window.append(result(1, words(51, 60)), ResourceClass.PRESERVED)
     window = extended(window, talk(6, first=4))
@@ -90,10 +90,7 @@ def test_a_preserved_result_keeps_its_whole_atom() -> None:
 
 
 def test_regression_the_map_is_not_lost_at_the_first_compression() -> None:
-    """The published original lost its linearity map when it first compressed.
-
-    The ledger here names every turn ever.
-    """
+    """The ledger still names every turn after a compression, unlike in a published original."""
     window = extended(opened(1_000), [*talk(10), user("thanks!"), *talk(6, first=10)])
     done = HEAD.compress(window, 0.3)
     assert done.gisted
@@ -106,10 +103,7 @@ def test_regression_the_map_is_not_lost_at_the_first_compression() -> None:
 
 
 def test_regression_the_second_compression_does_not_empty_the_window() -> None:
-    """The published original emptied the window at its second compression.
-
-    Here every second one keeps what may not go.
-    """
+    """The second compression keeps preserved turns, unlike in a published original."""
     window = extended(opened(1_000), talk(16))
     once = HEAD.compress(window, 0.3).window
     twice = HEAD.compress(extended(once, talk(10, first=16)), 0.3)
@@ -123,10 +117,7 @@ def test_regression_the_second_compression_does_not_empty_the_window() -> None:
 
 
 def test_regression_user_turns_can_yield() -> None:
-    """The published original preserved every user turn, so that pressure could never fall.
-
-    Here only the task is pinned.
-    """
+    """Only the task is pinned, so user turns can yield, unlike in a published original."""
     window = extended(opened(1_000), [user(words(n)) for n in range(14)])
     done = HEAD.compress(window, 0.3)
     assert done.reached
@@ -134,10 +125,7 @@ def test_regression_user_turns_can_yield() -> None:
 
 
 def test_regression_constraints_alone_cannot_make_pressure_irreducible() -> None:
-    """A user who states nothing but constraints pins at most their share.
-
-    Compression still reaches its aim.
-    """
+    """Constraints are pinned up to their share only, so compression still reaches its target."""
     turns = [
         Turn(Role.USER, f"From now on never use rule {n} in the chapter on {words(n, 6)}.")
         for n in range(60)

@@ -50,7 +50,7 @@ _HERE = Path(__file__)
 
 @given(lived_windows(), reaches(), TARGETS)
 def test_atoms_are_never_split(window: ContextWindow, reach: Reach, target: float) -> None:
-    """Every call that stands has all its results beside it, parallel ones too, and no result stands without its call."""
+    """Every call in the view has all its results, and no result is without its call."""
     after = ContextProjector(reach=reach).compress(window, target).window
     answers = {atom.id: len(atom.turns) for atom in window.atoms()}
     for atom in after.atoms():
@@ -66,10 +66,7 @@ def test_atoms_are_never_split(window: ContextWindow, reach: Reach, target: floa
 def test_order_is_kept(
     life: tuple[ContextWindow, tuple[Atom, ...]], reach: Reach, target: float
 ) -> None:
-    """What stands is in the order of the log, a gist where the first of its sources stood.
-
-    No turn is stood for twice.
-    """
+    """The view is in the order of the log, with a gist at its first source, and no turn doubled."""
     window, log = life
     place = {
         resource_id: index
@@ -89,7 +86,7 @@ def test_order_is_kept(
 def test_the_compressed_window_is_as_good_as_any(
     window: ContextWindow, reach: Reach, target: float
 ) -> None:
-    """It counts right, its ids are unique, its ledger knows every turn, and it can be continued like the one before."""
+    """A compressed window counts right, has unique ids and a full ledger, and can continue."""
     after = ContextProjector(reach=reach).compress(window, target).window
     turns = after.all_turns()
     assert after.position == len(after) == len(turns)
@@ -150,7 +147,7 @@ def test_compressing_is_deterministic(window: ContextWindow, target: float) -> N
 def test_hostile_text_is_compressed_with_the_real_vocabulary(
     moves: list[tuple[Turn, ResourceClass | None]],
 ) -> None:
-    """Special tokens, NUL, white space and any script pass through the default summariser and the exact counter."""
+    """Special tokens, NUL, white space and any script pass through the default summariser."""
     window = filled(moves, 300, counter=_REAL)
     done = ContextProjector(reach=Reach(keep_recent=0)).compress(window, 0.1)
     assert done.tokens_after <= done.tokens_before
@@ -201,10 +198,7 @@ def test_a_stale_plan_is_refused_and_nothing_changes(change: object) -> None:
 
 @pytest.mark.parametrize("growth", GROWTHS.values(), ids=GROWTHS.keys())
 def test_a_plan_lands_on_what_its_window_has_grown_to(growth: object) -> None:
-    """What yields is what would have.
-
-    What came stands behind it, untouched, and the report counts it apart.
-    """
+    """A plan for a window that has grown gives the same result, followed by the new turns."""
     window = grown()
     fulfilment = HEAD.fulfil(HEAD.plan_for(window, 0.3))
     later: ContextWindow = growth(window)  # type: ignore[operator]
@@ -276,10 +270,7 @@ def test_a_promoted_gist_stays_word_for_word() -> None:
 
 @given(lived_windows())
 def test_the_projector_reads_pressure_and_floor(window: ContextWindow) -> None:
-    """Both are of the whole window, whatever the focus.
-
-    The floor is what the harshest plan promises.
-    """
+    """Pressure and floor are of the whole window, and the floor is the harshest plan's promise."""
     assert HEAD.pressure(window.seek(0)) == pressure_of(window)
     assert HEAD.floor(window.seek(0)) == HEAD.plan_for(window, 0.0).floor
 
@@ -296,7 +287,7 @@ def test_automatic_compression_aims_at_the_low_mark() -> None:
 
 
 def test_both_marks_count_the_free_room() -> None:
-    """What cannot yield takes no part of it: it aims at `low` of what is left, and so much is freed however large the system prompt is."""
+    """Both marks are shares of the free room, whatever the size of the system prompt."""
     for pins in range(0, 400, 50):
         window = extended(
             opened(2_000), [Turn(Role.SYSTEM, words(0, pins)), *talk(60), user("Go on.")]
@@ -308,10 +299,7 @@ def test_both_marks_count_the_free_room() -> None:
 
 
 def test_the_newest_results_count_as_what_cannot_yield_while_they_fit() -> None:
-    """They stand whole below the high mark, and what is aimed at lies between both.
-
-    Where they do not fit they are cut.
-    """
+    """The newest results stay whole if they fit below the high mark, and are cut otherwise."""
     for length, whole in ((30, True), (120, True), (700, False), (5_000, False)):
         window = extended(opened(2_000), [*talk(30), calls("read"), result(0, words(99, length))])
         plan = HEAD.plan_between(window, 0.4, 0.7)
@@ -382,7 +370,7 @@ def many_jobs() -> ContextWindow:
 
 
 def test_an_asynchronous_summariser_gives_what_its_twin_gives() -> None:
-    """The window is the same as with the synchronous one, and nobody was asked for what is cut where it stands."""
+    """An async summariser gives the same window as its twin, and is not called for digests."""
     slow = Slow()
     window = many_jobs()
     plan = hard_plan(HEAD, window, 200)
@@ -447,7 +435,7 @@ class ListeningLater(Listening):
 
 @pytest.mark.parametrize("query", [None, "What about the train?"])
 def test_whoever_is_asked_is_told_the_same(query: str | None) -> None:
-    """Turns, room, counter and question are those of a synchronous compression, in a thread and in the loop as well."""
+    """Turns, room, counter and query are the same in a thread and in the event loop."""
     heard, in_thread, in_loop = Listening(), Listening(), ListeningLater()
     expected = ContextProjector(heard).compress(many_jobs(), 0.2, query=query)
     for asked in (in_thread, in_loop):
@@ -543,10 +531,7 @@ _REAL = TiktokenCounter("o200k_base")
 
 
 def test_a_summariser_of_the_callers_is_not_asked_for_a_word_or_two() -> None:
-    """Where less than 16 tokens are left an extract stands, and that is no rejection.
-
-    Neither sync nor async.
-    """
+    """A custom summariser is not called for fewer than 16 tokens, and that is no rejection."""
     asked: list[int] = []
 
     def counting(turns: Sequence[Turn], max_tokens: int) -> str:

@@ -1,4 +1,4 @@
-"""A question: what speaks of it stands whole, and what the user has just asked about the past is one."""
+"""Turns that answer a question stay whole, including a question the user has just asked."""
 
 import pytest
 
@@ -41,7 +41,10 @@ def test_other_words_are_none(text: str) -> None:
 
 def told(thing: str, colour: str) -> str:
     """Return a remark of some length about a thing."""
-    return f"The {thing} gets {colour} paint, two coats of it, and then it has to dry for a while before anybody touches it again."
+    return (
+        f"The {thing} gets {colour} paint, two coats of it, and then it has to dry for a while "
+        "before anybody touches it again."
+    )
 
 
 THINGS = [(f"wall-{number}", f"shade-{number * 37 % 101}") for number in range(40)]
@@ -76,10 +79,7 @@ def test_what_the_user_has_just_asked_about_the_past_stands_whole() -> None:
 
 
 def test_a_session_hears_it_too() -> None:
-    """The turn that asks makes room by itself.
-
-    What it asks about, still in the view, does not yield.
-    """
+    """A turn that asks about the past compresses, and the turns that it asks about stay."""
     window = ContextWindow(900, counter=FAST)
     for message in messages("Fine.", "Which shade was it that we wanted for wall-7?")[:-1]:
         window = window.append(Turn(message["role"], message["content"]))

@@ -52,10 +52,7 @@ def test_the_edges_are_legal(options: dict[str, Any]) -> None:
 
 
 def test_a_share_of_nothing_is_nothing() -> None:
-    """Without a share the tail and the newest results yield whatever the room.
-
-    With all of it they stand as far as it goes.
-    """
+    """With a share of 0 the tail and newest results yield, and with 1 they stay while they fit."""
     window = extended(opened(), [*talk(8), user("Look."), calls("read"), result(0, words(1, 100))])
     tokens = window.tokens - 10
     nothing, everything = (

@@ -1,4 +1,4 @@
-"""What a summariser offers is checked: an offer that would not help is refused, reported, and replaced."""
+"""A summariser's offer is checked, and one that would not help is reported and replaced."""
 
 from collections.abc import Sequence
 
@@ -54,7 +54,7 @@ def hard(projector: ContextProjector) -> CompressionResult:
 
 @pytest.mark.parametrize(("offer", "reason"), BAD_OFFERS.values(), ids=BAD_OFFERS.keys())
 def test_a_bad_offer_is_replaced_by_the_extractive_gist(offer: object, reason: str) -> None:
-    """Each bad offer is reported with the ids it stood for and why, and the window is what the offline default makes."""
+    """A bad offer is reported with ids and reason, and replaced by the extractive gist."""
     summariser = Says(offer)
     done = hard(ContextProjector(summariser, Reach(keep_recent=3)))
     expected = hard(ContextProjector(reach=Reach(keep_recent=3)))
@@ -70,7 +70,7 @@ def test_a_bad_offer_is_replaced_by_the_extractive_gist(offer: object, reason: s
 
 
 def test_a_bad_offer_costs_its_own_gist_only() -> None:
-    """What is cut where it stands asks nobody, so no failure concerns it."""
+    """A failing summariser costs only its own gist, since digests need no summariser."""
     done, expected = (
         hard(ContextProjector(each))
         for each in (Says(ConnectionError("lost")), Says("All is well."))
@@ -84,16 +84,13 @@ def test_a_bad_offer_costs_its_own_gist_only() -> None:
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, SystemExit])
 def test_an_interruption_is_no_bad_offer(error: type[BaseException]) -> None:
-    """What is meant to stop the program does."""
+    """An exception that stops the program is passed on."""
     with pytest.raises(error):
         ContextProjector(Says(error())).compress(grown(), 0.4)
 
 
 class Wordy:
-    """Count a frame as if it were long, so that no gist of any wording fits.
-
-    As long as it is told to.
-    """
+    """A counter that counts a frame as so long that no gist fits, while `refuses` is set."""
 
     exact = False
     refuses = True
@@ -104,7 +101,7 @@ class Wordy:
 
 
 def test_where_no_gist_could_be_made_none_is_planned() -> None:
-    """What a frame costs is known before: the sources stand word for word, only DROPPABLE turns left, and the report says so."""
+    """If no gist can fit, none is planned: only DROPPABLE turns leave, and the report says so."""
     window = extended(
         ContextWindow(1_000, counter=Wordy()),
         [user("The task."), *talk(4), user("thanks!"), *talk(4, first=4)],
@@ -125,14 +122,14 @@ def test_where_no_gist_could_be_made_none_is_planned() -> None:
 
 
 def grown_wordy() -> tuple[ContextWindow, Wordy]:
-    """Return a window whose gists can be planned, and its counter, which refuses them when it is told to."""
+    """Return a window whose gists can be planned, and its counter, which can refuse them later."""
     counter = Wordy()
     counter.refuses = False
     return extended(ContextWindow(1_000, counter=counter), [user("The task."), *talk(8)]), counter
 
 
 def test_where_even_the_extractive_gist_does_not_fit_the_sources_stay() -> None:
-    """All summaries refused and nothing to drop: the turns are the same, and no index is named as changed."""
+    """If all summaries are refused and nothing can be dropped, the window is unchanged."""
     window, counter = grown_wordy()
     projector = ContextProjector(reach=Reach(keep_recent=2))
     fulfilment = projector.fulfil(projector.plan_within(window, 100))
@@ -200,7 +197,7 @@ def test_an_offer_is_trimmed() -> None:
 
 
 def test_the_summariser_is_told_its_room_and_the_question() -> None:
-    """It gets the allowance less the frame, the window's counter and the query, and is never asked for a pointer."""
+    """The summariser gets the allowance minus the frame, the counter and the query."""
     asked: list[tuple[int, int, str | None]] = []
 
     class Listening:

@@ -24,10 +24,7 @@ def test_the_numbers_are_those_of_the_windows(
 def test_the_prefix_before_the_first_change_is_untouched(
     window: ContextWindow, reach: Reach, target: float
 ) -> None:
-    """Up to the first changed index every turn is the same, and the one there is not.
-
-    None means nothing changed.
-    """
+    """Turns before `first_changed` are the same, that one differs, and None means no change."""
     done = ContextProjector(reach=reach).compress(window, target)
     before, after, first = window.all_turns(), done.window.all_turns(), done.first_changed
     if first is None:

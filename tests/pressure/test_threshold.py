@@ -1,4 +1,4 @@
-"""Thresholds: two marks make the hysteresis, and the adaptive one moves the upper by what the agent reports."""
+"""Thresholds: two marks make the hysteresis, and signals move the adaptive upper one."""
 
 from typing import Any
 
@@ -37,7 +37,7 @@ def test_exactly_seven_tenths_is_not_pressured(threshold: FixedThreshold) -> Non
 
 @given(st.integers(1, 10**7))
 def test_the_mark_is_exact_for_windows_of_any_size(tenth: int) -> None:
-    """Seven tenths of any window are not pressured, however the division rounds, and one token more is."""
+    """Exactly seven tenths of a window are not pressured, and one token more is."""
     assert not FixedThreshold().is_pressured(7 * tenth / (10 * tenth))
     assert FixedThreshold().is_pressured((7 * tenth + 1) / (10 * tenth))
 
@@ -85,10 +85,7 @@ def test_progress_raises_and_errors_and_loops_lower_the_mark(
 
 
 def test_how_far_each_signal_moves_the_mark() -> None:
-    """Progress adds up to 0.2, errors take up to 0.2, a loop takes 0.1.
-
-    The bounds cut what would go further.
-    """
+    """Progress adds up to 0.2, errors take up to 0.2 and a loop 0.1, within the bounds."""
     high = AdaptiveThreshold(base=0.75).high
     assert high(Signals(progress=0.5)) == pytest.approx(0.85)
     assert high(Signals(progress=1.0)) == 0.95
@@ -147,7 +144,7 @@ def test_marks_may_stand_at_the_ends_of_their_ranges() -> None:
 def test_a_mark_is_a_share_of_the_free_room(
     low: float, high: float, floor: float, larger: float
 ) -> None:
-    """It is between the floor and the end, not below the share of the whole, and moves up with both; where nothing is free it is the end."""
+    """A mark above a floor is a monotone share of the free room, and 1 if nothing is free."""
     (low, high), (floor, larger) = sorted((low, high)), sorted((floor, larger))
     assert (
         min(floor, 1.0) - 1e-9
@@ -260,10 +257,7 @@ def _parallel(
 
 
 def test_calls_side_by_side_are_one_round() -> None:
-    """They are compared together, whatever order the results came in.
-
-    One call of many is not enough.
-    """
+    """Parallel calls are compared as one round, in any order of results."""
     same = [
         turn for number in range(3) for turn in _parallel(number, "a", "b", backwards=number == 1)
     ]
@@ -289,7 +283,7 @@ def test_how_often_is_the_callers_choice() -> None:
 
 
 def test_a_loop_is_looked_for_at_the_end_only(monkeypatch: pytest.MonkeyPatch) -> None:
-    """However long the conversation and whatever stands there, no more than the last twelve atoms are looked at."""
+    """At most the last twelve atoms are checked for a loop."""
     window = extended(opened(100_000), [*_rounds(3), *[SAID] * 200])
     seen: list[int] = []
     peek = ContextWindow.peek

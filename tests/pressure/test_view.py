@@ -1,4 +1,4 @@
-"""Views over one log: their order, their meets, and the Galois connection, exhaustively over three atoms."""
+"""Views over one log: order, meets and the Galois connection, for all views of three atoms."""
 
 import copy
 import pickle
@@ -31,10 +31,7 @@ def test_the_order_is_a_partial_order() -> None:
 
 
 def test_the_order_is_pointwise() -> None:
-    """A view is below another exactly when no atom is held at a higher fidelity.
-
-    `>=` is the converse.
-    """
+    """A view is below another exactly if no atom has a higher fidelity; `>=` is the converse."""
     for v, w in PAIRS:
         assert (v <= w) == all(v.fidelities[atom] <= w.fidelities[atom] for atom in LOG)
         assert (v >= w) == (w <= v)
@@ -58,7 +55,7 @@ def test_meets_are_associative_commutative_and_idempotent() -> None:
 
 
 def test_compressing_is_monotone_deflationary_and_idempotent() -> None:
-    """For every ceiling: the order is kept, nothing is raised, and a second time changes nothing."""
+    """For every ceiling, compressing keeps the order, raises nothing, and is idempotent."""
     for ceiling, v in PAIRS:
         once = compress_view(ceiling, v)
         assert expand_view(once) <= v
@@ -67,7 +64,7 @@ def test_compressing_is_monotone_deflationary_and_idempotent() -> None:
 
 
 def test_expand_and_compress_are_adjoint() -> None:
-    """For every ceiling and every compressed v: ``expand(v) <= w`` exactly when ``v <= compress(w)``."""
+    """For every ceiling and compressed v: ``expand(v) <= w`` exactly when ``v <= compress(w)``."""
     for ceiling, w in PAIRS:
         for v in (v for v in VIEWS if v <= ceiling):
             assert (expand_view(v) <= w) == (v <= compress_view(ceiling, w))
@@ -120,9 +117,9 @@ def test_a_fresh_window_holds_every_word() -> None:
 
 
 def test_a_view_names_what_a_gist_stands_for_and_what_is_gone() -> None:
-    """Named by a standing gist: GIST.
+    """A source of a gist is GIST, a whole atom VERBATIM, a missing one DROPPED.
 
-    Whole: VERBATIM. Neither: DROPPED. A cut result makes its whole atom GIST.
+    A cut result makes its whole atom GIST.
     """
     full = extended(opened(), [user("a"), assistant("b"), calls("s"), result(0, "long"), user("d")])
     gist = Turn(Role.USER, "summary", resource_id="g1", sources=("t3",))
@@ -149,4 +146,4 @@ def evolve_id(turn: Turn, resource_id: str) -> Turn:
 def test_a_view_can_be_pickled_and_copied() -> None:
     """Views cross processes like everything that is handed out."""
     view = View({"t1": Fidelity.GIST})
-    assert copy.deepcopy(view) == pickle.loads(pickle.dumps(view)) == view  # noqa: S301  our own bytes
+    assert copy.deepcopy(view) == pickle.loads(pickle.dumps(view)) == view  # noqa: S301 - our own

@@ -1,4 +1,4 @@
-"""What a user might bring to the laws: objects that obey them, and objects with one fault each."""
+"""Objects for the laws, some that obey them and some with one fault each."""
 
 import random
 from collections.abc import Mapping, Sequence

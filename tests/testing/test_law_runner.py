@@ -1,4 +1,7 @@
-"""Laws are run on generated inputs: every one has a strategy, what breaks is shrunk and shown, and a run repeats."""
+"""Laws run on generated inputs.
+
+Every law has a strategy, a counterexample is shrunk and shown, and a run can be repeated.
+"""
 
 import random
 from typing import Any
@@ -65,7 +68,7 @@ def test_every_law_is_explained_to_its_user() -> None:
 
 
 def test_the_laws_of_all_rooms_are_found() -> None:
-    """There are laws in each of the five rooms, from the lowest to the highest, and some rooms' alone on request."""
+    """Each of the five rooms has laws, in order, and rooms can be selected."""
     assert ROOMS == HOUSE
     assert list(dict.fromkeys(law.room for law in all_laws())) == list(ROOMS)
     assert {law.room for law in all_laws(["nodes", "window"])} == {"window", "nodes"}
@@ -166,7 +169,7 @@ def test_what_is_raised_breaks_the_law() -> None:
 
 
 def test_a_law_that_is_broken_only_now_and_then_is_broken() -> None:
-    """What fails once and not again, as a moody subject does, is no pass."""
+    """A law that fails only once counts as failed."""
     calls: list[int] = []
 
     def now_and_then(text: str) -> None:
@@ -188,9 +191,9 @@ def test_a_run_repeats_and_a_seed_draws_others() -> None:
 
 
 def test_dice_fall_differently_from_example_to_example() -> None:
-    """A subject that throws dice is not given the same throw every time, and gives the same verdict again."""
+    """Random numbers differ between examples and repeat between runs."""
     thrown: list[float] = []
-    law = law_of(lambda text: thrown.append(random.random()), "text")  # noqa: S311 - dice, no secrets
+    law = law_of(lambda text: thrown.append(random.random()), "text")  # noqa: S311 - no secrets
     run_law(law, 30)
     run_law(law, 30)
     assert thrown[:30] == thrown[30:]
@@ -198,7 +201,7 @@ def test_dice_fall_differently_from_example_to_example() -> None:
 
 
 def test_progress_is_told_before_every_example() -> None:
-    """Who watches knows the law and how many examples are behind."""
+    """Progress is reported before every example, with the law and the number tried."""
     seen: list[tuple[str, int]] = []
     run_law(
         law_of(lambda text: None, "text"),
@@ -218,10 +221,7 @@ def test_what_is_bound_is_drawn_instead() -> None:
 
 
 def test_a_subject_whose_inputs_cannot_be_made_has_failed() -> None:
-    """What a subject raises before any law is asked is a verdict.
-
-    Without a subject it is a fault of the strategies.
-    """
+    """If inputs cannot be made for a subject, its law fails; without one an error is raised."""
     broken = st.builds(int, st.just("no number"))
     verdict = run_law(law_of(lambda target: None, "target"), bound={"target": broken})
     assert verdict.counterexample is not None
@@ -254,7 +254,10 @@ class Shy:
     [
         (
             WINDOW,
-            "a window of 100 tokens at 2 of [t1 user 'hi' REQUIRED, t2 assistant c1=search({}) REQUIRED]",
+            (
+                "a window of 100 tokens at 2 of [t1 user 'hi' REQUIRED, t2 assistant c1=search({}) "
+                "REQUIRED]"
+            ),
         ),
         (Turn(Role.TOOL, "done", tool_call_id="c1", resource_id="t3"), "t3 tool to c1 'done'"),
         (
@@ -268,7 +271,10 @@ class Shy:
         (ContextSession(100), "a session in EMPTY whose view is a window of 100 tokens at 0 of []"),
         (
             law_subjects.door,
-            "an agent of positions {'open', 'shut'} that takes ['open' 'close' -> ('shut', 'click'), 'shut' 'open' -> ('open', 'creak')]",
+            (
+                "an agent of positions {'open', 'shut'} that takes ['open' 'close' -> ('shut', "
+                "'click'), 'shut' 'open' -> ('open', 'creak')]"
+            ),
         ),
         (
             parallel(
@@ -299,7 +305,7 @@ def test_long_values_are_cut() -> None:
 
 
 def test_an_agent_that_raises_is_shown_all_the_same() -> None:
-    """What a move of an agent raises stands in its place."""
+    """If a move of an agent raises, the description shows the exception instead."""
     silent: dict[int, tuple[int, str]] = {}
     deaf: PolyAgent[int, str, str] = PolyAgent(
         frozenset({0}), lambda _: frozenset({"a"}), lambda position, input: silent[position]

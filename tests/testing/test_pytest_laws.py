@@ -17,7 +17,7 @@ def run(pytester: pytest.Pytester, subject: str) -> str:
 
 
 def test_each_law_about_an_object_is_a_test(pytester: pytest.Pytester) -> None:
-    """A summariser that ignores its allowance fails one of two, with the smallest counterexample."""
+    """A summariser that ignores its allowance fails one law, with the smallest counterexample."""
     printed = run(pytester, "tests.testing.law_subjects:Chatty")
     assert "1 failed, 2 passed" in printed
     assert "pressure.summaries_keep_to_their_allowance" in printed

@@ -100,7 +100,7 @@ def test_a_rule_answers_where_it_is_found(request_: object) -> None:
 
 
 def test_a_rule_reads_the_last_message_alone() -> None:
-    """What was said earlier triggers no rule; of no messages there is none."""
+    """A rule reads only the last message, and an empty list matches none."""
     model = ScriptedModel(rules={"weather": "It rains."})
     for request in (
         [{"role": "user", "content": "weather"}, {"role": "user", "content": "thanks"}],
@@ -129,6 +129,6 @@ def test_a_rule_reads_the_last_message_alone() -> None:
 def test_a_script_that_could_not_be_played_is_refused(
     replies: Any, rules: Any, message: str
 ) -> None:
-    """What is no script is refused when it is made, by its place."""
+    """An invalid script is refused when the model is made, with its place."""
     with pytest.raises(InvalidOptionError, match=message):
         ScriptedModel(replies, rules=rules)

@@ -1,9 +1,9 @@
 """Context items: code, files and texts attached to a conversation (docs/attachments.md).
 
-Each name is loaded when it is first asked for.
+Names are imported lazily, on first access.
 """
 
 import lazy_loader
 
-# The names stand in `__init__.pyi`; each is loaded when it is first asked for.
+# The names are declared in `__init__.pyi` and imported on first access.
 __getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

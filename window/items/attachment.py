@@ -1,4 +1,4 @@
-"""Attachments: how a context item stands in a conversation, as one user turn that says so in its metadata."""
+"""Attachments: context items stored as user turns, with the item described in the metadata."""
 
 import re
 from collections.abc import Mapping
@@ -17,18 +17,19 @@ _LONGEST_NAME = 80
 _TYPES = frozenset(ItemType)
 _FROM_FILE = frozenset({ItemType.CODE, ItemType.TEXT, ItemType.FILE})
 _ITEM = re.compile(
-    r"### (Code|Text|File|REPL History|Error|Custom)\n(?:#### ([^\n]+)\n)?(`{3,})[^`\n]*\n(?:(?!\3).*\n)*\3"
+    r"### (Code|Text|File|REPL History|Error|Custom)\n(?:#### ([^\n]+)\n)?"
+    r"(`{3,})[^`\n]*\n(?:(?!\3).*\n)*\3"
 )
 _BROUGHT_BACK = "earlier"
-"""The id of an item of which no more is known than its text."""
+"""The id of an item that is known only by its text."""
 
 
 @frozen
 class Attachment:
-    """Say which item a turn holds.
+    """The description of the item that a turn holds.
 
-    `label` is its file name and lines, empty without. A later attachment of the same `source`
-    supersedes an earlier one; None is nobody's source.
+    `label` is its file name and lines, or empty. A later attachment of the same `source` supersedes
+    an earlier one; one whose `source` is None supersedes nothing.
     """
 
     id: str
@@ -38,21 +39,21 @@ class Attachment:
 
     @property
     def name(self) -> str:
-        """Return what to call it, in a few words on one line: its label, of a long one the end, or its id."""
+        """Return a short name on one line: the label (the end of a long one), or else the id."""
         return (
             self.label if len(self.label) <= _LONGEST_NAME else f"…{self.label[-_LONGEST_NAME:]}"
         ) or self.id
 
     @property
     def mention(self) -> str:
-        """Return what to show people instead of its text: ``[@name]``, as a pill is written."""
+        """Return the text to display instead of the content: ``[@name]``, as pills are written."""
         return f"[@{self.name}]"
 
 
 def source_of(item: ContextItem) -> str | None:
-    """Return where an item comes from: file name and lines; None without a file name.
+    """Return the source of an item, its file name and lines, or None without a file name.
 
-    What is about a file (an error, say) is another source than what stands in it.
+    An item about a file, such as an error, has a different source than the file's own text.
 
     >>> source_of(ContextItem("x", metadata={"filename": "a.py", "start_line": 3}))
     'a.py:3'
@@ -65,8 +66,8 @@ def _source(kind: ItemType, label: str) -> str | None:
 
 
 def item_turn(item: ContextItem, source: str | None = None) -> Turn:
-    """Return the user turn that attaches `item`, its text being ``context_to_string([item])``."""
-    from .markdown import context_to_string  # noqa: PLC0415 - for those who attach something
+    """Return the user turn that attaches `item`, with ``context_to_string([item])`` as its text."""
+    from .markdown import context_to_string  # noqa: PLC0415 - only needed to attach items
 
     entry = {
         "id": item.id,
@@ -78,7 +79,7 @@ def item_turn(item: ContextItem, source: str | None = None) -> Turn:
 
 
 def attachment_of(turn: Turn) -> Attachment | None:
-    """Return which item `turn` holds; None if it holds none."""
+    """Return the attachment that `turn` holds, or None if it holds none."""
     entry: Mapping[str, Any] | None = turn.metadata.get(_KEY)
     match entry:
         case {
@@ -93,7 +94,9 @@ def attachment_of(turn: Turn) -> Attachment | None:
 
 
 def attached_metadata(text: str) -> Mapping[str, Any] | None:
-    r"""Return the metadata of a turn that attached an item, from its `text` as it came back in a list; None for any other text.
+    r"""Return the metadata of an attachment turn, recovered from its `text`.
+
+    Returns None for any other text.
 
     >>> attached_metadata("### Code\n#### a.py:3\n```python\nx + 1\n```")["context_item"]["label"]
     'a.py:3'
@@ -115,9 +118,9 @@ def attached_metadata(text: str) -> Mapping[str, Any] | None:
 def attached_outline(turn: Turn) -> tuple["OutlineEntry", ...]:
     """Return the outline of the code or file that `turn` holds.
 
-    Empty where it holds nothing that defines names.
+    Returns an empty tuple if it holds neither, or nothing that defines names.
     """
-    from .markdown import fenced_text  # noqa: PLC0415 - as above
+    from .markdown import fenced_text  # noqa: PLC0415 - only needed for outlines
     from .outline import outline_of  # noqa: PLC0415 - as above
 
     attachment = attachment_of(turn)

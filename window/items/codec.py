@@ -1,4 +1,7 @@
-"""Items as JSON, in the shape of the shipped schema, and back, trusting nothing that is read."""
+"""Conversion of items to and from JSON in the shape of the shipped schema.
+
+Everything that is read is validated.
+"""
 
 import json
 from collections.abc import Mapping
@@ -18,7 +21,7 @@ from .item import END_LINE, START_LINE, ContextItem, ItemType, read_metadata
 
 @frozen
 class _Written:
-    """Hold what a document says, before the item itself looks at it."""
+    """The fields of a document, before the item validates them."""
 
     id: str
     type: ItemType
@@ -32,7 +35,7 @@ _converter = strict_converter()
 
 @cache
 def item_schema() -> Mapping[str, Any]:
-    """Return the JSON Schema (draft 7) of an item, as the package ships it (docs/attachments.md)."""
+    """Return the JSON Schema (draft 7) of an item that the package ships (docs/attachments.md)."""
     schema: Mapping[str, Any] = json.loads(
         files("polycontext.window.items").joinpath("context_item.schema.json").read_bytes()
     )
@@ -40,7 +43,7 @@ def item_schema() -> Mapping[str, Any]:
 
 
 def item_to_dict(item: ContextItem) -> dict[str, Any]:
-    """Return an item as JSON-ready data that the schema accepts; the timestamp as Universal Time.
+    """Return an item as JSON data that matches the schema, with the timestamp as Universal Time.
 
     >>> item_to_dict(ContextItem("x", "text", id="ctx-1", timestamp=0))
     {'id': 'ctx-1', 'type': 'text', 'content': 'x', 'metadata': None, 'timestamp': 0}
@@ -55,15 +58,15 @@ def item_to_dict(item: ContextItem) -> dict[str, Any]:
 
 
 def item_from_dict(data: object) -> ContextItem:
-    """Return the item that JSON data of the schema's shape hold.
+    """Return the item that `data`, JSON data in the shape of the schema, describes.
 
-    Absent metadata and null are the same; a whole number may be written as ``5.0``, as JSON Schema
-    has it.
+    Missing metadata and null are equivalent. Whole numbers may be written as ``5.0``, as JSON
+    Schema allows.
 
     Law: ``item_from_dict(item_to_dict(item)) == item``.
 
     Raises:
-        InvalidDataError: naming the path of the first fault.
+        InvalidDataError: The data are invalid; the error names the path of the first fault.
     """
     try:
         written = structured(_converter, _with_whole_numbers(data), _Written)
@@ -83,15 +86,15 @@ def item_to_json(item: ContextItem) -> str:
 
 
 def item_from_json(text: str | bytes) -> ContextItem:
-    """Read what `item_to_json` wrote, or any document of the schema.
+    """Return the item of a JSON document that `item_to_json` wrote or that matches the schema.
 
-    Raise what `item_from_dict` raises.
+    Raises the errors of `item_from_dict`.
     """
     return item_from_dict(json_object(text, legal="what item_to_json returned"))
 
 
 def _with_whole_numbers(data: Any) -> Any:
-    """Return `data` with floats without a fraction as the whole numbers that JSON Schema takes them for."""
+    """Return `data` with floats that have no fraction as int, as JSON Schema reads them."""
     if not isinstance(data, Mapping):
         return data
     metadata = data.get("metadata")

@@ -1,7 +1,7 @@
-"""The context item: a piece of code or text that can be put into a prompt, and its metadata (docs/attachments.md).
+"""The context item: a piece of code or text for a prompt, with metadata (docs/attachments.md).
 
-Its id is ``ctx-N``, unique and increasing in a process (INV-003); its time is Universal
-Time on the wire: whole seconds since 1900-01-01 UTC.
+Its id is ``ctx-N``, unique and increasing within a process (INV-003). Its time is serialised as
+Universal Time: whole seconds since 1900-01-01 UTC.
 """
 
 import re
@@ -25,18 +25,18 @@ _PATH = "item.metadata"
 _SEPARATORS = re.compile(r"[\W_]+")
 _LIKENESS = 0.85
 _READER, _MAKER = 3, 5
-"""Whoever reads or makes an item stands so many frames above the warning."""
+"""Warning stack levels that point at the caller who reads a document or creates an item."""
 
 
 class MetadataWarning(UserWarning):
-    """Point at metadata that are legal but look like a mistake, such as a near miss of a known key."""
+    """Warns about valid metadata that look like a mistake, such as a near miss of a known key."""
 
 
 @frozen(eq=False, repr=False)
 class ItemMetadata(Mapping[str, Any]):
-    """Hold metadata that were checked and cannot change.
+    """Validated, immutable metadata.
 
-    Equal to any mapping that says the same.
+    Compares equal to any mapping with the same contents.
     """
 
     _values: Mapping[str, Any]
@@ -55,14 +55,15 @@ class ItemMetadata(Mapping[str, Any]):
 
 
 def checked_metadata(values: Mapping[str, Any]) -> ItemMetadata:
-    """Return metadata as a caller may give them; what was checked before is returned as it is.
+    """Return validated metadata; metadata that were validated before are returned unchanged.
 
-    Known keys: ``filename`` and ``package`` are text, ``start_line`` and ``end_line`` whole
-    numbers from 1, the latter not before the former. All other keys pass, with a
-    `MetadataWarning` where one looks like a known one.
+    Known keys: ``filename`` and ``package`` are text; ``start_line`` and ``end_line`` are whole
+    numbers from 1, and the end may not be before the start. All other keys are accepted, with a
+    `MetadataWarning` if one resembles a known key.
 
     Raises:
-        InvalidDataError: no mapping, no JSON data, a known key with a wrong value.
+        InvalidDataError: The values are not a mapping or not JSON data, or a known key has an
+            invalid value.
     """
     if isinstance(values, ItemMetadata):
         return values
@@ -78,13 +79,14 @@ def checked_metadata(values: Mapping[str, Any]) -> ItemMetadata:
 
 
 def read_metadata(values: Mapping[str, Any], *, stacklevel: int = _READER) -> ItemMetadata:
-    """Return metadata as a document may hold them: as `checked_metadata`, but lines may run backwards.
+    """Return metadata read from a document, validated as by `checked_metadata`.
 
-    The JSON Schema cannot forbid that, and an editor's point may stand before its mark.
+    Unlike there, ``end_line`` may be before ``start_line``: the JSON Schema cannot forbid it, and
+    an editor's point may be before its mark.
     """
     metadata = ItemMetadata(freeze_object(values, _PATH))
     for key, (kind, legal) in _KNOWN.items():
-        # What is frozen is of no subclass; so true and false are no lines.
+        # Frozen data hold no subclasses of int except bool, so `type() is` rejects only booleans.
         if key in metadata and (
             type(metadata[key]) is not kind or (kind is int and metadata[key] < 1)
         ):
@@ -105,11 +107,10 @@ _PLAIN = {_SEPARATORS.sub("", key): key for key in _KNOWN}
 
 _ID = re.compile(r"ctx-([0-9]+)")
 _MOST_DIGITS = 4000
-"""Python makes no number of more than 4,300."""
+"""Python refuses to parse an integer of more than 4,300 digits."""
 
 _OUT_OF_REACH = 2**63
-"""Nobody counts so far in a lifetime: an id that is further ahead than this needs no room kept for
-it."""
+"""Ids further ahead than this do not advance the counter, since it can never reach them."""
 
 _START = datetime(1900, 1, 1, tzinfo=UTC)
 _SECOND = timedelta(seconds=1)
@@ -119,7 +120,7 @@ _MOMENTS = (
 
 
 class ItemType(StrEnum):
-    """Say what an item holds."""
+    """The kind of content that an item holds."""
 
     CODE = "code"
     TEXT = "text"
@@ -127,11 +128,11 @@ class ItemType(StrEnum):
     REPL_HISTORY = "repl-history"
     ERROR = "error"
     CUSTOM = "custom"
-    """A kind of the caller's own, named by ``metadata["kind"]``: see `register_formatter`."""
+    """A kind that the caller names in ``metadata["kind"]``; see `register_formatter`."""
 
 
 class ItemIds(Iterator[str]):
-    """Count ids up, safely under threads; iterate it like an `itertools.count`.
+    """A thread-safe iterator of increasing item ids.
 
     >>> ids = ItemIds()
     >>> next(ids), next(ids)
@@ -151,7 +152,7 @@ class ItemIds(Iterator[str]):
             return f"ctx-{self._last}"
 
     def skip_past(self, item_id: str) -> None:
-        """Never give `item_id` or a lower one again; what is no id of an item changes nothing."""
+        """Never issue `item_id` or a lower id again; ignore text that is not an item id."""
         match = _ID.fullmatch(item_id)
         if match and len(match[1]) <= _MOST_DIGITS:
             number = int(match[1])
@@ -161,12 +162,11 @@ class ItemIds(Iterator[str]):
 
 
 ITEM_IDS = ItemIds()
-"""Where the ids of this process come from; it goes on behind every id that an item was ever made
-with."""
+"""The source of this process's ids, always higher than the id of any existing item."""
 
 
 def check_item_type(value: object) -> ItemType:
-    """Return `value` as the type of an item; raise `InvalidDataError` if it is none."""
+    """Return `value` as an item type; raise `InvalidDataError` if it is not one."""
     try:
         return ItemType(value)  # type: ignore[arg-type]
     except ValueError:
@@ -176,11 +176,11 @@ def check_item_type(value: object) -> ItemType:
 
 
 def universal_time(value: datetime | int) -> int:
-    """Return a moment as Universal Time; fractions of a second are cut off.
+    """Return a moment as Universal Time, with fractions of a second cut off.
 
     Raises:
-        InvalidDataError: before 1900, a naive datetime, no moment at all, a number that JSON data
-            cannot hold.
+        InvalidDataError: The moment is before 1900, a naive datetime, not a moment at all, or a
+            number that JSON data cannot hold.
 
     >>> universal_time(datetime(2023, 12, 8, tzinfo=UTC))
     3910982400
@@ -214,53 +214,52 @@ def _metadata(values: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
 def _id(value: object) -> str:
     if not isinstance(value, str) or not _ID.fullmatch(value):
         raise InvalidDataError("item.id", f"{value!r:.60} is no id", "ctx-N, such as ctx-42")
-    # Here, so that no way of making an item (reading, copying, unpickling) lets a later one take
-    # its id.
+    # Done here so that every way to create an item (reading, copying, unpickling) reserves its id.
     ITEM_IDS.skip_past(value)
     return value
 
 
 @frozen
 class ContextItem:
-    """Hold a piece of code or text with what is known of it: immutable, id and timestamp included (docs/attachments.md).
+    """An immutable piece of code or text with its metadata, id and timestamp (docs/attachments.md).
 
-    `metadata` are JSON data or None; the keys ``filename``, ``start_line``, ``end_line``
-    and ``package`` are checked. `timestamp` is an aware datetime or Universal Time; it
-    defaults to now, `id` to the next one of this process. Ids that are given are passed over.
+    `metadata` are JSON data or None; the keys ``filename``, ``start_line``, ``end_line`` and
+    ``package`` are validated. `timestamp` is an aware datetime or Universal Time and defaults to
+    now. `id` defaults to the next id of this process, which skips ids that were given explicitly.
 
     Raises:
-        InvalidDataError: an unknown type, content or metadata that cannot be stored, a known
-            key with a wrong value, a naive timestamp or one before 1900, an id that is not
-            ``ctx-N``.
+        InvalidDataError: The type is unknown, the content or metadata cannot be stored, a known key
+            has an invalid value, the timestamp is naive or before 1900, or the id is not ``ctx-N``.
 
-    >>> item = ContextItem("(defun add (a b) (+ a b))", metadata={"filename": "math.lisp", "start_line": 5, "end_line": 7})
+    >>> place = {"filename": "math.lisp", "start_line": 5, "end_line": 7}
+    >>> item = ContextItem("(defun add (a b) (+ a b))", metadata=place)
     >>> item.type
     <ItemType.CODE: 'code'>
     >>> ContextItem("x", type="poem")
     Traceback (most recent call last):
-    polycontext.linearity.errors.InvalidDataError: item.type: unknown type 'poem'. Use code, text,
-    file, repl-history, error, custom.
+    polycontext.linearity.errors.InvalidDataError: item.type: unknown type 'poem'. Use code, \
+text, file, repl-history, error, custom.
     """
 
     content: str = field(converter=_content)
     type: ItemType = field(default=ItemType.CODE, converter=check_item_type)
     metadata: Mapping[str, Any] | None = field(default=None, converter=_metadata, hash=False)
-    # The one place where an item made without a timestamp reads a clock.
+    # The only place that reads a clock, for an item created without a timestamp.
     universal_time: int = field(
         factory=lambda: universal_time(datetime.now(UTC)),
         converter=universal_time,
         alias="timestamp",
         kw_only=True,
     )
-    """Creation time in whole seconds since 1900-01-01 UTC; the constructor's `timestamp`."""
+    """The creation time in whole seconds since 1900-01-01 UTC; the constructor's `timestamp`."""
     id: str = field(factory=lambda: next(ITEM_IDS), converter=_id, kw_only=True)
 
     @property
     def timestamp(self) -> datetime:
-        """Return the creation time, in UTC, to the second.
+        """Return the creation time in UTC, to the second.
 
         Raises:
-            InvalidDataError: after the year 9999, which a datetime cannot say.
+            InvalidDataError: The time is after the year 9999, which a datetime cannot express.
         """
         try:
             return _START + self.universal_time * _SECOND
@@ -271,7 +270,7 @@ class ContextItem:
             ) from None
 
     def says_the_same_as(self, other: "ContextItem") -> bool:
-        """Tell whether both hold the same content of the same type with the same metadata."""
+        """Return whether both items have the same content, type and metadata."""
         return (self.type, self.content, self.metadata) == (
             other.type,
             other.content,
@@ -279,7 +278,7 @@ class ContextItem:
         )
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # Through the constructor, which knows of the id then.
+        # Rebuild through the constructor, which reserves the id.
         return partial(ContextItem, timestamp=self.universal_time, id=self.id), (
             self.content,
             self.type,
@@ -288,9 +287,9 @@ class ContextItem:
 
 
 def label_of(item: ContextItem) -> str:
-    """Return file name and lines, such as ``math.lisp:5-7``, on one line.
+    """Return the file name and lines on one line, such as ``math.lisp:5-7``.
 
-    Empty without a file name.
+    Returns an empty string without a file name.
     """
     metadata = item.metadata or {}
     name = metadata.get(FILENAME)

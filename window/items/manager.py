@@ -1,4 +1,4 @@
-"""The manager: the items that somebody has at hand, bounded, oldest out first."""
+"""The item manager: a bounded collection of items that evicts the oldest first."""
 
 from collections.abc import Callable, Iterable, Iterator
 from difflib import get_close_matches
@@ -22,9 +22,9 @@ from .markdown import context_to_string
 
 @define(slots=False, eq=False)
 class DuplicateItemError(CallerError, ValueError):
-    """Refuse an item that is held already.
+    """Raised for an item that the manager already holds.
 
-    `existing` is the one that is there, `what` is what they share.
+    `existing` is the held item and `what` names the fields that both share.
     """
 
     item: ContextItem
@@ -32,16 +32,19 @@ class DuplicateItemError(CallerError, ValueError):
     what: str
 
     def __str__(self) -> str:
-        return f"item {self.item.id!r} has the {self.what} of {self.existing.id!r}, which is already held. Remove that one first, or leave this one out."
+        return (
+            f"item {self.item.id!r} has the {self.what} of {self.existing.id!r}, which is already "
+            "held. Remove that one first, or leave this one out."
+        )
 
 
 class ContextManager:
-    """Hold up to `max_items` items in the order they came, within `max_tokens` where that is given.
+    """A thread-safe, insertion-ordered collection of items, bounded by number and by tokens.
 
-    An item that comes in makes the oldest ones leave until both bounds are kept; `on_evict` is
-    told each of them, once the new item is in. Items that were removed are no evictions. Tokens are
-    those of each item printed alone, as `counter` counts them. Safe under threads. A copy tells
-    nobody.
+    Adding an item evicts the oldest ones until at most `max_items` remain and, if `max_tokens` is
+    set, their tokens fit. `on_evict` is called with each evicted item, after the new one was added;
+    it is not called for removed items. The tokens of an item are those of its markdown on its own,
+    as `counter` counts them. Copies have no `on_evict` callback.
 
     Raises:
         InvalidOptionError: `max_items` is not within 1..1000, or `max_tokens` is less than 1.
@@ -70,12 +73,13 @@ class ContextManager:
         self._lock = RLock()
 
     def add(self, item: ContextItem) -> ContextItem:
-        """Take `item` in and return it.
+        """Add `item` and return it.
 
         Raises:
-            DuplicateItemError: one with its id, or with its type, content and metadata, is held
-                already.
-            InvalidDataError: it takes more than `max_tokens` alone.
+            DuplicateItemError: An item with the same id, or with the same type, content and
+                metadata, is already held.
+            InvalidDataError: `item` is not a `ContextItem`, or takes more than `max_tokens` on its
+                own.
         """
         tokens = self._count(item)
         with self._lock:
@@ -85,17 +89,23 @@ class ContextManager:
         return item
 
     def update(self, item: ContextItem) -> ContextItem:
-        """Put `item` in the place of the one that has its id, and return it as it is held: it keeps the first one's creation time.
+        """Replace the item that has the id of `item`, and return the stored item.
+
+        The stored item keeps its position and the creation time of the item it replaces.
 
         Raises:
-            UnknownNameError: no item of its id is held.
-            DuplicateItemError: another one with its type, content and metadata is.
-            InvalidDataError: it takes more than `max_tokens` alone.
+            UnknownNameError: No item with this id is held.
+            DuplicateItemError: Another item with the same type, content and metadata is held.
+            InvalidDataError: `item` is not a `ContextItem`, or takes more than `max_tokens` on its
+                own.
 
         >>> from attrs import evolve
         >>> manager = ContextManager()
         >>> item = manager.add(ContextItem("x = 1"))
-        >>> manager.update(evolve(item, content="x = 2")).id == item.id, [each.content for each in manager]
+        >>> (
+        ...     manager.update(evolve(item, content="x = 2")).id == item.id,
+        ...     [each.content for each in manager],
+        ... )
         (True, ['x = 2'])
         """
         tokens = self._count(item)
@@ -121,10 +131,7 @@ class ContextManager:
     def get(
         self, types: Iterable[ItemType | str] | str | None = None, limit: int | None = None
     ) -> tuple[ContextItem, ...]:
-        """Return the last `limit` items of `types`, in the order they came.
-
-        All of them by default.
-        """
+        """Return the last `limit` items of `types`, in insertion order; all items by default."""
         wanted = set(
             map(
                 check_item_type,
@@ -136,7 +143,7 @@ class ContextManager:
 
     @property
     def tokens(self) -> int:
-        """Return the tokens of all items; 0 where no `max_tokens` asks for counting them."""
+        """Return the tokens of all items, or 0 without `max_tokens` (they are not counted then)."""
         return self._tokens
 
     def __iter__(self) -> Iterator[ContextItem]:
@@ -177,7 +184,7 @@ class ContextManager:
                 raise DuplicateItemError(item, existing, "type, content and metadata")
 
     def _put(self, item: ContextItem, tokens: int) -> list[ContextItem]:
-        """Take an item in, in its place where it has one, and return the oldest others, which had to leave for it."""
+        """Insert or replace an item, and return the oldest other items that were evicted for it."""
         self._tokens += tokens - self._items.get(item.id, (item, 0))[1]
         self._items[item.id] = item, tokens
         evicted: list[ContextItem] = []
@@ -188,7 +195,7 @@ class ContextManager:
         return evicted
 
     def _tell(self, evicted: Iterable[ContextItem]) -> None:
-        # Outside of the lock, so that the caller may use the manager.
+        # Called outside the lock, so that the callback may use the manager.
         if self._on_evict is not None:
             for old in evicted:
                 self._on_evict(old)
@@ -198,7 +205,7 @@ class ContextManager:
         self._tokens -= tokens
         return item
 
-    # A lock cannot travel; whom the first one tells is none of a copy's business.
+    # A lock cannot be pickled, and a copy does not call the original's callback.
     def __getstate__(self) -> dict[str, Any]:
         with self._lock:
             return {**vars(self), "_items": dict(self._items), "_lock": None, "_on_evict": None}

@@ -1,7 +1,7 @@
-"""Items as the markdown that stands in a prompt (docs/attachments.md).
+"""Rendering of items as markdown for a prompt (docs/attachments.md).
 
-A custom item names its kind in ``metadata["kind"]``. A function that the caller registers for it
-writes what stands below its heading (L-004); without one it is fenced as text is.
+A custom item names its kind in ``metadata["kind"]``. A formatter that is registered for this kind
+writes the body below the heading (L-004). Without one, the content is fenced like text.
 """
 
 import re
@@ -19,7 +19,7 @@ _FORMATTERS: dict[str, Formatter] = {}
 
 _HEADINGS = {kind: kind.capitalize() for kind in ItemType} | {ItemType.REPL_HISTORY: "REPL History"}
 _LANGUAGES = dict.fromkeys(ItemType, "text") | {ItemType.CODE: "", ItemType.REPL_HISTORY: ""}
-"""What a fence says where no file name does: of code it is only known that it is code."""
+"""The language of a fence when the file name does not tell it; empty for code of any language."""
 
 _ENDINGS = {
     "bash": "sh bash",
@@ -84,7 +84,7 @@ _ENDINGS = {
     "yaml": "yaml yml",
     "zig": "zig",
 }
-"""What a fence calls a language, and the endings of its files."""
+"""The fence name of each language, and the extensions of its files."""
 
 _LANGUAGE_OF = {
     ending: language for language, endings in _ENDINGS.items() for ending in endings.split()
@@ -97,24 +97,27 @@ _NAMED = {
     "gemfile": "ruby",
     "rakefile": "ruby",
 }
-"""Files whose names say it without an ending."""
+"""The languages of files that are recognised by name rather than extension."""
 
 _TICKS = re.compile(r"`{3,}")
 
 
 def context_to_string(items: Iterable[ContextItem]) -> str:
-    r"""Return items as markdown for a prompt: heading, file and lines, and the content in a fence.
+    r"""Return items as markdown for a prompt: heading, file and lines, and fenced content.
 
-    Empty for no items.
-
-    Nothing in content or file name can end its fence or heading: the fence is longer than any run
-    of backticks inside, and what cannot be printed in a file name is written as an escape.
+    Returns an empty string without items. Neither content nor file names can break out of the
+    markdown: a fence is longer than any run of backticks inside it, and unprintable characters of a
+    file name are escaped.
 
     Raises:
-        PluginError: the registered formatter of a custom kind raised, or returned what is no
-            storable text.
+        PluginError: The registered formatter of a custom kind raised, or did not return storable
+            text.
 
-    >>> print(context_to_string([ContextItem("x + 1\n", metadata={"filename": "a.py", "start_line": 3})]))
+    >>> print(
+    ...     context_to_string(
+    ...         [ContextItem("x + 1\n", metadata={"filename": "a.py", "start_line": 3})]
+    ...     )
+    ... )
     ### Code
     #### a.py:3
     ```python
@@ -125,14 +128,17 @@ def context_to_string(items: Iterable[ContextItem]) -> str:
 
 
 def register_formatter(kind: str, formatter: Formatter) -> None:
-    """Let `formatter` write the body of every custom item whose ``metadata["kind"]`` is `kind`.
+    """Register `formatter` to write the body of custom items whose ``metadata["kind"]`` is `kind`.
 
-    A later one replaces it.
-
-    What it writes stands in prompts as it is: a formatter that quotes content fences it itself.
+    A later registration replaces an earlier one. The output goes into prompts unchanged, so a
+    formatter that quotes content has to fence it.
 
     >>> register_formatter("doctest-ticket", lambda item: f"Ticket: {item.content}")
-    >>> print(context_to_string([ContextItem("the printer burns", "custom", {"kind": "doctest-ticket"})]))
+    >>> print(
+    ...     context_to_string(
+    ...         [ContextItem("the printer burns", "custom", {"kind": "doctest-ticket"})]
+    ...     )
+    ... )
     ### Custom
     Ticket: the printer burns
     """
@@ -140,7 +146,7 @@ def register_formatter(kind: str, formatter: Formatter) -> None:
 
 
 def language_of_file(filename: str) -> str | None:
-    """Return the name that a fence gives the language of a file, None if its name says nothing.
+    """Return the fence language for a file name, or None if the name does not tell it.
 
     >>> language_of_file("src/math.lisp"), language_of_file("agent.py"), language_of_file("LICENSE")
     ('lisp', 'python', None)
@@ -150,9 +156,9 @@ def language_of_file(filename: str) -> str | None:
 
 
 def fenced_text(text: str) -> tuple[str, str]:
-    r"""Return language and content of the first fence that `context_to_string` wrote.
+    r"""Return the language and content of the first fence that `context_to_string` wrote.
 
-    All of `text` where there is none.
+    Returns an empty language and all of `text` if there is no fence.
 
     >>> fenced_text("### Code\n```python\nx\n```")
     ('python', 'x')
@@ -177,7 +183,7 @@ def _block(item: ContextItem) -> str:
 
 
 def _formatted(item: ContextItem) -> str | None:
-    """Return what the registered formatter of a custom item writes; None where there is none."""
+    """Return the output of the registered formatter of a custom item, or None if there is none."""
     kind = (item.metadata or {}).get("kind")
     formatter = (
         _FORMATTERS.get(kind) if isinstance(kind, str) and item.type is ItemType.CUSTOM else None
@@ -198,7 +204,7 @@ def _formatted(item: ContextItem) -> str | None:
 def _fenced(item: ContextItem) -> str:
     name, content = (item.metadata or {}).get(FILENAME), item.content
     language = (language_of_file(name) if name else None) or _LANGUAGES[item.type]
-    # Longer than any run inside, or content could end its own fence.
+    # Longer than any run of backticks inside, so that the content cannot close the fence.
     fence = "`" * (max(map(len, _TICKS.findall(content)), default=2) + 1)
     end = "" if not content or content.endswith("\n") else "\n"
     return f"{fence}{language}\n{content}{end}{fence}"

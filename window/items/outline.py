@@ -1,6 +1,6 @@
-"""Outlines: the names a text defines, which is what stays of an attached file when it yields.
+"""Outlines: the names that a text defines, which replace an attached file when it is evicted.
 
-Python is read by its syntax tree; nothing is imported or run.
+Python is parsed into a syntax tree; nothing is imported or run.
 """
 
 import ast
@@ -11,16 +11,16 @@ from collections.abc import Iterator
 from attrs import frozen
 
 MOST_PARSED = 500_000
-"""Characters that Python's parser is trusted with: it may take 600 bytes of memory for each."""
+"""The most characters that Python's parser is given; it may take 600 bytes of memory for each."""
 
 _STATEMENTS = (ast.stmt, ast.excepthandler, ast.match_case)
 
 
 @frozen
 class Definition:
-    """Hold a name as its module knows it (``Agent.run``) and its lines, from 1, decorators included.
+    """A qualified name (``Agent.run``) and its lines, from 1 and including decorators.
 
-    `kind` is the keyword that defines it, ``class`` or ``def``; empty for a variable.
+    `kind` is the defining keyword, ``class`` or ``def``, or empty for a variable.
     """
 
     name: str
@@ -30,12 +30,10 @@ class Definition:
 
 
 def definitions(source: str) -> tuple[Definition, ...] | None:
-    r"""Return the functions, classes, methods and module or class variables of `source` in order.
+    r"""Return the functions, classes, methods and module or class variables of `source`, in order.
 
-    None where it cannot be parsed.
-
-    What stands in a block (``if TYPE_CHECKING``, ``try``) is defined as well; what stands in a
-    function is not.
+    Returns None if `source` cannot be parsed or is too long. Definitions inside blocks
+    (``if TYPE_CHECKING``, ``try``) are included; those inside functions are not.
 
     >>> [each.name for each in definitions("class A:\n    def f(self): ...")]
     ['A', 'A.f']
@@ -53,7 +51,7 @@ def definitions(source: str) -> tuple[Definition, ...] | None:
 
 
 def _walked(tree: ast.Module) -> Iterator[Definition]:
-    # Not recursive: every `elif` stands inside of the one before it.
+    # Iterative, because every `elif` is nested inside the previous one.
     pending: list[tuple[str, ast.AST]] = [("", tree)]
     while pending:
         prefix, node = pending.pop()
@@ -96,17 +94,20 @@ def _definition(node: ast.stmt, name: str, kind: str = "") -> Definition:
 _PROSE = frozenset({"text", "output", "restructuredtext", "rst"})
 _LONGEST_LINE = 300
 _MODIFIERS = (
-    "abstract|async|const|data|default|export|extern|final|inline|internal|open|override|private|protected|pub(?:\\(\\w+\\))?|public"
+    "abstract|async|const|data|default|export|extern|final|inline|internal|open|override|private"
+    "|protected|pub(?:\\(\\w+\\))?|public"
     "|sealed|static|unsafe|virtual"
 )
 _KEYWORDS = (
-    "class|def|defclass|define|defgeneric|defmacro|defmethod|defn|defpackage|defstruct|defun|defvar|enum|fn|fun|func|function|impl|interface"
+    "class|def|defclass|define|defgeneric|defmacro|defmethod|defn|defpackage|defstruct|defun"
+    "|defvar|enum|fn|fun|func|function|impl|interface"
     "|macro_rules!|mod|module|namespace|object|protocol|record|struct|sub|trait|type|union"
 )
 _RECEIVER = r"(?<=func )\([^()]*\)[ \t]*"
 _NAME = r"[^\W\d][\w$!?*-]*(?:(?:::|\.)[\w$!?*-]+)*"
 _DEFINITION = re.compile(
-    rf"([ \t]*)\(?(?:(?:{_MODIFIERS})[ \t]+)*((?:{_KEYWORDS})(?:<[^<>]*>)?[ \t*]+(?:{_RECEIVER})?)[(:]?({_NAME})"
+    rf"([ \t]*)\(?(?:(?:{_MODIFIERS})[ \t]+)*"
+    rf"((?:{_KEYWORDS})(?:<[^<>]*>)?[ \t*]+(?:{_RECEIVER})?)[(:]?({_NAME})"
 )
 _HEADING = re.compile(r"(#{1,6})[ \t]+(\S.*)")
 _CODE_FENCE = re.compile(r" {0,3}(```|~~~)")
@@ -114,19 +115,17 @@ _CODE_FENCE = re.compile(r" {0,3}(```|~~~)")
 
 @frozen
 class OutlineEntry:
-    """Name one definition or heading, `depth` levels inside others."""
+    """A definition or heading, nested `depth` levels deep."""
 
     depth: int
     text: str
 
 
 def outline_of(text: str, language: str = "") -> tuple[OutlineEntry, ...]:
-    r"""Return what `text` defines, in order: classes and functions, or the headings of markdown.
+    r"""Return the classes and functions, or the markdown headings, of `text` in order.
 
-    Nothing for prose.
-
-    Python is parsed; other languages, and Python that is only a piece or very long, are read line
-    by line.
+    Returns an empty tuple for prose. Python is parsed; other languages, and Python that is
+    incomplete or very long, are scanned line by line.
 
     >>> outline_of("class Store:\n    def peek(self): ...\n", "python")
     (OutlineEntry(depth=0, text='class Store'), OutlineEntry(depth=1, text='def peek'))

@@ -1,4 +1,4 @@
-"""The laws of what a window is given: token counters and message formats."""
+"""The laws of token counters and message formats."""
 
 import re
 from collections.abc import Sequence
@@ -12,12 +12,12 @@ from ..tokens.counter import TURN_OVERHEAD, TokenCounter, count_turn
 from ..turn import Role, Turn
 
 _NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
-"""What every provider takes as the name of a tool."""
+"""The tool names that every provider accepts."""
 
 
 @law('docs/counting.md, "What counts"')
 def counting_repeats(counter: TokenCounter, text: str) -> None:
-    """A counter says the same of any text again, never less than nothing, and nothing of no text."""
+    """A counter returns the same count for the same text, at least 0, and 0 for no text."""
     count = counter.count(text)
     agree(counter.count(text), count)
     holds(
@@ -29,7 +29,7 @@ def counting_repeats(counter: TokenCounter, text: str) -> None:
 
 @law('docs/counting.md, "What counts"')
 def a_turn_costs_its_text_and_framing(counter: TokenCounter, turn: Turn) -> None:
-    """Any turn costs at least what its content and its calls' arguments count, and the framing of a message around them."""
+    """Any turn costs at least its content, its calls' arguments and the framing of a message."""
     texts = [turn.text, *(call.arguments for call in turn.tool_calls)]
     least = TURN_OVERHEAD + sum(counter.count(text) for text in texts if text)
     found = count_turn(counter, turn)
@@ -38,7 +38,10 @@ def a_turn_costs_its_text_and_framing(counter: TokenCounter, turn: Turn) -> None
 
 @law('docs/providers.md, "Guarantees for all providers"')
 def what_is_written_is_valid(wire: WireFormat, turns: Sequence[Turn]) -> None:
-    """What a format writes passes its own check, for turns whose calls are paired and of which at least one is the user's."""
+    """The messages that a format writes pass its own check.
+
+    It holds for turns whose calls are paired and that include a user turn.
+    """
     messages = wire.render(turns).messages
     agree(
         fault_of(wire, messages, allow_open_tail=True),
@@ -51,9 +54,9 @@ def what_is_written_is_valid(wire: WireFormat, turns: Sequence[Turn]) -> None:
 def fault_of(
     wire: WireFormat, messages: Sequence[Message], *, allow_open_tail: bool = False
 ) -> str | None:
-    """Return what a provider would find wrong, None where it takes the messages.
+    """Return the error that a provider would report, or None if it accepts the messages.
 
-    Calls may wait for results where it is said so.
+    `allow_open_tail` permits calls without results at the end.
     """
     try:
         wire.check(messages, allow_open_tail=allow_open_tail)
@@ -64,10 +67,10 @@ def fault_of(
 
 @law('docs/providers.md, "Guarantees for all providers"')
 def reading_undoes_writing(wire: WireFormat, turns: Sequence[Turn]) -> None:
-    """What a format writes it reads back: texts in order (white space at their ends aside), calls in order, each with its result.
+    """A format reads back the texts and calls that it wrote, in order, with each call's result.
 
-    A format may spell names of tools and ids of calls anew; system texts may be taken apart from
-    the others.
+    White space around texts is ignored. A format may change the names of tools and the ids of
+    calls, and may move system texts to a separate place.
     """
     again = wire.parse(wire.render(turns).inline()).turns
     for system in (False, True):
@@ -83,7 +86,10 @@ def reading_undoes_writing(wire: WireFormat, turns: Sequence[Turn]) -> None:
 
 @law('docs/providers.md, "Guarantees for all providers"')
 def what_was_read_is_written_back_unchanged(wire: WireFormat, turns: Sequence[Turn]) -> None:
-    """A message list that was read is written back as it was, from its turns alone, and reading it did not change it."""
+    """A message list that was read is written back unchanged from its turns alone.
+
+    Reading does not modify the list.
+    """
     messages, untouched = wire.render(turns).inline(), wire.render(turns).inline()
     parsed = wire.parse(messages)
     agree(
@@ -95,9 +101,9 @@ def what_was_read_is_written_back_unchanged(wire: WireFormat, turns: Sequence[Tu
 
 @law('docs/providers.md, "Guarantees for all providers"')
 def what_is_written_stays_when_more_is_said(wire: WireFormat, turns: Sequence[Turn]) -> None:
-    """What is written for the start of a conversation begins what is written for all of it, block for block.
+    """The messages of a conversation begin with the messages of any of its starts, block for block.
 
-    A start ends on no open calls; white space at the end of its last text may be missing.
+    A start has no open calls at its end. White space at the end of its last text may be missing.
     """
     whole = blocks_of(wire.render(turns).inline())
     for stop in range(1, len(turns)):
@@ -114,9 +120,16 @@ def what_is_written_stays_when_more_is_said(wire: WireFormat, turns: Sequence[Tu
 
 
 def blocks_of(messages: Sequence[Message]) -> list[tuple[str, object]]:
-    """Return what stands in messages, block by block with its role: where one message ends, and in which form it is, is left out.
+    """Return the content of messages as blocks with roles, independent of how it is split.
 
-    >>> blocks_of([{"role": "user", "content": "hi"}, {"role": "user", "content": [{"type": "text", "text": "there"}]}])
+    Message boundaries and the form of the content (text or list) are left out.
+
+    >>> blocks_of(
+    ...     [
+    ...         {"role": "user", "content": "hi"},
+    ...         {"role": "user", "content": [{"type": "text", "text": "there"}]},
+    ...     ]
+    ... )
     [('user', {'type': 'text', 'text': 'hi'}), ('user', {'type': 'text', 'text': 'there'})]
     """
     found: list[tuple[str, object]] = []
@@ -142,12 +155,11 @@ def trimmed(block: tuple[str, object]) -> tuple[str, object]:
     ) else what
 
 
-# --- what turns say, freed of how a format spells it: the words that must survive being written and
-# read ---
+# --- the content of turns, independent of a format, that must survive rendering and parsing ---
 
 
 def spoken(turns: Sequence[Turn], *, system: bool) -> list[str]:
-    """Return the visible texts, without the white space at their ends, of the system turns or of all others."""
+    """Return the non-empty texts of the system turns or of all other turns, stripped."""
     return [
         text
         for turn in turns
@@ -156,16 +168,22 @@ def spoken(turns: Sequence[Turn], *, system: bool) -> list[str]:
 
 
 def called(turns: Sequence[Turn]) -> list[str]:
-    """Return the names of the tools that are called, in order."""
+    """Return the names of the called tools, in order."""
     return [call.name for turn in turns for call in turn.tool_calls]
 
 
 def answered(turns: Sequence[Turn]) -> list[tuple[int, int]]:
-    """Return for every result how many calls there were so far, and which one of the latest turn it answers.
+    """Return, for every result, the number of calls so far and the index of the call it answers.
+
+    The index counts from the calls of the latest turn that has any.
 
     >>> from polycontext.window.turn import ToolCall
-    >>> calls = Turn("assistant", None, tool_calls=(ToolCall("a", "search"), ToolCall("b", "search")))
-    >>> answered([calls, Turn("tool", "found", tool_call_id="b"), Turn("tool", "", tool_call_id="a")])
+    >>> calls = Turn(
+    ...     "assistant", None, tool_calls=(ToolCall("a", "search"), ToolCall("b", "search"))
+    ... )
+    >>> answered(
+    ...     [calls, Turn("tool", "found", tool_call_id="b"), Turn("tool", "", tool_call_id="a")]
+    ... )
     [(2, 1), (2, 0)]
     """
     pairs: list[tuple[int, int]] = []
@@ -181,7 +199,7 @@ def answered(turns: Sequence[Turn]) -> list[tuple[int, int]]:
 
 
 def missing(texts: Sequence[str], read: Sequence[str]) -> list[str]:
-    """Return those of `texts` that do not stand in `read`, joined, one behind the other.
+    """Return those of `texts` that do not occur, in order, in the joined `read`.
 
     >>> missing(["one", "two", "one"], ["one two", "three"])
     ['one']

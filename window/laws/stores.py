@@ -1,4 +1,4 @@
-"""The laws of a store: a comonad, a functor, and the store operations themselves."""
+"""The laws of a store: the comonad, the functor, and the store operations."""
 
 from collections.abc import Callable, Sequence
 from operator import methodcaller
@@ -18,10 +18,7 @@ _extract = methodcaller("extract")
 
 
 def _shown(value: Any) -> Any:
-    """Return what a store shows, all the way down: its focus and its values.
-
-    Any other value is itself.
-    """
+    """Return the focus and the values of a store, recursively; return any other value unchanged."""
     if not isinstance(value, StoreComonad):
         return value
     return value.pos, [_shown(value.peek(position)) for position in range(value.last + 1)]
@@ -50,7 +47,10 @@ def duplicate_is_associative(store: AnyStore) -> None:
 
 @law(_COMONAD)
 def duplicate_shows_every_focus(store: AnyStore, position: int) -> None:
-    """What `duplicate` has at a position is the store focused there: ``store.duplicate().peek(p)`` is ``store.seek(p)``."""
+    """Each position of `duplicate` holds the store focused there.
+
+    ``store.duplicate().peek(p)`` is ``store.seek(p)``.
+    """
     agree(_shown(store.duplicate().peek(position)), _shown(store.seek(position)))
 
 
@@ -68,7 +68,10 @@ def extract_of_extend_is_the_function(store: AnyStore, view: View) -> None:
 
 @law(_COMONAD)
 def extend_is_associative(store: AnyStore, view: View, other_view: View) -> None:
-    """Associativity of extend: ``store.extend(f).extend(g)`` is ``store.extend(lambda s: g(s.extend(f)))``."""
+    """Associativity of extend: extending twice is extending by the composed function.
+
+    ``store.extend(f).extend(g)`` is ``store.extend(lambda s: g(s.extend(f)))``.
+    """
     agree(
         _shown(store.extend(view).extend(other_view)),
         _shown(store.extend(lambda s: other_view(s.extend(view)))),
@@ -89,7 +92,10 @@ def duplicate_is_extend_by_identity(store: AnyStore) -> None:
 
 @law(_COMONAD)
 def map_is_extend_after_extract(store: AnyStore) -> None:
-    """The functor is the comonad's own: ``store.map(f)`` is ``store.extend(lambda s: f(s.extract()))``, for f = repr."""
+    """The functor is the one of the comonad, shown for f = repr.
+
+    ``store.map(f)`` is ``store.extend(lambda s: f(s.extract()))``.
+    """
     agree(_shown(store.map(repr)), _shown(store.extend(lambda s: repr(s.extract()))))
 
 
@@ -101,7 +107,10 @@ def map_keeps_identity(store: AnyStore) -> None:
 
 @law(_FUNCTOR)
 def map_keeps_composition(store: AnyStore) -> None:
-    """Functor composition: ``store.map(f).map(g)`` is ``store.map(lambda a: g(f(a)))``, for f = repr, g = len."""
+    """Functor composition, shown for f = repr and g = len.
+
+    ``store.map(f).map(g)`` is ``store.map(lambda a: g(f(a)))``.
+    """
     agree(_shown(store.map(repr).map(len)), _shown(store.map(lambda value: len(repr(value)))))
 
 
@@ -132,7 +141,7 @@ def the_last_seek_wins(store: AnyStore, position: int, other_position: int) -> N
 
 @law(_STORE)
 def seek_moves_the_focus_alone(store: AnyStore, position: int) -> None:
-    """Seeking changes no value, and the store that was moved from stays where it was."""
+    """Seeking changes no value and does not modify the original store."""
     before = _shown(store)
     agree(_shown(store.seek(position))[1], before[1])
     agree(_shown(store), before)
@@ -140,7 +149,10 @@ def seek_moves_the_focus_alone(store: AnyStore, position: int) -> None:
 
 @law(_STORE)
 def relative_moves_start_at_the_focus(store: AnyStore, position: int) -> None:
-    """Store laws: ``seeks(f)`` is ``seek(f(pos))`` and ``peeks(f)`` is ``peek(f(pos))``, for f a step of p around the store."""
+    """Store laws: ``seeks(f)`` is ``seek(f(pos))`` and ``peeks(f)`` is ``peek(f(pos))``.
+
+    Here f moves p positions forward and wraps around at the end.
+    """
 
     def step(focus: int) -> int:
         return (focus + position) % (store.last + 1)
@@ -154,16 +166,19 @@ def relative_moves_start_at_the_focus(store: AnyStore, position: int) -> None:
 
 @law(_STORE)
 def experiment_peeks_at_each_position(store: AnyStore, positions: Sequence[int]) -> None:
-    """Store law: ``store.experiment(f)`` is what `peek` gives at each position of ``f(store.pos)``, in order; the focus first here."""
+    """Store law: ``store.experiment(f)`` is `peek` at each position of ``f(store.pos)``, in order.
+
+    Here the first of the positions is the focus.
+    """
     found = store.experiment(lambda focus: [focus, *positions])
     agree(found, [store.extract(), *(store.peek(position) for position in positions)])
 
 
 @law(_STORE)
 def positions_outside_are_refused(store: AnyStore, position: int) -> None:
-    """Any position is one of ``0..last``, or `seek` and `peek` refuse it with a `PositionError`.
+    """`seek` and `peek` raise `PositionError` for any position outside ``0..last``.
 
-    None counts from the end.
+    Negative positions do not count from the end.
     """
     expected = None if 0 <= position <= store.last else PositionError
     found = refusal_of(store.seek, position), refusal_of(store.peek, position)
@@ -172,7 +187,7 @@ def positions_outside_are_refused(store: AnyStore, position: int) -> None:
 
 @law('docs/window.md, "A comonad with a focus"')
 def what_extend_returns_is_a_sequence(store: AnyStore) -> None:
-    """`map`, `extend` and `duplicate` return sequences: their length, items and order are those of the positions."""
+    """`map`, `extend` and `duplicate` return sequences of the values, in the order of positions."""
     values = [store.peek(position) for position in range(store.last + 1)]
     for kind, found in (
         ("map", store.map(lambda value: value)),

@@ -1,4 +1,4 @@
-"""The laws of the context window: appending, honest sums, atoms, splices."""
+"""The laws of the context window: appending, exact sums, atoms and splices."""
 
 from polycontext.linearity.law import agree, holds, law, refusal_of
 
@@ -10,7 +10,7 @@ from ..turn import Role, Turn
 
 
 def _reading(window: ContextWindow) -> tuple[object, ...]:
-    """Return what can be read of a window."""
+    """Return everything that a window shows to its readers."""
     return (
         window.pos,
         window.tokens,
@@ -23,7 +23,7 @@ def _reading(window: ContextWindow) -> tuple[object, ...]:
 
 @law("docs/window.md")
 def append_shows_the_turn(window: ContextWindow, turn: Turn) -> None:
-    """Append then extract shows the turn: all that it says, with an id and a count where it had none."""
+    """Append then extract returns the turn, with an id and a token count added if it had none."""
     shown = window.append(turn).extract()
     holds(
         shown is not None and bool(shown.resource_id) and shown.tokens is not None,
@@ -37,7 +37,7 @@ def append_shows_the_turn(window: ContextWindow, turn: Turn) -> None:
 
 @law("docs/window.md")
 def append_keeps_what_was_there(window: ContextWindow, turn: Turn) -> None:
-    """Append adds one turn behind the others and focuses it, and the window appended to never changes."""
+    """Append adds one turn at the end and focuses it; the original window does not change."""
     before = _reading(window)
     turns = window.all_turns()
     after = window.append(turn)
@@ -47,13 +47,19 @@ def append_keeps_what_was_there(window: ContextWindow, turn: Turn) -> None:
 
 @law("docs/window.md")
 def append_ignores_the_focus(window: ContextWindow, turn: Turn, position: int) -> None:
-    """Appending goes to the end from wherever the focus is: ``window.seek(p).append(t)`` is ``window.append(t)``."""
+    """Append adds at the end whatever the focus is.
+
+    ``window.seek(p).append(t)`` is ``window.append(t)``.
+    """
     agree(_reading(window.seek(position).append(turn)), _reading(window.append(turn)))
 
 
 @law("docs/window.md")
 def forks_share_nothing_but_the_past(window: ContextWindow, turn: Turn, other_turn: Turn) -> None:
-    """Two windows appended to one window have its turns and their own one, whichever was made first."""
+    """Two windows appended to the same window hold its turns and one of their own.
+
+    The order in which they are created does not matter.
+    """
     left, right = window.append(turn), window.append(other_turn)
     again = window.append(turn)
     agree(_reading(left), _reading(again))
@@ -64,7 +70,10 @@ def forks_share_nothing_but_the_past(window: ContextWindow, turn: Turn, other_tu
 
 @law("docs/window.md")
 def calls_are_answered_before_anything_else(window: ContextWindow, turn: Turn) -> None:
-    """Any turn whose id is not taken comes in exactly if it answers an open call, or none is open and it answers none."""
+    """Any turn with a free id is accepted exactly if it fits the open calls.
+
+    It fits if it answers an open call, or if no call is open and it is not a result.
+    """
     before = _reading(window)
     fits = (
         turn.tool_call_id in window.open_calls if turn.role is Role.TOOL else not window.open_calls
@@ -75,7 +84,7 @@ def calls_are_answered_before_anything_else(window: ContextWindow, turn: Turn) -
 
 @law("docs/window.md")
 def every_turn_has_an_id_of_its_own_and_a_class(window: ContextWindow) -> None:
-    """No two turns share an id, and the ledger knows the class of each."""
+    """No two turns share an id, and the ledger holds the class of each."""
     ids = [turn.resource_id for turn in window.all_turns()]
     agree(len(set(ids)), len(ids), ids=ids)
     agree([each for each in ids if each not in window.linearity], [])
@@ -83,7 +92,10 @@ def every_turn_has_an_id_of_its_own_and_a_class(window: ContextWindow) -> None:
 
 @law("docs/window.md")
 def sums_equal_recounting(window: ContextWindow) -> None:
-    """Running sums are exact: at every position tokens are the sum of the turns up to it, and pressure is their share."""
+    """At every position, tokens are the exact sum of the turns up to it.
+
+    Pressure is this sum divided by the budget.
+    """
     counts = [turn.tokens or 0 for turn in window.all_turns()]
     recounted = [sum(counts[:position]) for position in range(len(window) + 1)]
     agree(list(window.extend(lambda w: w.tokens)), recounted)
@@ -94,7 +106,7 @@ def sums_equal_recounting(window: ContextWindow) -> None:
 
 @law("docs/window.md")
 def a_turn_is_counted_once(window: ContextWindow, turn: Turn) -> None:
-    """Append gives a turn the count of the window's counter, or leaves the one it has.
+    """Append counts a turn with the window's counter, or keeps the count that it has.
 
     No other count changes.
     """
@@ -106,7 +118,7 @@ def a_turn_is_counted_once(window: ContextWindow, turn: Turn) -> None:
 
 @law('docs/window.md, "Turns and atoms"')
 def atoms_partition_the_turns(window: ContextWindow) -> None:
-    """Every turn is in exactly one atom, in order, and atoms bill their turns."""
+    """Every turn is in exactly one atom, in order, and atoms sum the tokens of their turns."""
     atoms, turns = window.atoms(), window.all_turns()
     agree(tuple(turn for atom in atoms for turn in atom.turns), turns)
     agree([atom.turns for atom in atoms], [turns[atom.start : atom.stop] for atom in atoms])
@@ -120,7 +132,7 @@ def atoms_partition_the_turns(window: ContextWindow) -> None:
 def atoms_are_never_split(window: ContextWindow) -> None:
     """A result is in the atom of its call.
 
-    Only the last atom may be open, namely while calls of it have no result.
+    Only the last atom may be open, which it is while any of its calls has no result.
     """
     atoms = window.atoms()
     for atom in atoms:
@@ -142,7 +154,10 @@ def atoms_are_never_split(window: ContextWindow) -> None:
 
 @law('docs/window.md, "Turns and atoms"')
 def splicing_cuts_the_run_alone(window: ContextWindow, position: int) -> None:
-    """Cutting out an atom leaves all other turns as they were, and the ledger whole: that is how it survives a compression."""
+    """Cutting an atom out leaves all other turns and the ledger unchanged.
+
+    This is how the ledger survives a compression.
+    """
     atoms = window.atoms()
     gone = atoms[position % len(atoms) :][:1] if atoms else ()
     cut = window.splice([Splice(atom.start, atom.stop) for atom in gone], compressed=True)
@@ -159,7 +174,7 @@ def splicing_cuts_the_run_alone(window: ContextWindow, position: int) -> None:
 def clearing_keeps_the_ledger(window: ContextWindow) -> None:
     """A cleared window has no turns and one position.
 
-    The ledger and the count of ids stay, so that no id returns.
+    The ledger and the count of ids stay, so that no id is issued twice.
     """
     empty = window.cleared()
     agree((len(empty), empty.pos, empty.tokens, empty.open_calls), (0, 0, 0, ()))

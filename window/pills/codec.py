@@ -1,4 +1,7 @@
-"""Pills and documents as JSON data: a pill as its schema says, a document as its text and pills with their places."""
+"""Conversion of pills and documents to and from JSON data.
+
+A pill is written as its schema requires, a document as its text and its pills with their positions.
+"""
 
 import json
 from collections.abc import Mapping
@@ -27,7 +30,7 @@ def pill_schema() -> dict[str, Any]:
 
 
 def pill_to_json(pill: Pill, content: str | None = None) -> dict[str, Any]:
-    """Return a pill as JSON data; with `content` where it was resolved.
+    """Return a pill as JSON data, with its resolved `content` if there is any.
 
     Law: ``pill_from_json(pill_to_json(p), p.start) == p``, and the schema accepts it.
     """
@@ -39,12 +42,12 @@ def pill_to_json(pill: Pill, content: str | None = None) -> dict[str, Any]:
 
 
 def pill_from_json(data: Any, start: int = 0, path: str = "$") -> Pill:
-    """Return the pill that `data` shows, at `start`.
+    """Return the pill that `data` describes, at `start`.
 
-    Whatever properties are missing are lost ones, for `repair` to make anew.
+    Missing properties count as lost, and `repair` restores them.
 
     Raises:
-        InvalidDataError: the schema does not accept it, with the place of the fault.
+        InvalidDataError: The data do not match the schema; the error names the path of the fault.
     """
     fields = _mapping(data, path)
     properties: dict[str, Any] = {}
@@ -80,15 +83,16 @@ def document_to_json(document: PillDocument) -> dict[str, Any]:
 
 
 def document_from_json(data: Any, *, recover: bool = False) -> PillDocument:
-    """Return the document that `data` shows.
+    """Return the document that `data` describes.
 
-    With `recover`, pills that are not where they say, or say nothing of it, stand twice or have
-    lost properties are made anew from the text (see `PillDocument.recover`); what is no pill is
-    refused all the same.
+    With `recover`, pills that have a wrong or no position, occur twice or have lost properties are
+    rebuilt from the text (see `PillDocument.recover`). Data that do not describe a pill still raise
+    an error.
 
     Raises:
-        InvalidDataError: no document, with the place of the fault. DuplicatePillError: two pills of
-            one name.
+        InvalidDataError: The data do not describe a document; the error names the path of the
+            fault.
+        DuplicatePillError: Two pills have the same name.
     """
     fields = _mapping(data, "$")
     pills = fields.get("pills", [])
@@ -118,7 +122,7 @@ def _mapping(data: Any, path: str) -> Mapping[str, Any]:
 
 
 def _of_kind(value: Any, kind: Any, legal: str, path: str, what: str) -> Any:
-    """Return `value`, an instance of `kind`; true and false are no numbers."""
+    """Return `value` if it is an instance of `kind`; booleans do not count as numbers."""
     if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
         raise InvalidDataError(path, what, legal)
     return value

@@ -1,4 +1,4 @@
-"""Completion: from the few characters typed behind ``@`` to the names that can be attached."""
+"""Completion of the characters typed after ``@`` to the names that can be attached."""
 
 import re
 from collections.abc import Callable, Iterable, Sequence
@@ -14,9 +14,9 @@ _SEPARATOR = {PillType.FILE: "/", PillType.SYMBOL: ".", PillType.BUFFER: "/"}
 
 
 class Completer:
-    """Offer the names that its sources know.
+    """Completes names from its sources.
 
-    They are asked once, when first needed, and again after `refresh`.
+    The sources are read once, on first use, and again after `refresh`.
 
     >>> from polycontext.window.pills import BufferResolver
     >>> completer = Completer([BufferResolver({"*scratch*": "", "*messages*": ""})])
@@ -31,19 +31,24 @@ class Completer:
     def candidates(
         self, prefix: str, types: Iterable[PillType | str] | str | None = None, limit: int = 20
     ) -> Sequence[Candidate]:
-        """Return at most `limit` candidates for `prefix`, the best first.
+        """Return at most `limit` candidates for `prefix`, best first.
 
-        `types` are those wanted (or the one), by default all.
+        `types` restricts the candidates to one or several types. A name matches if it contains the
+        characters of `prefix` in order, ignoring case. A leading ``@`` or ``[@`` is not part of the
+        prefix. Matches rank in this order:
 
-        A name is offered when the characters of `prefix` stand in it in order; upper and
-        lower case are the same. Best is the name itself, then what begins so, a last
-        part that begins so, parts of a path that begin so (``src/ag`` for
-        ``src/core/agent.py``), what holds it in one piece, what holds it in order in the last part,
-        and the rest; among equals the shortest, then by the alphabet. An ``@`` or ``[@`` in front
-        is not part of it.
+        1. the name itself
+        2. names that begin with the prefix
+        3. names whose last part begins with it
+        4. names with path parts that begin with it (``src/ag`` for ``src/core/agent.py``)
+        5. names that contain it in one piece
+        6. names whose last part contains it in order
+        7. all other matches
+
+        Equal ranks are sorted by length, then alphabetically.
 
         Raises:
-            InvalidPillNameError: an unknown type.
+            InvalidPillNameError: A type is unknown.
 
         Law: every candidate for ``prefix + c`` is one for `prefix`, if `limit` is large enough.
         """
@@ -53,11 +58,11 @@ class Completer:
         return self._ranking(wanted).best(prefix.removeprefix("[").removeprefix("@"), limit)
 
     def namesakes(self, pill: Pill, limit: int = 5) -> Sequence[Candidate]:
-        """Return where what `pill` names may be now: at most `limit` names of its type with the same last part.
+        """Return at most `limit` names of the pill's type that have the same last part.
 
-        Best is what ends most as the pill's name does; among equals the shortest, then by the
-        alphabet. A name that is there still is the best of its own namesakes. Upper and lower case
-        are the same, as in completion.
+        Use this to find a renamed or moved target. The names that share the longest ending with the
+        pill's name come first, then shorter ones, then in alphabetical order. A name that still
+        exists is its own best match. Case is ignored, as in completion.
 
         >>> from polycontext.window.pills import BufferResolver
         >>> completer = Completer([BufferResolver({"src/new/agent.py": "", "src/agents.py": ""})])
@@ -67,7 +72,7 @@ class Completer:
         return self._ranking([pill.type]).namesakes(pill, limit)
 
     def refresh(self) -> None:
-        """Forget what the sources said; the next completion asks them again."""
+        """Discard the cached names, so that the next completion reads the sources again."""
         self._rankings.clear()
 
     def _ranking(self, types: Iterable[PillType]) -> "_Ranking":
@@ -83,7 +88,7 @@ class Completer:
 
 
 class _Ranking:
-    """Hold candidates sorted once, by length and alphabet, so that a look-up only has to find the tier of each."""
+    """Candidates sorted once by length and alphabet, so that a look-up only computes ranks."""
 
     def __init__(self, candidates: Iterable[Candidate]) -> None:
         self._candidates = sorted(set(candidates), key=lambda each: (len(each.name), each))
@@ -103,7 +108,7 @@ class _Ranking:
             return ()
         holds, parts = _in_order(query).match, _by_parts(query).match
         rows = enumerate(zip(self._names, self._lasts, strict=True))
-        # Of each match its tier and place as one number.
+        # Encode the rank and the position of each match in one number.
         count = len(self._names)
         keys = (
             _tier(query, name, last, holds, parts) * count + place
@@ -113,7 +118,7 @@ class _Ranking:
         return tuple(self._candidates[key % count] for key in nsmallest(limit, keys))
 
     def namesakes(self, pill: Pill, limit: int) -> tuple[Candidate, ...]:
-        """Return at most `limit` candidates with the last part of a pill's name, best first (see `Completer.namesakes`)."""
+        """Return at most `limit` namesakes, best first (see `Completer.namesakes`)."""
         separator = _SEPARATOR[pill.type]
         parts = _folded(pill.name).split(separator)
         rows = zip(self._candidates, self._names, self._lasts, strict=True)
@@ -122,7 +127,7 @@ class _Ranking:
             for each, name, last in rows
             if last == parts[-1]
         ]
-        # Stable: what shares as much keeps the order of length and alphabet.
+        # The sort is stable, so equal entries keep the order of length and alphabet.
         return tuple(each for _, each in sorted(alike, key=lambda pair: pair[0])[: max(limit, 0)])
 
 
@@ -141,7 +146,7 @@ def _tier(
 
 
 def _shared(parts: Sequence[str], others: Sequence[str]) -> int:
-    """Return how many parts both end with."""
+    """Return the number of trailing parts that both have in common."""
     return sum(
         1
         for _ in takewhile(
@@ -151,18 +156,15 @@ def _shared(parts: Sequence[str], others: Sequence[str]) -> int:
 
 
 def _in_order(query: str) -> re.Pattern[str]:
-    """Return a pattern of what has the characters of `query` in order.
-
-    Each character is looked at once.
-    """
+    """Return a pattern that finds the characters of `query` in order, in linear time."""
     return re.compile("".join(f"[^{re.escape(char)}]*{re.escape(char)}" for char in query))
 
 
 def _by_parts(query: str) -> re.Pattern[str]:
-    """Return a pattern of paths and dotted names with parts that begin as the parts of `query` do, in order.
+    """Return a pattern for names with parts that begin, in order, with the parts of `query`.
 
-    The first part that fits is the best to go on from, so each group is atomic and nothing is tried
-    twice.
+    The first matching part is always the best one to continue from, so each group is atomic and
+    never backtracks.
     """
     first, *others = map(re.escape, _BOUNDARY.split(query))
     return re.compile(
@@ -171,5 +173,5 @@ def _by_parts(query: str) -> re.Pattern[str]:
 
 
 def _folded(name: str) -> str:
-    """Return `name` as it is compared: upper and lower case, and both ways to write an accent, are the same."""
+    """Return `name` normalised for comparison: case-folded and with composed accents."""
     return normalize("NFC", name.casefold())

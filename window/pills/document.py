@@ -1,10 +1,9 @@
-"""The pill document: what stands in an input buffer, as an immutable text with pills in it (docs/attachments.md).
+"""The pill document: the immutable text of an input buffer with pills (docs/attachments.md).
 
-Four invariants hold after any sequence of edits: every pill carries its name and
-properties, every pill stands in its brackets, what is typed behind a pill does not
-join it, and a name is in `context` exactly while its pill is in the text. Only
-`insert_pill`, `parse`, `repair` and `recover` make pills: ``[@name]`` typed by hand is text.
-Positions count characters.
+Four invariants hold after any sequence of edits: every pill carries its name and properties, every
+pill is enclosed in its brackets, text typed after a pill does not join it, and a name is in
+`context` exactly while its pill is in the text. Only `insert_pill`, `parse`, `repair` and `recover`
+create pills: ``[@name]`` typed by hand is text. Positions count characters.
 """
 
 from collections.abc import Callable, Iterable
@@ -33,7 +32,7 @@ from .pill import (
 T = TypeVar("T")
 
 Duplicate = Literal["error", "update"]
-"""What to do with a pill whose name is attached: refuse it, or update the one that is there."""
+"""How to handle a name that is already attached: raise an error, or update the existing pill."""
 
 
 def _storable(text: object) -> str:
@@ -42,11 +41,11 @@ def _storable(text: object) -> str:
 
 @frozen
 class PillDocument:
-    """Hold text and the pills in it; every edit returns another document.
+    """An immutable text with pills; every edit returns a new document.
 
     Raises:
-        InvalidDataError: the text is not storable, or a pill is not where it says.
-        DuplicatePillError: two pills of one name.
+        InvalidDataError: The text is not storable, or a pill is not at its stated position.
+        DuplicatePillError: Two pills have the same name.
 
     >>> document = PillDocument("look at ").insert_pill("src/agent.py")
     >>> document.to_text(), document.context
@@ -78,9 +77,8 @@ class PillDocument:
     ) -> "PillDocument":
         """Return the document in which every ``[@name]`` of `text` is a pill.
 
-        A name's second time stays text.
-
-        Text does not say what type a pill has; `type_of` does, from its name.
+        Further occurrences of a name stay text. Since the text does not contain types, `type_of`
+        returns the type of a pill for its name.
 
         Law: ``parse(d.to_text())`` attaches every name that d attaches.
 
@@ -91,19 +89,20 @@ class PillDocument:
 
     @classmethod
     def recover(cls, text: str, pills: Iterable[Pill]) -> "PillDocument":
-        """Return the document of `text` with every one of `pills` made anew that is still written in it.
+        """Return the document of `text` with those of `pills` that the text still contains.
 
-        Where a pill says it starts is believed as far as it goes: of several places where its name
-        is written, the nearest is it. Properties are made anew, a pill that is written nowhere is
-        gone, and the first of a name counts.
+        If a name occurs several times, the occurrence nearest to the pill's `start` is used.
+        Properties are restored to their defaults. Pills that do not occur in the text are dropped,
+        as are further pills of the same name.
 
-        Laws: ``recover(d.text, d.pills) == d`` for a sound document; every pill of what is
-        recovered is sound.
+        Laws: ``recover(d.text, d.pills) == d`` for a sound document; every recovered pill is sound.
 
         Raises:
-            InvalidDataError: the text is not storable.
+            InvalidDataError: The text is not storable.
 
-        >>> PillDocument.recover("look at [@a.py]", [Pill("a.py", start=3), Pill("gone.py")]).context
+        >>> PillDocument.recover(
+        ...     "look at [@a.py]", [Pill("a.py", start=3), Pill("gone.py")]
+        ... ).context
         ('a.py',)
         """
         written: dict[str, list[int]] = {}
@@ -121,25 +120,25 @@ class PillDocument:
 
     @property
     def context(self) -> tuple[str, ...]:
-        """Return the context list: the names of all pills, in the order they stand."""
+        """Return the context list: the names of all pills, in document order."""
         return tuple(pill.name for pill in self.pills)
 
     def to_text(self) -> str:
-        """Return the text, pills written as ``[@name]``."""
+        """Return the text, with pills written as ``[@name]``."""
         return self.text
 
     def pill_at(self, position: int) -> Pill | None:
-        """Return the pill that the character at `position` belongs to."""
+        """Return the pill that contains the character at `position`, or None."""
         self._check(position)
         return next((pill for pill in self.pills if pill.start <= position < pill.end), None)
 
     def text_at(self, position: int) -> str:
-        """Return what DEL would take away at `position`: a whole pill, one character, or nothing at the end."""
+        """Return what DEL removes at `position`: a pill, a character, or nothing at the end."""
         pill = self.pill_at(position)
         return pill.text if pill else self.text[position : position + 1]
 
     def text_properties(self, position: int) -> TextProperties | None:
-        """Return the properties of the character at `position`, None on plain text.
+        """Return the properties of the character at `position`, or None on plain text.
 
         Law: ``text_properties(pill.end)`` is never that pill's.
         """
@@ -147,10 +146,10 @@ class PillDocument:
         return pill.text_properties if pill else None
 
     def pill(self, name: str) -> Pill:
-        """Return the pill of that name.
+        """Return the pill called `name`.
 
         Raises:
-            UnknownNameError: there is none.
+            UnknownNameError: No pill has this name.
         """
         for pill in self.pills:
             if pill.name == name:
@@ -162,22 +161,26 @@ class PillDocument:
     # --- editing ---------------------------------------------------------
 
     def insert_text(self, at: int, text: str) -> "PillDocument":
-        """Return the document with `text` at `at`; it never joins a pill.
+        """Return the document with `text` inserted at `at`; it never joins a pill.
 
         Raises:
-            PositionError: outside of the text, or inside of a pill.
+            PositionError: The position is outside the text, or inside a pill.
         """
         return self._replaced(self._check_gap(at), at, _storable(text))
 
     def insert_document(self, at: int, other: "PillDocument") -> "PillDocument":
-        """Return the document with the text of another one at `at`, and its pills: what pasting does. A pill whose name is attached here stays text.
+        """Return the document with the text and pills of `other` inserted at `at`, as on pasting.
+
+        A pill whose name is already attached here becomes text.
 
         Law: ``d.insert_document(at, PillDocument(t)) == d.insert_text(at, t)``.
 
         Raises:
-            PositionError: outside of the text, or inside of a pill.
+            PositionError: The position is outside the text, or inside a pill.
 
-        >>> PillDocument.parse("see [@a.py]").insert_document(0, PillDocument.parse("[@b.py] [@a.py] ")).context
+        >>> PillDocument.parse("see [@a.py]").insert_document(
+        ...     0, PillDocument.parse("[@b.py] [@a.py] ")
+        ... ).context
         ('b.py', 'a.py')
         """
         room = self.insert_text(at, other.text)
@@ -196,19 +199,23 @@ class PillDocument:
         *,
         duplicate: Duplicate = "error",
     ) -> "PillDocument":
-        """Return the document with the pill ``[@name]`` at `at`, by default at the end.
+        """Return the document with the pill ``[@name]`` inserted at `at`, by default at the end.
 
-        With ``duplicate="update"`` a name that is attached stays where it is, and its pill is made
-        anew, of this type.
+        With ``duplicate="update"``, a name that is already attached keeps its position, and its
+        pill is rebuilt with the given type.
 
         Raises:
-            InvalidPillNameError: the name cannot stand in a pill, that of a file is not a path from
+            InvalidPillNameError: The name is not valid in a pill, a file's name is not a path from
                 a root, or the type is unknown.
-            DuplicatePillError: the name is attached, and not to be updated.
-            PositionError: outside of the text, or inside of another pill.
-            InvalidOptionError: `duplicate` is neither of both.
+            DuplicatePillError: The name is already attached and `duplicate` is "error".
+            PositionError: The position is outside the text, or inside another pill.
+            InvalidOptionError: `duplicate` is neither "error" nor "update".
 
-        >>> document = PillDocument("see ").insert_pill("Agent").insert_pill("Agent", type="symbol", duplicate="update")
+        >>> document = (
+        ...     PillDocument("see ")
+        ...     .insert_pill("Agent")
+        ...     .insert_pill("Agent", type="symbol", duplicate="update")
+        ... )
         >>> document.to_text(), document.pill("Agent").type.value
         ('see [@Agent]', 'symbol')
         """
@@ -225,10 +232,10 @@ class PillDocument:
         return self._replaced(start, start, pill.text, pill)
 
     def remove_pill(self, pill: str | Pill) -> "PillDocument":
-        """Return the document without a pill, given by itself or by its name.
+        """Return the document without the given pill, which may be named or passed as an object.
 
         Raises:
-            UnknownNameError: it is not in the document.
+            UnknownNameError: The pill is not in the document.
         """
         found = self.pill(pill.name if isinstance(pill, Pill) else pill)
         return self._replaced(found.start, found.end, "")
@@ -236,11 +243,11 @@ class PillDocument:
     def update_pill(
         self, name: str, *, new_name: str | None = None, type: PillType | str | None = None
     ) -> "PillDocument":
-        """Return the document whose pill `name` names something else, in the same place.
+        """Return the document with another name or type for the pill `name`, in the same position.
 
         Raises:
-            UnknownNameError: there is no such pill.
-            InvalidPillNameError, DuplicatePillError: as `insert_pill`.
+            UnknownNameError: No pill has this name.
+            InvalidPillNameError, DuplicatePillError: As for `insert_pill`.
         """
         old = self.pill(name)
         kind = old.type if type is None else type
@@ -251,10 +258,10 @@ class PillDocument:
     def delete_range(self, start: int, end: int) -> "PillDocument":
         """Return the document without the characters from `start` up to `end`.
 
-        A pill touched anywhere goes as a whole.
+        A pill that overlaps the range is removed as a whole.
 
         Raises:
-            PositionError: outside of the text, or `end` before `start`.
+            PositionError: A position is outside the text, or `end` is before `start`.
         """
         self._check(start)
         self._check(end)
@@ -263,15 +270,15 @@ class PillDocument:
         if start == end:
             return self
         touched = [pill for pill in self.pills if max(pill.start, start) < min(pill.end, end)]
-        # A pill that is touched anywhere goes as a whole, and what lies between pills with it.
+        # Extend the range to whole pills at both ends.
         if touched:
             start, end = min(start, touched[0].start), max(end, touched[-1].end)
         return self._replaced(start, end, "")
 
     def repair(self) -> "PillDocument":
-        """Return the document with lost or changed text properties made anew.
+        """Return the document with lost or changed text properties restored.
 
-        What still reads ``[@name]`` is a pill again, whatever became of its properties.
+        Every ``[@name]`` in the text becomes a pill again, whatever happened to its properties.
 
         Law: ``d.repair().repair() == d.repair()``, and every pill of it is sound.
         """
@@ -281,10 +288,10 @@ class PillDocument:
     # --- acting ----------------------------------------------------------
 
     def visit(self, name: str, visitor: Callable[[Pill], T]) -> T:
-        """Call `visitor` with the pill of that name, and return what it returns: what a click does.
+        """Call `visitor` with the pill `name` and return its result, as a click does.
 
         Raises:
-            UnknownNameError: there is no such pill.
+            UnknownNameError: No pill has this name.
         """
         return visitor(self.pill(name))
 
@@ -295,12 +302,10 @@ class PillDocument:
         visitor: Callable[[Pill], object] = lambda _: None,
         keymaps: Iterable[Keymap] = (),
     ) -> "PillDocument":
-        """Return the document after `key` at `at`, by the keymap of the pill there.
+        """Return the document after pressing `key` at `at`, using the keymap of the pill there.
 
-        Elsewhere a key does nothing.
-
-        A pill that names a keymap which is not defined is given the default one, with a logged
-        warning.
+        Outside pills, the document is returned unchanged. A pill whose keymap is not defined gets
+        the default keymap, and a warning is logged.
 
         >>> PillDocument.parse("see [@a.py]").press("DEL", 6).to_text()
         'see '
@@ -322,7 +327,7 @@ class PillDocument:
     # --- parts -----------------------------------------------------------
 
     def _with_found(self, type_of: Callable[[str], PillType | str]) -> "PillDocument":
-        """Return the document in which every written pill is one, first come first."""
+        """Return the document with a pill for the first occurrence of every written name."""
         kept = {pill.start: pill for pill in self.pills}
         names = set(self.context)
         for start, name in find_pills(self.text):
@@ -332,7 +337,7 @@ class PillDocument:
         return PillDocument(self.text, [kept[start] for start in sorted(kept)])
 
     def _replaced(self, start: int, end: int, new: str, pill: Pill | None = None) -> "PillDocument":
-        """Return the document with `new` instead of start..end, which no pill may reach into."""
+        """Return the document with `new` in place of start..end, which may not cut into a pill."""
         before = [each for each in self.pills if each.end <= start]
         behind = [
             evolve(each, start=each.start + len(new) - (end - start))

@@ -1,7 +1,7 @@
-"""What pills refuse: messages that a user is shown as they are, and every fact beside them.
+"""Errors of pills, with messages that can be shown to users unchanged.
 
-``str(error)`` is what a user is shown (docs/attachments.md). What was wrong
-and what would be legal are fields, and a note that a traceback prints.
+``str(error)`` is the message for the user (docs/attachments.md). The problem and the accepted
+values are in fields, and in a note that a traceback prints.
 """
 
 from enum import StrEnum
@@ -14,7 +14,7 @@ from polycontext.linearity import CallerError
 
 @define(slots=False, eq=False)
 class PillError(CallerError):
-    """Stand at the root of what is wrong with one pill; `name` is the pill's."""
+    """Base class of errors about one pill, which is called `name`."""
 
     message: ClassVar = "Invalid context"
     name: str
@@ -29,19 +29,19 @@ class PillError(CallerError):
 
 
 class InvalidPillNameError(PillError, ValueError):
-    """Refuse a name that cannot stand in a pill, or that a resolver may not even look for."""
+    """Raised for a name that is not valid in a pill, or that a resolver may not look up."""
 
     message = "Invalid context name"
 
 
 class DuplicatePillError(PillError, ValueError):
-    """Refuse to attach the same context twice; legal is to update the pill that is there."""
+    """Raised for context that is already attached; update the existing pill instead."""
 
     message = "Context already attached"
 
 
 class Reason(StrEnum):
-    """Say why the content of a pill cannot be had; the words are those a user is shown."""
+    """Why the content of a pill is not available, in the words shown to the user."""
 
     FILE_NOT_FOUND = "file not found"
     SYMBOL_NOT_FOUND = "symbol not found"
@@ -62,18 +62,17 @@ _MISSING = frozenset({Reason.FILE_NOT_FOUND, Reason.SYMBOL_NOT_FOUND, Reason.BUF
 
 @define(slots=False, eq=False)
 class CannotAttachError(PillError, LookupError):
-    """Report that the content of a pill cannot be had now.
+    """Raised when the content of a pill is not available.
 
-    Legal is always to remove or update the pill.
-
-    A resolver of the caller's own may have a `reason` that is none of these: None.
+    The user can always remove or update the pill. `reason` is None if a custom resolver fails for a
+    reason that is not listed in `Reason`.
     """
 
     reason: Reason | None = None
 
     @property
     def is_missing(self) -> bool:
-        """Tell whether it is not there at all, so that another resolver may still find it."""
+        """Return whether the content does not exist here, so that another resolver may find it."""
         return self.reason in _MISSING
 
     def __str__(self) -> str:

@@ -1,8 +1,8 @@
-"""Files as context: what lies beneath given folders, and nothing else, whatever happens to the tree meanwhile.
+"""Files as context: access limited to given folders, even if the tree changes meanwhile.
 
-Where the system can open relative to a folder, every step is taken from the open folder before it
-and never through a symbolic link; a relative link is followed by taking its steps the same way, and
-``..`` in it goes back to a folder that was passed, at most to the root.
+If the system supports opening files relative to a folder, every path step is opened from the folder
+before it and never through a symbolic link. A relative link is followed by taking its steps the
+same way; ``..`` in it returns to an earlier folder, at most to the root.
 """
 
 import codecs
@@ -21,7 +21,7 @@ from .pill import PillType, check_name, check_path, is_name, is_path
 from .resolver import DEFAULT_LIMIT, Candidate, Resolved, clipped
 from .tree import holds_secrets, kept_back, walk_files
 
-# Not blocking: opening a FIFO would wait for its writer.
+# Non-blocking, because opening a FIFO would wait for its writer.
 _FILE = (
     os.O_RDONLY
     | getattr(os, "O_NONBLOCK", 0)
@@ -36,15 +36,15 @@ _FOLDER = (
 _MOST_LINKS = 40
 
 BY_STEPS = {os.open, os.stat, os.readlink} <= os.supports_dir_fd and bool(_STAY)
-"""Whether this system can open relative to an open folder."""
+"""Whether this system can open files relative to an open folder."""
 
 
 def open_beneath(root: Path, name: str) -> tuple[int, str]:
-    """Return a descriptor of the regular file `name` beneath `root`, and its path from there with all links followed.
+    """Return a descriptor of the regular file `name` in `root`, and its path with links resolved.
 
     Raises:
-        CannotAttachError: a link leads out, or it is no regular file. OSError: what the system
-            says.
+        CannotAttachError: A link leads outside the root, or `name` is not a regular file.
+        OSError: The system cannot open the file.
     """
     descriptor, path = _by_steps(root, name) if BY_STEPS else _by_path(root, name)
     if not S_ISREG(os.fstat(descriptor).st_mode):
@@ -64,10 +64,7 @@ def _by_steps(root: Path, name: str) -> tuple[int, str]:
 
 
 class _Walk:
-    """Walk from a root to a file.
-
-    Hold the folders passed, the steps passed and the steps to come.
-    """
+    """A walk from a root to a file, with the folders and steps passed and the steps left."""
 
     def __init__(self, stack: ExitStack, root: Path, name: str) -> None:
         self.stack, self.name = stack, name
@@ -77,7 +74,7 @@ class _Walk:
         self.links = 0
 
     def step(self) -> tuple[int, str] | None:
-        """Take one step; return the file where it is reached."""
+        """Take one step, and return the file once it is reached."""
         step = self.steps.popleft()
         if step == "..":
             if not self.passed:
@@ -115,11 +112,14 @@ class _Walk:
 
 
 def _by_path(root: Path, name: str) -> tuple[int, str]:
-    """Open by whole paths, where the system knows nothing better: a link put in between check and opening would be followed."""
+    """Open by whole path, on systems that support nothing better.
+
+    A link that is created between the check and the opening would be followed.
+    """
     base = root.resolve(strict=True)
     try:
         path = base.joinpath(name).resolve()
-    except RuntimeError:  # links in a circle, before Python 3.13
+    except RuntimeError:  # a loop of links, before Python 3.13
         raise _circle() from None
     if not path.is_relative_to(base):
         raise _outside(name)
@@ -152,9 +152,9 @@ def _no_file(name: str) -> CannotAttachError:
 
 
 MOST_BYTES = 10_000_000
-"""Bytes of a file that are read at most; a larger one is refused unread."""
+"""The most bytes of a file to read; a larger file is rejected unread."""
 
-# UTF-32's little-endian mark begins with UTF-16's.
+# The UTF-32 little-endian mark begins with the UTF-16 one, so it comes first.
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
     (codecs.BOM_UTF32_LE, "utf-32"),
@@ -169,19 +169,19 @@ _Root = str | os.PathLike[str]
 
 
 def as_paths(roots: Iterable[_Root] | _Root) -> tuple[Path, ...]:
-    """Return roots, or the one root, as paths."""
+    """Return one root or several roots as paths."""
     return tuple(map(Path, [roots] if isinstance(roots, str | os.PathLike) else roots))
 
 
 @frozen
 class FileResolver:
-    """Resolve names of files: paths with ``/`` from one of `roots`, the first that has the file.
+    """Resolves file names: paths with ``/`` relative to the first of `roots` that has the file.
 
-    No name, link or race reaches what is outside of the roots. `limit` is in
-    characters, `most_bytes` in bytes. `encoding` is tried where a file is not
-    UTF-8 and has no byte order mark. What version control keeps for itself or ignores, what holds
-    secrets by its name, and what has other names (hard links, perhaps from outside) is neither
-    offered nor read, but with `everything`.
+    No name, link or race condition gives access to anything outside the roots. `limit` is in
+    characters, `most_bytes` in bytes. `encoding` is tried for a file that is neither UTF-8 nor
+    marked with a byte order mark. By default, the resolver neither offers nor reads files of
+    version control, ignored files, files whose names suggest secrets, and hard links, which may
+    lead outside the roots. `everything` disables this.
 
     >>> FileResolver(roots=["."], limit=30).resolve("README.md").truncated
     True
@@ -195,17 +195,17 @@ class FileResolver:
     everything: bool = field(default=False, kw_only=True)
 
     def resolve(self, name: str) -> Resolved:
-        """Return the text of the file as it is now, cut at a line end where it is longer than the limit.
+        """Return the current text of the file, cut at a line end if it exceeds the limit.
 
         Raises:
-            InvalidPillNameError: the name is no path from a root.
-            CannotAttachError: no root has it, or it cannot be had: its `reason` says why.
+            InvalidPillNameError: The name is not a path from a root.
+            CannotAttachError: No root has the file, or it is not available; see `reason`.
         """
         text, path = self.read(name)
         return clipped(name, self.type, text, self.limit, path=path)
 
     def entries(self) -> Iterator[Candidate]:
-        """Yield every file beneath the roots that no ignore file names and a pill can.
+        """Yield every file in the roots that is not ignored and whose path is valid in a pill.
 
         This walks the folders.
         """
@@ -214,9 +214,9 @@ class FileResolver:
         return (Candidate(path, self.type) for path in offered if is_name(path) and is_path(path))
 
     def read(self, name: str) -> tuple[str, str]:
-        """Return the whole text of the file, and its path from its root with links followed.
+        """Return the whole text of the file, and its path from its root with links resolved.
 
-        Raise as `resolve`.
+        Raises the errors of `resolve`.
         """
         check_path(check_name(name))
         for root in self.roots:
@@ -245,7 +245,7 @@ class FileResolver:
             ) from None
 
     def _whole(self, descriptor: int, name: str) -> bytes:
-        """Return what the file holds, if nobody wrote it meanwhile."""
+        """Return the contents of the file, if nobody wrote to it during the read."""
         before = os.fstat(descriptor)
         data = bytearray()
         while len(data) <= self.most_bytes and before.st_size <= self.most_bytes:
@@ -258,7 +258,7 @@ class FileResolver:
             raise CannotAttachError(
                 name, f"has more than {bound}", f"at most {bound}", Reason.TOO_LARGE
             )
-        # Whoever writes meanwhile leaves a text that never was.
+        # A concurrent write would produce a text that never existed.
         after = os.fstat(descriptor)
         if (before.st_size, before.st_mtime_ns) != (after.st_size, after.st_mtime_ns):
             raise CannotAttachError(
@@ -268,7 +268,10 @@ class FileResolver:
 
 
 def _check_open(root: Path, name: str, path: str, links: int) -> None:
-    """Raise where the file called `name`, at `path` once links are followed, is kept back, or has other names on the disk."""
+    """Raise `CannotAttachError` if the file is withheld or has several hard links.
+
+    `path` is `name` with links resolved.
+    """
     why = kept_back(root, name) or (kept_back(root, path) if path != name else None)
     if why is None and links > 1:
         why = f"has {links} names on this disk, perhaps outside of the roots"
@@ -284,12 +287,12 @@ def _absent(name: str) -> CannotAttachError:
 
 
 def decoded_text(data: bytes, name: str, fallback: str | None = None) -> str:
-    """Return `data` as text: byte order marks are believed, UTF-8 is checked, then `fallback`.
+    """Return `data` decoded by its byte order mark, as UTF-8, or with `fallback`.
 
-    Nothing is guessed.
+    The encoding is never guessed.
 
     Raises:
-        CannotAttachError: NUL in it, or no text in any of these encodings.
+        CannotAttachError: The data contain NUL, or are not text in any of these encodings.
     """
     marked = next((encoding for mark, encoding in _MARKS if data.startswith(mark)), None)
     if marked is None and b"\0" in data:

@@ -1,4 +1,4 @@
-"""The pill: the text ``[@name]`` in a document, with the properties and keys that make it one (docs/attachments.md)."""
+"""The pill: the text ``[@name]`` in a document, with its properties (docs/attachments.md)."""
 
 import logging
 import re
@@ -14,24 +14,24 @@ PILL_FACE = "sly-agent-q-context-pill-face"
 PILL_KEYMAP = "sly-agent-q-context-pill-map"
 
 LONGEST_NAME = 1024
-"""Characters."""
+"""The most characters of a name."""
 
-# Brackets are balanced, two deep: `app/[[...slug]]/page.tsx` is a file. "[@" never stands inside of
-# a name, so no pill can hide in another. Possessive, so that hostile text is read once.
+# Brackets are balanced, two deep: `app/[[...slug]]/page.tsx` is a file. "[@" never occurs inside a
+# name, so no pill can be nested. Quantifiers are possessive, so hostile text is scanned once.
 _PLAIN = r"[^\[\]\n\r]"
 _NAME = rf"(?:{_PLAIN}|\[(?!@)(?:{_PLAIN}|\[(?!@){_PLAIN}*+\])*+\])++"
 _WHOLE = re.compile(_NAME)
 _PILL = re.compile(rf"\[@({_NAME})\]")
 _ADDRESS = re.compile(r"[A-Za-z]:|[A-Za-z][\w+.-]*:/")
-"""A drive letter, or the scheme of an address."""
+"""A drive letter, or the scheme of a URL."""
 
 
 def check_name(name: object) -> str:
-    """Return `name` if it can stand in a pill.
+    """Return `name` if it is valid in a pill.
 
     Raises:
-        InvalidPillNameError: empty, blank at an end, not printable, brackets that do not
-            pair, or longer than `LONGEST_NAME`.
+        InvalidPillNameError: The name is empty, begins or ends with a blank, is not printable, has
+            unbalanced brackets, or is longer than `LONGEST_NAME`.
     """
     if not isinstance(name, str):
         raise InvalidPillNameError(repr(name), f"{type(name).__name__} is not text", "a str")
@@ -46,13 +46,19 @@ def check_name(name: object) -> str:
 
 
 def is_path(name: str) -> bool:
-    r"""Tell whether `name` is a path from a root to a file: never absolute, never up, the same on every system.
+    r"""Return whether `name` is a relative path to a file that means the same on every system.
 
-    >>> [name for name in ("src/agent.py", "../a", "/a", "C:a", "~/a", "a/", "a\\b", "a.", "a /b") if is_path(name)]
+    It may not be absolute or lead upwards.
+
+    >>> [
+    ...     name
+    ...     for name in ("src/agent.py", "../a", "/a", "C:a", "~/a", "a/", "a\\b", "a.", "a /b")
+    ...     if is_path(name)
+    ... ]
     ['src/agent.py']
     """
     steps = name.split("/")
-    # Windows drops dots and blanks from the end of a name; ".." is among them.
+    # Windows drops dots and blanks from the end of a name; this also excludes "..".
     kept = all(step == "." or step.rstrip(". ") == step for step in steps)
     return (
         kept
@@ -66,7 +72,7 @@ def is_path(name: str) -> bool:
 def check_path(name: str) -> str:
     """Return `name` if it is a path from a root to a file.
 
-    Raise `InvalidPillNameError` otherwise.
+    Raises `InvalidPillNameError` otherwise.
     """
     if not is_path(name):
         raise InvalidPillNameError(
@@ -78,12 +84,12 @@ def check_path(name: str) -> str:
 
 
 def is_name(name: str) -> bool:
-    """Tell whether `name` can stand in a pill."""
+    """Return whether `name` is valid in a pill."""
     return _problem(name) is None
 
 
 def find_pills(text: str) -> Iterator[tuple[int, str]]:
-    """Yield position and name of every pill written in `text`, in order."""
+    """Yield the position and name of every pill written in `text`, in order."""
     for match in _PILL.finditer(text):
         if is_name(match[1]):
             yield match.start(), match[1]
@@ -96,13 +102,13 @@ def _problem(name: str) -> str | None:
         return f"has {len(name)} characters"
     if not name.isprintable():
         return "has a character that cannot be printed"
-    # Counted as well: Python before 3.11.4 takes "a[b" for a match of a possessive pattern.
+    # Counted too, because Python before 3.11.4 matches "a[b" with a possessive pattern.
     paired = name.count("[") == name.count("]") and _WHOLE.fullmatch(name)
     return None if paired else "has a bracket without its partner, or a pill inside"
 
 
 class PillType(StrEnum):
-    """Say what kind of context a pill names."""
+    """The kind of context that a pill names."""
 
     FILE = "file"
     SYMBOL = "symbol"
@@ -112,7 +118,7 @@ class PillType(StrEnum):
 def as_type(value: object, name: str = "") -> PillType:
     """Return the pill type that `value` names.
 
-    Raise `InvalidPillNameError` for the pill `name` otherwise.
+    Raises `InvalidPillNameError` for the pill `name` if there is none.
     """
     try:
         return PillType(value)  # type: ignore[arg-type]
@@ -122,12 +128,11 @@ def as_type(value: object, name: str = "") -> PillType:
 
 @frozen
 class TextProperties:
-    """Hold what every character of a pill carries (docs/attachments.md).
+    """The properties of every character of a pill (docs/attachments.md).
 
-    None is a property that was lost.
-
-    `pill` is the name, `face` how it looks, `rear_nonsticky` that text typed behind it does not
-    join it, `keymap` what clicking and deleting do.
+    `pill` is the name, `face` the appearance, and `keymap` the effect of clicking and deleting.
+    `rear_nonsticky` means that text typed after the pill does not join it. None means that a
+    property was lost.
     """
 
     pill: str | None = None
@@ -137,7 +142,7 @@ class TextProperties:
 
     @classmethod
     def of(cls, name: str) -> "TextProperties":
-        """Return the properties of a sound pill.
+        """Return the properties of a sound pill called `name`.
 
         >>> TextProperties.of("src/agent.py").pill
         'src/agent.py'
@@ -147,10 +152,10 @@ class TextProperties:
 
 @frozen
 class Pill:
-    """Hold one pill of a document: its name, its type, where it starts (in characters), and its text properties.
+    """A pill of a document: its name, type, start (in characters) and text properties.
 
     Raises:
-        InvalidPillNameError: the name cannot stand in a pill, or the type is unknown.
+        InvalidPillNameError: The name is not valid in a pill, or the type is unknown.
 
     >>> pill = Pill("src/agent.py", start=8)
     >>> pill.text, pill.end
@@ -166,21 +171,21 @@ class Pill:
 
     @property
     def text(self) -> str:
-        """Return what stands in the document: ``[@name]``."""
+        """Return the text of the pill in the document: ``[@name]``."""
         return f"[@{self.name}]"
 
     @property
     def end(self) -> int:
-        """Return the position behind the closing bracket."""
+        """Return the position after the closing bracket."""
         return self.start + len(self.name) + 3
 
     @property
     def is_sound(self) -> bool:
-        """Tell whether the text properties are those that a pill of this name has."""
+        """Return whether the text properties are the default ones of a pill with this name."""
         return self.text_properties == TextProperties.of(self.name)
 
     def repaired(self) -> "Pill":
-        """Return the same pill with its properties made anew."""
+        """Return the same pill with its default properties."""
         return self if self.is_sound else evolve(self, text_properties=TextProperties.of(self.name))
 
 
@@ -188,7 +193,7 @@ _log = logging.getLogger(__name__)
 
 
 class PillAction(StrEnum):
-    """Say what is done to a pill."""
+    """An action on a pill."""
 
     VISIT = "visit"
     REMOVE = "remove"
@@ -200,7 +205,7 @@ def _bindings(value: Mapping[str, PillAction | str]) -> Mapping[str, PillAction]
 
 @frozen
 class Keymap:
-    """Bind keys to actions, under a name that pills carry as their `keymap` property."""
+    """A named mapping of keys to actions; pills refer to it in their `keymap` property."""
 
     name: str
     bindings: Mapping[str, PillAction] = field(converter=_bindings, hash=False)
@@ -214,7 +219,7 @@ DEFAULT_KEYMAP = Keymap(
 def keymap_of(pill: Pill, keymaps: Iterable[Keymap] = ()) -> Keymap:
     """Return the keymap that `pill` names.
 
-    The default one, with a logged warning, where it is not defined.
+    If it is not defined, a warning is logged and the default keymap is returned.
 
     >>> keymap_of(Pill("src/agent.py")).bindings["DEL"].value
     'remove'

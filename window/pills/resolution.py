@@ -1,4 +1,4 @@
-"""From a document to what is sent: every pill's content, fetched now, and what could not be had."""
+"""Resolution of a document into a message: the current content of its pills, and the problems."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
@@ -17,7 +17,9 @@ from .resolver import DEFAULT_LIMIT, Candidate, Resolved, Resolver, clipped
 
 @frozen
 class BufferResolver:
-    """Resolve names of `buffers`, a mapping of name to text that may change meanwhile: it is read when a pill is sent.
+    """Resolves names of `buffers`, a mapping of name to text that may change at any time.
+
+    The mapping is read when a pill is sent.
 
     >>> BufferResolver({"*scratch*": "notes"}).resolve("*scratch*").content
     'notes'
@@ -28,11 +30,11 @@ class BufferResolver:
     limit: int = DEFAULT_LIMIT
 
     def resolve(self, name: str) -> Resolved:
-        """Return the text of the buffer as it is now.
+        """Return the current text of the buffer.
 
         Raises:
-            InvalidPillNameError: the name cannot stand in a pill. CannotAttachError: no such
-                buffer.
+            InvalidPillNameError: The name is not valid in a pill.
+            CannotAttachError: There is no such buffer.
         """
         text = self.buffers.get(check_name(name))
         if text is None:
@@ -41,27 +43,27 @@ class BufferResolver:
         return clipped(name, self.type, text, self.limit)
 
     def entries(self) -> Iterator[Candidate]:
-        """Yield the buffers whose names can stand in a pill."""
+        """Yield the buffers whose names are valid in a pill."""
         return (Candidate(name, self.type) for name in self.buffers if is_name(name))
 
 
 @frozen
 class FunctionResolver:
-    """Resolve pills of one type by a function from name to text, or to a `Resolved` of its own."""
+    """Resolves pills of one type with a function from name to text or `Resolved`."""
 
     type: PillType
     function: Callable[[str], str | Resolved]
     limit: int = DEFAULT_LIMIT
 
     def resolve(self, name: str) -> Resolved:
-        """Return what the function gives, text cut to the limit; raise what it raises."""
+        """Return the function's result, with text cut to the limit; its exceptions propagate."""
         found = self.function(check_name(name))
         return clipped(name, self.type, found, self.limit) if isinstance(found, str) else found
 
 
 @frozen
 class Resolvers:
-    """Hold resolvers; a pill is resolved by the first of its type that finds it.
+    """A sequence of resolvers; the first one of a pill's type that finds the pill resolves it.
 
     >>> resolvers = Resolvers().register("buffer", lambda name: f"the text of {name}")
     >>> resolvers.resolve(Pill("*scratch*", "buffer")).content
@@ -73,14 +75,15 @@ class Resolvers:
     def register(
         self, pill_type: PillType | str, function: Callable[[str], str | Resolved]
     ) -> "Resolvers":
-        """Return these resolvers and, behind them, a function for pills of that type."""
+        """Return these resolvers with a function for pills of that type appended."""
         return Resolvers((*self.resolvers, FunctionResolver(as_type(pill_type), function)))
 
     def resolve(self, pill: Pill) -> Resolved:
-        """Return the content of `pill` now.
+        """Return the current content of `pill`.
 
         Raises:
-            PillError: as its resolver says. PluginError: the resolver raised something of its own.
+            PillError: The resolver reports a problem.
+            PluginError: The resolver raised any other exception.
         """
         missing: CannotAttachError | None = None
         for resolver in self.resolvers:
@@ -111,7 +114,7 @@ class Resolvers:
 
 @frozen
 class PillProblem:
-    """Say what is wrong with one pill: `warning` is for the user, who may remove or update the pill."""
+    """A problem with one pill; `warning` is for the user, who may remove or update the pill."""
 
     pill: Pill
     error: PolycontextError
@@ -123,7 +126,7 @@ class PillProblem:
 
     @property
     def detail(self) -> str:
-        """Return what was wrong and what would be legal, for a log."""
+        """Return the problem and the accepted values, for a log."""
         return (
             f"{self.error.problem}. Use {self.error.legal}."
             if isinstance(self.error, PillError)
@@ -133,7 +136,7 @@ class PillProblem:
 
 @frozen
 class ResolvedMessage:
-    """Hold a message ready to be sent: its text, whole, what is attached to it, and what could not be."""
+    """A message ready to send: its full text, its attachments, and the problems of its pills."""
 
     text: str
     attachments: tuple[Resolved, ...] = ()
@@ -141,13 +144,12 @@ class ResolvedMessage:
 
 
 def resolve_document(document: PillDocument, resolvers: Iterable[Resolver]) -> ResolvedMessage:
-    """Return `document` with the content of its pills fetched now.
+    """Return `document` with the current content of its pills.
 
-    A pill that fails loses nothing but itself.
+    A pill that fails does not affect the others. Two names of the same context (a link and its
+    target) are attached once.
 
-    Two names of one context (a link and its target) are attached once.
-
-    Law: every pill of the document is either attached or a problem, in the order they stand.
+    Law: every pill of the document is either attached or a problem, in document order.
     """
     known = Resolvers(resolvers)
     attachments: dict[str, Resolved] = {}
@@ -155,7 +157,7 @@ def resolve_document(document: PillDocument, resolvers: Iterable[Resolver]) -> R
     for pill in document.pills:
         try:
             resolved = known.resolve(pill)
-            # By source, not by name: a link and its target are one context.
+            # Keyed by source rather than name: a link and its target are the same context.
             first = attachments.setdefault(resolved.source, resolved)
             if first is not resolved:
                 raise DuplicatePillError(
@@ -169,21 +171,20 @@ def resolve_document(document: PillDocument, resolvers: Iterable[Resolver]) -> R
 def update_moved(
     document: PillDocument, problems: Iterable[PillProblem], completer: Completer
 ) -> PillDocument:
-    """Return `document` in which each pill that could not be found names where it is now, if that is one place alone.
+    """Return `document` with every missing pill renamed to its only namesake, if it has one.
 
-    Where several names of its type end as the pill's does, or none, or the one is attached already
-    or may not be inserted, the pill stays as it
-    is: offer `Completer.namesakes` to the user, who updates or removes it. The completer asks its
-    sources anew.
+    A pill stays unchanged if several names or none of its type have the same last part, or if the
+    new name is already attached or not valid. In that case, offer `Completer.namesakes` to the
+    user, who updates or removes the pill. The completer reads its sources again.
     """
     completer.refresh()
     for problem in problems:
         if not (isinstance(problem.error, CannotAttachError) and problem.error.is_missing):
             continue
-        # Two are enough to know that there is not one alone.
+        # Two results are enough to see that the match is not unique.
         places = completer.namesakes(problem.pill, limit=2)
         if len(places) == 1 and places[0].name not in document.context:
-            # A source of the caller's own may offer what no pill may be called.
+            # A custom source may offer a name that is not valid in a pill.
             with suppress(InvalidPillNameError):
                 document = document.update_pill(problem.pill.name, new_name=places[0].name)
     return document

@@ -1,4 +1,4 @@
-"""What a resolver gives and offers: the content of one pill, how much of it, and the names that it can find."""
+"""The resolver protocol, the content that resolvers return, and the names that they offer."""
 
 from collections.abc import Iterable
 from typing import Protocol
@@ -8,17 +8,17 @@ from attrs import Factory, field, frozen
 from .pill import PillType
 
 DEFAULT_LIMIT = 50_000
-"""Characters of one pill that are attached."""
+"""The most characters of one pill that are attached."""
 
 
 @frozen
 class Resolved:
-    """Hold the content of a pill at the moment it was asked for.
+    """The content of a pill at the time it was resolved.
 
-    `path` is the file it is from, relative to its root (None for a buffer). Lines
-    count from 1 and name what of the file is held; None means all of it.
-    `total_characters` counts what there was, `notice` says aloud what was cut.
-    `source` is the same for every name of the same context, whatever its content.
+    `path` is the source file relative to its root (None for a buffer). Lines count from 1 and give
+    the excerpt of the file; None means the whole file. `total_characters` is the length before
+    truncation; `notice` reports what was cut. `source` is the same for every name of the same
+    context, whatever its content.
     """
 
     name: str
@@ -36,37 +36,38 @@ class Resolved:
 
     @property
     def truncated(self) -> bool:
-        """Tell whether something was cut."""
+        """Return whether the content was truncated."""
         return self.notice is not None
 
     @property
     def attached_text(self) -> str:
-        """Return what the model reads: the content, and the notice where there is one."""
+        """Return the text for the model: the content, followed by the notice if there is one."""
         if self.notice is None:
             return self.content
         return self.content + ("" if self.content.endswith("\n") else "\n") + self.notice
 
 
 class Resolver(Protocol):
-    """Find the content of pills of one type, when they are sent."""
+    """Resolves the content of pills of one type when they are sent."""
 
     @property
     def type(self) -> PillType:
-        """Return the type of the pills it resolves."""
+        """Return the type of the pills that it resolves."""
         ...
 
     def resolve(self, name: str) -> Resolved:
-        """Return the content of `name` as it is now.
+        """Return the current content of `name`.
 
         Raises:
-            CannotAttachError: it cannot be had. InvalidPillNameError: it may not be looked for.
+            CannotAttachError: The content is not available.
+            InvalidPillNameError: The name may not be looked up.
         """
         ...
 
 
 @frozen(order=True)
 class Candidate:
-    """Offer a name to attach, annotated with its type and, for a symbol, where it is defined."""
+    """A name to attach, with its type and, for a symbol, the place of its definition."""
 
     name: str
     type: PillType
@@ -74,7 +75,7 @@ class Candidate:
 
 
 class Source(Protocol):
-    """Know names of one type that can be completed; the house's own resolvers are sources too."""
+    """A source of names of one type for completion, such as the library's own resolvers."""
 
     @property
     def type(self) -> PillType:
@@ -82,7 +83,7 @@ class Source(Protocol):
         ...
 
     def entries(self) -> Iterable[Candidate]:
-        """Yield everything there is to offer now, in any order; may take its time."""
+        """Yield all names available now, in any order; this may be slow."""
         ...
 
 
@@ -95,11 +96,10 @@ def clipped(
     path: str | None = None,
     first_line: int | None = None,
 ) -> Resolved:
-    r"""Return `text` resolved, cut at the last line end within `limit` characters.
+    r"""Return `text` as resolved content, cut at the last line end within `limit` characters.
 
-    Within a line only where that line alone is longer.
-
-    `first_line` is where the text starts in its file, for a text that is a part of one.
+    A line is only cut in the middle if it exceeds the limit alone. `first_line` is the line of a
+    file at which an excerpt begins.
 
     >>> clipped("a.txt", PillType.FILE, "one\ntwo\nthree", 9).notice
     '[truncated at the limit of 9 characters: 8 of 13 characters, lines 1-2 of 3]'
@@ -110,7 +110,10 @@ def clipped(
         return Resolved(name, pill_type, text, path, first_line, end_line, len(text))
     kept = text[: text.rfind("\n", 0, limit) + 1 or limit]
     end_line = start + _lines(kept) - 1
-    what = f"{len(kept):,} of {len(text):,} characters, lines {start}-{end_line} of {start + _lines(text) - 1}"
+    what = (
+        f"{len(kept):,} of {len(text):,} characters, lines {start}-{end_line} of "
+        f"{start + _lines(text) - 1}"
+    )
     notice = f"[truncated at the limit of {limit:,} characters: {what}]"
     return Resolved(name, pill_type, kept, path, start, end_line, len(text), notice)
 

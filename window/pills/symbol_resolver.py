@@ -1,4 +1,4 @@
-"""Python symbols as context: their source, found by reading files, never by importing them."""
+"""Python symbols as context: their source, which is read from files without importing them."""
 
 from collections.abc import Iterator
 from contextlib import suppress
@@ -16,10 +16,10 @@ from .resolver import DEFAULT_LIMIT, Candidate, Resolved, clipped
 
 @frozen
 class SymbolResolver:
-    """Resolve dotted names of Python functions, classes, methods and variables beneath `roots`.
+    """Resolves dotted names of Python functions, classes, methods and variables in `roots`.
 
-    The full name is the file's path and the name in it: ``src.agent.Agent.run``. An end
-    of it (``Agent.run``) will do where nothing else ends so. `limit` is in characters.
+    The full name is the file's path and the name within it: ``src.agent.Agent.run``. A trailing
+    part of it (``Agent.run``) is enough if it is unique. `limit` is in characters.
     """
 
     type = PillType.SYMBOL
@@ -27,14 +27,14 @@ class SymbolResolver:
     limit: int = DEFAULT_LIMIT
 
     def resolve(self, name: str) -> Resolved:
-        """Return the source of the definition as it is now.
+        """Return the current source of the definition.
 
-        Where a file defines a name again, the last one counts, as in Python.
+        If a file defines a name several times, the last definition counts, as in Python.
 
         Raises:
-            InvalidPillNameError: no dotted name.
-            CannotAttachError: nothing of that name, several that end so, or its file cannot be had,
-                as `FileResolver` says.
+            InvalidPillNameError: The name is not a dotted name.
+            CannotAttachError: No definition or several definitions match, or the file is not
+                available (see `FileResolver`).
         """
         if not all(check_name(name).split(".")):
             raise InvalidPillNameError(
@@ -43,7 +43,7 @@ class SymbolResolver:
         if "/" in name or not name.rpartition(".")[2].isidentifier():
             raise _undefined(name)
         path, definition, text = self._at_its_path(name) or self._anywhere(name)
-        # The lines that Python counts; form feeds and Unicode's separators end none of them.
+        # Split lines as Python counts them: form feeds and Unicode separators do not end a line.
         lines = StringIO(text, newline="").readlines()
         source = "".join(lines[definition.first_line - 1 : definition.last_line])
         resolved = clipped(
@@ -62,7 +62,7 @@ class SymbolResolver:
             )
 
     def _at_its_path(self, name: str) -> tuple[str, Definition, str] | None:
-        """Look where a full name says, so that nothing has to be searched."""
+        """Look up a full name in the file that it names, which avoids a search."""
         steps = name.split(".")
         for length in range(len(steps) - 1, 0, -1):
             module = "/".join(steps[:length])
@@ -94,10 +94,7 @@ class SymbolResolver:
                 yield from self._in_file(candidate.name)
 
     def _in_file(self, path: str) -> Iterator[tuple[str, Definition, str]]:
-        """Yield what a file defines.
-
-        Nothing where there is no such file, or one that cannot be read.
-        """
+        """Yield the definitions of a file, or nothing if it is missing or cannot be read."""
         with suppress(PillError):
             text, real_path = FileResolver(self.roots).read(path)
             for definition in definitions(text) or ():

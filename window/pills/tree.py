@@ -1,8 +1,8 @@
-"""Walk a folder as version control sees it: ignore files are honoured, links, its own folders and files that hold secrets passed over.
+"""Folder walks that skip ignored files, links, version control folders and files with secrets.
 
-pathspec does the matching. Its patterns become regular expressions that backtrack: each is made one
-that goes back neither to a star nor to a ``**`` that has found its place. A walk ends where it has
-matched as much as `MOST_MATCHED`, or after `MOST_SECONDS`.
+Ignore files are matched with pathspec. Its patterns become regular expressions that backtrack, so
+each is rewritten to never retry a star or a ``**`` that has matched. A walk ends once it has
+matched `MOST_MATCHED` characters or run for `MOST_SECONDS`.
 """
 
 import logging
@@ -23,28 +23,33 @@ if TYPE_CHECKING:
 from fnmatch import fnmatchcase
 
 IGNORE_FILES = (".gitignore", ".ignore")
-"""In each folder; the later one has the last word, and a deeper folder's over a higher one's."""
+"""The ignore files of a folder.
+
+Later files override earlier ones, and deeper folders override higher ones.
+"""
 
 VERSION_CONTROL = frozenset({".git", ".hg", ".svn", ".jj"})
 
 _STARS = re.compile(r"\*+")
 _STAR = "[^/]*"
-"""What a star within a step becomes."""
+"""The expression for a star within a path step."""
 _OPEN = re.compile(r"(\^\(\?:\.\+/\)\?|\(\?:/\.\+\)\?/)")
-"""What ``**/`` becomes, in front and further on."""
+"""The expressions for ``**/`` at the start and further on."""
 
 MOST_MATCHED = 1_000_000_000
-"""Characters of paths times the rules that they are matched with, in one walk; it ends there, with
-what it has found. A file that takes more is not read."""
+"""The most characters of paths, times the number of rules, to match in one walk.
+
+The walk then ends with the files found so far. A file that would take more is not read.
+"""
 
 MOST_SECONDS = 10
-"""Of a processor that one walk takes at most, however long the rules are."""
+"""The most processor time of one walk, in seconds, however long the rules are."""
 
 _MOST_READ = 100_000
-"""Bytes of one ignore file; every line is tried on every path."""
+"""The most bytes of one ignore file to read, since every line is tried on every path."""
 
 _MOST_RULES = 2_000
-"""Lines of one ignore file that are read: each costs as much as matching `_A_RULE` characters."""
+"""The most lines of one ignore file to read; each costs as much as `_A_RULE` characters."""
 
 _A_RULE = 25_000
 
@@ -55,11 +60,10 @@ _log = logging.getLogger(__name__)
 
 
 def walk_files(root: Path, clock: Callable[[], float] = time.thread_time) -> Iterator[str]:
-    """Yield the path of every regular file beneath `root` that is not ignored, with ``/`` and relative to it.
+    """Yield the relative path, with ``/``, of every regular file in `root` that is not ignored.
 
-    Symbolic links are not followed and not yielded. A folder that cannot be read is passed over.
-    Where the rules are so many and the paths so long that `MOST_MATCHED` is reached, or
-    `MOST_SECONDS` by `clock`, the walk ends with a logged warning.
+    Symbolic links are neither followed nor yielded. Folders that cannot be read are skipped. If the
+    walk reaches `MOST_MATCHED`, or `MOST_SECONDS` by `clock`, it ends with a logged warning.
     """
     pending: list[tuple[str, _Rules]] = [("", ())]
     left, end = MOST_MATCHED, clock() + MOST_SECONDS
@@ -76,7 +80,8 @@ def walk_files(root: Path, clock: Callable[[], float] = time.thread_time) -> Ite
             left -= len(path) * count
             if left < 0 or clock() > end:
                 _log.warning(
-                    "not all files beneath %s are known: reading them and matching them with ignore files takes too long",
+                    "not all files beneath %s are known: reading them and matching them with "
+                    "ignore files takes too long",
                     root,
                 )
                 return
@@ -88,9 +93,9 @@ def walk_files(root: Path, clock: Callable[[], float] = time.thread_time) -> Ite
 
 
 def is_ignored(root: Path, path: str, clock: Callable[[], float] = time.thread_time) -> bool | None:
-    """Tell whether an ignore file on the way from `root` to the file at `path` names it or a folder that it is in.
+    """Return whether an ignore file between `root` and `path` excludes the file or its folder.
 
-    None where that takes more than a walk may: `MOST_MATCHED`, or `MOST_SECONDS` by `clock`.
+    Returns None if this exceeds the limits of a walk: `MOST_MATCHED`, or `MOST_SECONDS` by `clock`.
     """
     rules: _Rules = ()
     folder = ""
@@ -121,7 +126,7 @@ def _listed(folder: Path) -> list[os.DirEntry[str]]:
 
 
 def _with_rules(entries: list[os.DirEntry[str]], folder: str, rules: _Rules) -> _Rules:
-    """Return `rules` with those of the ignore files among `entries`."""
+    """Return `rules` extended by the ignore files among `entries`."""
     present = {
         entry.name: entry
         for entry in entries
@@ -140,14 +145,14 @@ def _lines(path: str) -> list[str]:
     except OSError:
         return []
     lines = data.decode("utf-8", errors="replace").splitlines()
-    # What was cut in the middle would be another pattern than it was.
+    # The last line may be cut in the middle, which would make it a different pattern.
     return (lines[:-1] if len(data) > _MOST_READ else lines)[:_MOST_RULES]
 
 
 def _spec(lines: list[str]) -> "GitIgnoreSpec":
-    """Return the rules of `lines`; one that is no pattern is passed over, as git does."""
+    """Return the rules of `lines`, skipping invalid patterns as git does."""
     require_extra("pathspec", extra="cli", purpose="reading ignore files")
-    from pathspec import GitIgnoreSpec  # noqa: PLC0415 - a quarter of the room's import time, for those who complete
+    from pathspec import GitIgnoreSpec  # noqa: PLC0415 - slow import, only for completion
     from pathspec.patterns.gitignore import GitIgnorePatternError, spec  # noqa: PLC0415 - as above
 
     patterns: list[spec.GitIgnoreSpecPattern] = []
@@ -161,14 +166,15 @@ def _spec(lines: list[str]) -> "GitIgnoreSpec":
                     re.compile(_linear(pattern.regex.pattern)), pattern.include
                 )
             )
-    # Other engines know no atomic groups.
+    # Other backends do not support atomic groups.
     return GitIgnoreSpec(patterns, backend="simple")
 
 
 def _linear(regex: str) -> str:
-    """Return an expression that finds the same, and tries again neither a star nor a ``**``, but for the last of each.
+    """Return an equivalent expression that retries no star and no ``**`` except the last of each.
 
-    The first place where what stands between two of them fits is the best one to go on from.
+    The first place where the text between two of them matches is always the best one to continue
+    from.
 
     >>> _linear("^[^/]*a[^/]*b[^/]*c$")
     '^(?>[^/]*?a)(?>[^/]*?b)[^/]*c$'
@@ -196,7 +202,10 @@ def _with_atomic_stars(regex: str) -> str:
 
 
 def _with_single_stars(line: str) -> str:
-    """Return `line` with every run of stars as one: two mean more only where they are a whole step, and an engine may try each star."""
+    """Return `line` with every run of stars within a step replaced by one star.
+
+    Two stars differ from one only as a whole step, and an engine may retry each star.
+    """
     return "/".join(
         step if step in ("**", "!**") else _STARS.sub("*", step) for step in line.split("/")
     )
@@ -226,16 +235,25 @@ SECRETS = (
         ".git-credentials",
     ),
 )
-"""Names of files that programs keep keys and passwords in, by their own documentation."""
+"""Names of files that hold keys and passwords, according to the documentation of programs."""
 
 _SHOWN = (".env.example", ".env.sample", ".env.template")
 _FOLDERS = frozenset({".aws", ".ssh", ".gnupg", ".kube", ".docker"})
 
 
 def holds_secrets(path: str) -> bool:
-    """Tell whether a path's name says that keys or passwords are in it.
+    """Return whether the name of a path suggests that it holds keys or passwords.
 
-    >>> [holds_secrets(path) for path in (".env", "deploy/server.PEM", ".ssh/config", ".env.example", "environment.py")]
+    >>> [
+    ...     holds_secrets(path)
+    ...     for path in (
+    ...         ".env",
+    ...         "deploy/server.PEM",
+    ...         ".ssh/config",
+    ...         ".env.example",
+    ...         "environment.py",
+    ...     )
+    ... ]
     [True, True, True, False, False]
     """
     *folders, name = path.lower().split("/")
@@ -245,7 +263,7 @@ def holds_secrets(path: str) -> bool:
 
 
 def kept_back(root: Path, path: str) -> str | None:
-    """Return why the file at `path` from `root` is kept back, None where it is not."""
+    """Return why the file at `path` in `root` is withheld, or None if it is not."""
     steps = path.split("/")
     if not VERSION_CONTROL.isdisjoint(steps[:-1]):
         return "is version control's own"

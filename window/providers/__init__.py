@@ -1,6 +1,6 @@
-"""The providers' message formats: read into turns, written back, checked against their rules."""
+"""The providers' message formats: parsing into turns, rendering, and validation."""
 
 import lazy_loader
 
-# The names stand in `__init__.pyi`; each is loaded when it is first asked for.
+# The names are declared in `__init__.pyi` and imported on first access.
 __getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

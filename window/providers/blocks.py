@@ -1,8 +1,8 @@
-"""Messages as private copies that are known to be JSON data, and their content as typed blocks.
+"""Messages as private copies of validated JSON data, and their content as typed blocks.
 
-Whatever a caller hands in is copied and judged in one pass (`linearity.json_data`):
-everything behind this door may index, compare and write the copy without ever
-failing on bytes, NaN, cycles or text that cannot be stored.
+The caller's data are copied and validated in one pass (`linearity.json_data`). All other code can
+index, compare and write the copy without failing on bytes, NaN, cycles or text that cannot be
+stored.
 """
 
 import json
@@ -22,35 +22,35 @@ from ..turn import Turn
 from .wire import Message, Provider
 
 EMPTY = "[empty]"
-"""What stands where a provider refuses emptiness."""
+"""The text that is written where a provider rejects empty content."""
 
 FOREIGN = "[content in another provider's format]"
-"""What stands for a turn that holds nothing but another provider's blocks."""
+"""The text of a turn that holds nothing but another provider's blocks."""
 
 _PARSED: Mapping[str, Any] = {
     **dict.fromkeys(("parsed", "parsed_arguments"), True),
     "content": {"__all__": {"parsed": True}},
     "tool_calls": {"__all__": {"function": {"parsed_arguments": True}}},
 }
-"""What an SDK adds to an answer that it has parsed; no provider takes it back."""
+"""Fields that an SDK adds to a parsed answer, and that no provider accepts."""
 
 _INTEGERS = range(-(2**1024), 2**1024)
-"""What a JSON reader that works in doubles can still hold."""
+"""The integers that a JSON reader using doubles can still hold."""
 
 
 @frozen
 class Place:
-    """Stand for one message of a list, to say where an error is."""
+    """The place of a message in a list, for error messages."""
 
     provider: Provider
     index: int | None
 
     def refuse(self, rule: str, problem: str, legal: str) -> InvalidMessagesError:
-        """Return the error that says `rule` is broken here."""
+        """Return the error for breaking `rule` here."""
         return InvalidMessagesError(str(self.provider), self.index, rule, problem, legal)
 
     def no_json(self, path: str, problem: str, legal: str) -> InvalidMessagesError:
-        """Return the error that says what stands at `path` is no JSON data."""
+        """Return the error for a value at `path` that is not JSON data."""
         return self.refuse(
             "lone-surrogate" if legal == STORABLE else "not-json",
             f"{path or 'the message'}: {problem}",
@@ -59,7 +59,7 @@ class Place:
 
     @contextmanager
     def turn_errors(self) -> Generator[None]:
-        """Let a refused turn surface as a refused message that names index and field."""
+        """Convert `InvalidTurnError` to `InvalidMessagesError` with index and field."""
         try:
             yield
         except InvalidTurnError as error:
@@ -67,25 +67,23 @@ class Place:
 
 
 def shown(value: object) -> str:
-    """Return a short printable form of `value`: text is quoted and cut, other things give their type."""
+    """Return `value` for an error message: quoted, shortened text, or the name of its type."""
     return reprlib.repr(str(value)) if isinstance(value, str) else type(value).__name__
 
 
 def is_whole(value: object) -> TypeGuard[int]:
-    """Tell whether `value` is a whole number; true and false are none."""
+    """Return whether `value` is an integer; booleans are not."""
     return isinstance(value, int) and not isinstance(value, bool)
 
 
 def copied_messages(provider: Provider, messages: object) -> list[Message]:
     """Return a deep copy of `messages`, a non-empty list of JSON objects.
 
-    Objects of an SDK, also inside of them, are dumped.
-
-    Anthropic's own response holds more than can be sent back: of such an object role and content
-    are kept.
+    SDK objects are dumped to JSON data, also if they are nested. Anthropic's response objects
+    contain fields that cannot be sent back, so only their role and content are kept.
 
     Raises:
-        InvalidMessagesError: rules not-a-list, empty-list, not-an-object, not-json, lone-surrogate.
+        InvalidMessagesError: Rules not-a-list, empty-list, not-an-object, not-json, lone-surrogate.
     """
     whole = Place(provider, None)
     if not isinstance(messages, list | tuple):
@@ -133,9 +131,11 @@ def _is_of_langchain(given: object) -> bool:
 
 def _copied(message: Mapping[str, Any], place: Place) -> Message:
     try:
-        return copy_json(message, "", place.no_json, integers=_INTEGERS)  # type: ignore[no-any-return]
+        return copy_json(  # type: ignore[no-any-return]
+            message, "", place.no_json, integers=_INTEGERS
+        )
     except InvalidMessagesError:
-        # Most are plain: only what is not is looked through for objects of an SDK.
+        # Most messages are plain, so SDK objects are only searched for after a failure.
         plain = dumped(message)
         if plain == message:
             raise
@@ -150,7 +150,7 @@ def _message_of(given: object, provider: Provider) -> Any:
 
 
 def dumped(value: Any, levels: int = MAX_DEPTH) -> Any:
-    """Return `value` with every object of an SDK in it as the JSON data that it came from: fields that nobody set are left out."""
+    """Return `value` with every SDK object dumped to JSON data, without unset fields."""
     if hasattr(value, "model_dump") and not isinstance(value, type):
         return value.model_dump(mode="json", by_alias=True, exclude_unset=True, exclude=_PARSED)
     if levels and isinstance(value, Mapping):
@@ -161,7 +161,7 @@ def dumped(value: Any, levels: int = MAX_DEPTH) -> Any:
 
 
 def compact(value: object) -> str:
-    """Return JSON text without spaces, key order kept.
+    """Return JSON text without spaces, in the original key order.
 
     >>> compact({"b": [1, "ä"], "a": None})
     '{"b":[1,"ä"],"a":null}'
@@ -170,13 +170,13 @@ def compact(value: object) -> str:
 
 
 def loaded_object(text: str) -> dict[str, Any] | None:
-    """Return the JSON object that `text` holds, or None if it holds none that could be sent.
+    """Return the JSON object in `text`, or None if it does not hold one that can be sent.
 
     >>> loaded_object('{"city": "Paris"}'), loaded_object('{"x": NaN}'), loaded_object("Paris")
     ({'city': 'Paris'}, None, None)
     """
     try:
-        # Judged as deep inside a message as it will stand there.
+        # Validate at the depth that it will have inside a message.
         value = copy_json([[[json.loads(text)]]], integers=_INTEGERS)[0][0][0]
     except (ValueError, RecursionError, InvalidDataError):
         return None
@@ -184,7 +184,11 @@ def loaded_object(text: str) -> dict[str, Any] | None:
 
 
 def check_blocks(blocks: Sequence[object], place: Place, where: str) -> list[Message]:
-    """Return `blocks` if each is an object with a type, and text blocks hold text."""
+    """Return `blocks` if each is an object with a type, and text blocks hold text.
+
+    Raises:
+        InvalidMessagesError: Rule bad-content.
+    """
     checked: list[Message] = []
     for index, block in enumerate(blocks):
         if not isinstance(block, dict):
@@ -206,7 +210,7 @@ def check_blocks(blocks: Sequence[object], place: Place, where: str) -> list[Mes
 
 
 def is_visible(text: str) -> bool:
-    """Tell whether `text` holds anything but white space.
+    """Return whether `text` contains anything but white space.
 
     >>> is_visible("a "), is_visible(" "), is_visible("")
     (True, False, False)
@@ -215,5 +219,5 @@ def is_visible(text: str) -> bool:
 
 
 def stand_in(turn: Turn) -> str:
-    """Return what stands for a turn of which nothing can be written."""
+    """Return the text for a turn that has no content to write."""
     return FOREIGN if turn.parts else EMPTY

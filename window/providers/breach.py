@@ -1,6 +1,6 @@
-"""What breaks a rule of OpenAI's, where, and how the vendor says so.
+"""Breaches of OpenAI's rules, with their place and the vendor's wording.
 
-The rules of both OpenAI formats are functions that return the first `Breach`, or None. Who checks
+The rules of both OpenAI formats are functions that return the first `Breach`, or None. A check
 raises it as `InvalidMessagesError`; a strict provider answers with the vendor's status, wording,
 `param` and `code`.
 """
@@ -15,21 +15,21 @@ from ..errors import InvalidMessagesError
 from .wire import Provider
 
 MAX_TEXT = 10_485_760
-"""Characters that one text of a request may have."""
+"""The most characters of one text of a request."""
 
 TOOL_NAME = re.compile(r"[a-zA-Z0-9_-]+")
 MAX_TOOL_NAME = 64
-"""Characters that the name of a function may have."""
+"""The most characters of a function's name."""
 
 _BAD_REQUEST = 400
 
 
 @frozen
 class Breach:
-    """Say which rule a request breaks: its stable name, the vendor's wording, and what would have passed.
+    """A broken rule: its stable name, the vendor's wording, and the accepted values.
 
-    `index` is the place of the message or item (None for the request as a whole); `param`, `code`
-    and `status` are what the vendor's error holds besides.
+    `index` is the position of the message or item (None for the request as a whole). `param`,
+    `code` and `status` are the further fields of the vendor's error.
     """
 
     rule: str
@@ -41,19 +41,21 @@ class Breach:
     status: int = _BAD_REQUEST
 
     def error(self, provider: str) -> InvalidMessagesError:
-        """Return the breach as the error that callers of a check get."""
+        """Return the breach as the error that a check raises."""
         return InvalidMessagesError(
             provider, self.index, self.rule, self.message, self.legal, wording=self.message
         )
 
 
 ObjectJudge = Callable[[dict[str, Any], "Spot"], Breach | None]
-"""Judges an object at its place."""
+"""A function that checks an object at its place."""
 
 
 @frozen
 class Spot:
-    """Stand for a place in a request, such as ``messages[2].content[0]``, and say in the vendor's words what is wrong there.
+    """A place in a request, such as ``messages[2].content[0]``.
+
+    Its methods return breaches in the vendor's words.
 
     >>> Spot("messages[2]", 2).at(".role").missing("unknown-role").message
     "Missing required parameter: 'messages[2].role'."
@@ -63,17 +65,17 @@ class Spot:
     index: int | None = None
 
     def at(self, further: str) -> "Spot":
-        """Return a place inside of this one."""
+        """Return a place inside this one."""
         return Spot(self.path + further, self.index)
 
     def breach(
         self, rule: str, message: str, legal: str, code: str | None = "invalid_value"
     ) -> Breach:
-        """Return what `rule` says of this place."""
+        """Return a breach of `rule` at this place."""
         return Breach(rule, message, legal, self.index, self.path, code)
 
     def missing(self, rule: str, legal: str = "") -> Breach:
-        """Say that this is required."""
+        """Return the breach for a missing required value."""
         return self.breach(
             rule,
             f"Missing required parameter: '{self.path}'.",
@@ -82,12 +84,15 @@ class Spot:
         )
 
     def wrong_type(self, rule: str, expected: str, value: object) -> Breach:
-        """Say that `value` is not of the `expected` type."""
-        message = f"Invalid type for '{self.path}': expected {expected}, but got {kind_of(value)} instead."
+        """Return the breach for a `value` that is not of the `expected` type."""
+        message = (
+            f"Invalid type for '{self.path}': expected {expected}, but got {kind_of(value)} "
+            "instead."
+        )
         return self.breach(rule, message, expected, "invalid_type")
 
     def unsupported(self, rule: str, value: object, supported: Sequence[str]) -> Breach:
-        """Say that `value` is none of those that are `supported` here."""
+        """Return the breach for a `value` that is not one of `supported`."""
         return self.breach(
             rule,
             f"Invalid value: '{value}'. Supported values are: {listed(supported)}.",
@@ -95,7 +100,7 @@ class Spot:
         )
 
     def empty(self, rule: str) -> Breach:
-        """Say that an empty list stands here."""
+        """Return the breach for an empty list."""
         expected = "Expected an array with minimum length 1, but got an empty array instead."
         return self.breach(
             rule,
@@ -105,7 +110,7 @@ class Spot:
         )
 
     def empty_text(self, rule: str) -> Breach:
-        """Say that an empty text stands here."""
+        """Return the breach for an empty string."""
         expected = "Expected a string with minimum length 1, but got an empty string instead."
         return self.breach(
             rule,
@@ -115,9 +120,12 @@ class Spot:
         )
 
     def too_long(self, value: str | Sequence[Any], most: int) -> Breach:
-        """Say that `value` is longer than `most` characters or entries."""
+        """Return the breach for a `value` longer than `most` characters or entries."""
         what, sort = ("string", "a string") if isinstance(value, str) else ("array", "an array")
-        expected = f"Expected {sort} with maximum length {most}, but got {sort} with length {len(value)} instead."
+        expected = (
+            f"Expected {sort} with maximum length {most}, but got {sort} with length {len(value)} "
+            "instead."
+        )
         return self.breach(
             "too-long",
             f"Invalid '{self.path}': {what} too long. {expected}",
@@ -126,16 +134,19 @@ class Spot:
         )
 
     def no_match(self, rule: str, pattern: str) -> Breach:
-        """Say that the text here does not match `pattern`."""
-        message = f"Invalid '{self.path}': string does not match pattern. Expected a string that matches the pattern '{pattern}'."
+        """Return the breach for a text that does not match `pattern`."""
+        message = (
+            f"Invalid '{self.path}': string does not match pattern. Expected a string that matches "
+            f"the pattern '{pattern}'."
+        )
         return self.breach(rule, message, f"text that matches {pattern}")
 
     def out_of_range(
         self, rule: str, value: float, *, least: float | None = None, most: float | None = None
     ) -> Breach | None:
-        """Say that `value` is below `least` or above `most`, or nothing.
+        """Return the breach for a `value` below `least` or above `most`, or None.
 
-        A number without an upper bound is a whole one.
+        A number without an upper bound is an integer.
         """
         sort = "integer" if most is None else "decimal"
         if least is not None and value < least:
@@ -165,7 +176,7 @@ class Spot:
     def text(
         self, rule: str, value: object, *, most: int = MAX_TEXT, empty: bool = True
     ) -> Breach | None:
-        """Judge what must be text of at most `most` characters, and with ``empty=False`` of at least one."""
+        """Check for text of at most `most` characters (at least one with ``empty=False``)."""
         if not isinstance(value, str):
             return self.wrong_type(rule, "a string", value)
         if not value and not empty:
@@ -181,7 +192,7 @@ class Spot:
         most: int = MAX_TEXT,
         empty: bool = True,
     ) -> Breach | None:
-        """Judge the text that `holder` must have under `key`."""
+        """Check the required text under `key` in `holder`."""
         if key not in holder:
             return self.at(f".{key}").missing(rule, "text")
         return self.at(f".{key}").text(rule, holder[key], most=most, empty=empty)
@@ -189,7 +200,7 @@ class Spot:
     def needed(
         self, rule: str, holder: dict[str, Any], key: str, kind: type, legal: str = ""
     ) -> Breach | None:
-        """Judge the value of type `kind` that `holder` must have under `key`."""
+        """Check the required value of type `kind` under `key` in `holder`."""
         spot = self.at(f".{key}")
         if key not in holder:
             return spot.missing(rule, legal)
@@ -197,11 +208,11 @@ class Spot:
         return None if isinstance(value, kind) else spot.wrong_type(rule, _EXPECTED[kind], value)
 
     def one_of(self, rule: str, value: object, legal: Sequence[str]) -> Breach | None:
-        """Judge what must be one of `legal`, if it is there."""
+        """Check that the value is None or one of `legal`."""
         return None if value is None or value in legal else self.unsupported(rule, value, legal)
 
     def each(self, rule: str, entries: object, judge: ObjectJudge) -> Breach | None:
-        """Judge a list of objects, each by `judge`."""
+        """Check a list of objects, each with `judge`."""
         if not isinstance(entries, list):
             return self.wrong_type(rule, "an array of objects", entries)
         return first(
@@ -218,9 +229,9 @@ class Spot:
         rule: str = "bad-tool-name",
         legal: str = "the name of the tool",
     ) -> Breach | None:
-        """Judge the name that a function or custom tool must have.
+        """Check the required name of a function or custom tool.
 
-        `rule` and `legal` are for one that has none.
+        `rule` and `legal` are used if the name is missing.
         """
         spot, value = self.at(".name"), holder.get("name")
         if "name" not in holder:
@@ -234,32 +245,32 @@ _EXPECTED = {dict: "an object", bool: "a boolean", str: "a string", list: "an ar
 
 
 def first(breaches: Iterable[Breach | None]) -> Breach | None:
-    """Return the first breach, if there is one."""
+    """Return the first breach, or None if there is none."""
     return next((breach for breach in breaches if breach is not None), None)
 
 
 class ListJudge(Protocol):
-    """Judge a list one entry after the other; `count` entries were judged so far."""
+    """Checks a list one entry at a time; `count` is the number of entries checked so far."""
 
     count: int
 
     def add(self, entry: Any, /) -> Breach | None:
-        """Return what `entry` breaks, coming next."""
+        """Return the breach of `entry`, the next one of the list, or None."""
         ...
 
     def pardon(self, entry: Any, /) -> None:
-        """Go on behind `entry`, which broke a rule, as if it were fine."""
+        """Continue after `entry`, which broke a rule, as if it were valid."""
         ...
 
     def end(self, *, allow_open_tail: bool = False) -> Breach | None:
-        """Return what is wrong with the list as a whole when it ends here."""
+        """Return the breach of the list as a whole if it ends here, or None."""
         ...
 
 
 def list_breach(
     judge: ListJudge, entries: Iterable[object], *, allow_open_tail: bool
 ) -> Breach | None:
-    """Return the first breach of a list that ends with `entries`."""
+    """Return the first breach of a list that ends with `entries`, or None."""
     return first(map(judge.add, entries)) or judge.end(allow_open_tail=allow_open_tail)
 
 
@@ -270,7 +281,7 @@ def refuse(breach: Breach | None, provider: Provider) -> None:
 
 
 def entry_breaches(judge: ListJudge, entries: Sequence[object]) -> Iterator[Breach]:
-    """Yield what `judge` finds in `entries`, one breach an entry at most."""
+    """Yield the breaches that `judge` finds in `entries`, at most one for each entry."""
     for entry in entries:
         if (breach := judge.add(entry)) is not None:
             yield breach
@@ -278,7 +289,7 @@ def entry_breaches(judge: ListJudge, entries: Sequence[object]) -> Iterator[Brea
 
 
 def kind_of(value: object) -> str:
-    """Return what the vendor calls the JSON type of `value`.
+    """Return the vendor's name for the JSON type of `value`.
 
     >>> kind_of(None), kind_of([]), kind_of(1)
     ('null', 'an array', 'an integer')
@@ -294,7 +305,7 @@ def kind_of(value: object) -> str:
 
 
 def listed(values: Collection[str]) -> str:
-    """Return `values` quoted and enumerated, as the vendor does.
+    """Return `values` quoted and enumerated as in the vendor's messages.
 
     >>> listed(["a", "b"]), listed(["a", "b", "c"])
     ("'a' and 'b'", "'a', 'b', and 'c'")

@@ -1,6 +1,6 @@
-"""The one place that knows all message formats: which one a list is in, its functions, and SDK answers opened into their messages.
+"""The entry points for all message formats: detection, parsing, validation and unwrapping.
 
-Each format is loaded when it is first asked for.
+Each format is imported lazily, on first access.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -18,14 +18,14 @@ from .blocks import Place, copied_messages
 from .wire import Provider, WireFormat, as_provider
 
 _FOLDERS = {"anthropic": "anthropic", "openai": "chat", "openai-responses": "responses"}
-"""The package of each format; it is loaded when it is first asked for."""
+"""The package of each format, which is imported on first use."""
 
 
 def get_format(provider: Provider | str) -> WireFormat:
     """Return the message format of `provider`.
 
     Raises:
-        UnknownNameError: no such format; the error names the legal ones.
+        UnknownNameError: There is no such format; the error names the known ones.
 
     >>> get_format("openai").provider
     <Provider.OPENAI: 'openai'>
@@ -49,19 +49,19 @@ def _vendor(provider: Provider | str) -> Any:
 
 
 def check(messages: object, provider: Provider | str, *, allow_open_tail: bool = False) -> None:
-    """Raise for a message list (of Responses: input items) that `provider` would refuse.
+    """Raise an error for a message list (Responses: input items) that `provider` would reject.
 
-    With `allow_open_tail` it may end on open calls.
+    With `allow_open_tail`, the list may end with open calls.
 
     Raises:
-        InvalidMessagesError: the first rule that is broken, its place, what would be legal, and the
-            provider's own words.
-        UnknownNameError: no such provider.
+        InvalidMessagesError: A rule is broken. The error holds the first broken rule, its place,
+            the accepted values, and the provider's own wording.
+        UnknownNameError: There is no such provider.
 
     >>> check([{"role": "user", "content": ""}], "anthropic")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    polycontext.window.errors.InvalidMessagesError: messages[0] breaks the anthropic rule
-    empty-message: ...
+    polycontext.window.errors.InvalidMessagesError: messages[0] breaks the anthropic rule \
+empty-message: ...
     """
     _vendor(provider).check_messages(messages, allow_open_tail=allow_open_tail)
 
@@ -69,12 +69,14 @@ def check(messages: object, provider: Provider | str, *, allow_open_tail: bool =
 def check_request(
     request: Mapping[str, Any], provider: Provider | str, *, betas: Collection[str] = ()
 ) -> None:
-    """Raise for a whole request that `provider` would refuse: its fields, tools, messages, and what they ask of each other.
+    """Raise an error for a whole request that `provider` would reject.
 
-    `betas` are those of Anthropic's header.
+    This checks its fields, tools and messages, and how they fit together. `betas` are the values of
+    Anthropic's beta header.
 
     Raises:
-        InvalidMessagesError: as `check`. UnknownNameError: no such provider.
+        InvalidMessagesError: As for `check`.
+        UnknownNameError: There is no such provider.
     """
     options = {"betas": betas} if provider == Provider.ANTHROPIC else {}
     _vendor(provider).check_request(request, **options)
@@ -86,15 +88,13 @@ def findings(
     *,
     betas: Collection[str] = (),
 ) -> list[InvalidMessagesError]:
-    """Return what `provider` would refuse in a request, or in a list of messages alone.
+    """Return the errors that `provider` would report for a request or a message list.
 
-    Nothing where it is fine.
-
-    One finding a message, and what the rest holds, in order; a later one may follow from an
-    earlier.
+    Returns an empty list if it is valid. The findings are in order, with at most one for each
+    message, plus those of the other fields. A later finding may follow from an earlier one.
 
     Raises:
-        UnknownNameError: no such provider.
+        UnknownNameError: There is no such provider.
 
     >>> blank = {"role": "user", "content": " "}
     >>> [(found.index, found.rule) for found in findings([blank, blank], "anthropic")]
@@ -106,10 +106,10 @@ def findings(
 
 
 AUTO = "auto"
-"""What stands for a provider that is to be recognised."""
+"""The provider name that requests detection of the format."""
 
 _CERTAIN = frozenset({"tool_use", "tool_result"})
-"""Blocks that stand in nobody else's messages, whatever a gateway carries along."""
+"""Block types that only occur in Anthropic's messages, even behind a gateway."""
 
 _BLOCKS: Mapping[str, Provider] = {
     **dict.fromkeys(
@@ -154,14 +154,16 @@ def format_of(
 ) -> WireFormat:
     """Return the format of `provider`.
 
-    With ``"auto"`` that of the first message that only one provider writes, where none is,
-    `otherwise`.
+    With ``"auto"``, the first message that only one provider writes determines the format; if there
+    is none, it is `otherwise`.
 
     Raises:
-        UnknownNameError: no such provider.
-        InvalidMessagesError: `messages` are clearly in another one's format; the error names it.
+        UnknownNameError: There is no such provider.
+        InvalidMessagesError: `messages` are clearly in another format, which the error names.
 
-    >>> format_of([{"role": "user", "content": [{"type": "tool_result", "tool_use_id": "a"}]}], "auto").provider
+    >>> format_of(
+    ...     [{"role": "user", "content": [{"type": "tool_result", "tool_use_id": "a"}]}], "auto"
+    ... ).provider
     <Provider.ANTHROPIC: 'anthropic'>
     """
     found = _marks(messages)
@@ -179,7 +181,7 @@ def format_of(
 
 
 def _marks(messages: object) -> Iterable[tuple[int, Provider, str]]:
-    """Yield where `messages` have something that only one provider writes, whose it is and what."""
+    """Yield the index, provider and mark of everything that only one provider writes."""
     for index, message in enumerate(messages if isinstance(messages, list | tuple) else ()):
         if (whose := _maker(message)) is not None:
             yield index, whose, "object"
@@ -188,7 +190,7 @@ def _marks(messages: object) -> Iterable[tuple[int, Provider, str]]:
 
 
 def _maker(message: object) -> Provider | None:
-    """Return whose SDK made an object."""
+    """Return the provider whose SDK defines the type of an object, or None."""
     package, _, inner = type(message).__module__.partition(".")
     if package == "anthropic":
         return Provider.ANTHROPIC
@@ -219,19 +221,28 @@ def _marks_in(message: Mapping[str, Any]) -> Iterable[tuple[Provider, str]]:
 
 
 _ONCE = frozenset({"role", "type", "id", "name"})
-"""Texts that a chunk holds whole."""
+"""Fields whose text a chunk holds as a whole rather than in part."""
 _PLACE = Place(Provider.OPENAI, None)
 _LEGAL = "an answer with one choice, or the message itself"
 
 
 def unwrap(messages: object) -> object:
-    """Replace each answer in a list by its messages: a chat completion, a response, the chunks of a chat stream.
+    """Replace each answer in a list by its messages.
+
+    An answer is a chat completion, a response, or the chunks of a chat stream.
 
     Raises:
-        InvalidMessagesError: rule bad-answer: an answer without a message or with several choices,
-            or another stream's event.
+        InvalidMessagesError: Rule bad-answer: an answer has no message or several choices, or is an
+            event of another stream.
 
-    >>> unwrap([{"object": "chat.completion", "choices": [{"message": {"role": "assistant", "content": "Hello!"}}]}])
+    >>> unwrap(
+    ...     [
+    ...         {
+    ...             "object": "chat.completion",
+    ...             "choices": [{"message": {"role": "assistant", "content": "Hello!"}}],
+    ...         }
+    ...     ]
+    ... )
     [{'role': 'assistant', 'content': 'Hello!'}]
     """
     if not isinstance(messages, list | tuple):
@@ -277,7 +288,7 @@ def _is_chunk(value: object) -> bool:
 
 
 def _gathered(chunks: Sequence[Any]) -> Any:
-    """Return the choices that were streamed. O(characters)."""
+    """Return the choices of a stream, assembled from its chunks in O(characters)."""
     whole: dict[Any, Any] = {}
     try:
         for chunk in copied_messages(Provider.OPENAI, chunks):

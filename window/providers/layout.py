@@ -1,17 +1,17 @@
-"""The layout of a message: read into a turn and its parts, and written from them again.
+"""The layout of a message: its conversion into a turn with parts, and back.
 
-What a format shares with the others is in which order text, calls and blocks stand, and which
-further fields they have. A `Collector` takes these in as they come and gives the turn; `layout_of`
-gives them back in the same order. What stands in the natural order (one plain text, then the calls)
-needs no part, so that such a turn looks as if it were made by hand.
+All formats share an order of text, calls and blocks, and further fields of each. A `Collector`
+gathers these in order and returns the turn; `layout_of` yields them in the same order. Content in
+the default order (one plain text, then the calls) needs no parts, so that such a turn equals one
+created by hand.
 
-The form of a content is told by one further field, `content` of MESSAGE and of RESULT: an empty
-text for a plain text, an empty list for a list, null for null, false where the field is not there
-at all. It is absent where the form is the natural one of that provider.
+The form of a content is recorded in a field `content` of MESSAGE and of RESULT: an empty string for
+plain text, an empty list for a list, null for null, and false for a missing field. The field is
+omitted for the provider's default form.
 
-Another provider's pictures go along as base64 or by their URL, PDFs as documents and files, text
-documents as such or as text. What one provider alone knows (an uploaded file) or takes (recordings,
-office files) does not.
+Another provider's images are converted as base64 or by URL, PDFs as documents and files, text
+documents as such or as text. Content that only one provider knows (an uploaded file) or accepts
+(recordings, office files) is not converted.
 """
 
 import base64
@@ -32,12 +32,15 @@ from .blocks import compact
 from .wire import Message, Provider
 
 MISSING = False
-"""The form of a content that is not there."""
+"""The form of a content that is missing."""
 
 
 @frozen
 class Entry:
-    """Hold one entry of a layout: what kind it is, its further fields (of a block all of it), its text, or the number of its call."""
+    """An entry of a layout: its kind, and its text, call number or fields.
+
+    `data` holds the whole block, or the further fields of other kinds.
+    """
 
     kind: PartKind
     data: Message
@@ -45,9 +48,9 @@ class Entry:
     call: int = 0
 
     def block(self, natural: str) -> Message:
-        """Return the block that this is.
+        """Return the entry as a block.
 
-        Text is one of the type `natural` unless it says another.
+        Text gets the type `natural` unless `data` names another.
         """
         if self.kind is PartKind.BLOCK:
             return self.data
@@ -56,13 +59,13 @@ class Entry:
 
 
 def further_fields(entries: Iterable[Entry], kind: PartKind) -> Message:
-    """Return the further fields of the first entry of that kind."""
+    """Return the further fields of the first entry of the given kind, or an empty object."""
     return next((entry.data for entry in entries if entry.kind is kind), {})
 
 
 @define
 class Collector:
-    """Take in one turn of `provider` as it stands in its message."""
+    """Collects the content of one turn of `provider`, in the order of its message."""
 
     provider: Provider
     _texts: list[str] = Factory(list)
@@ -72,42 +75,42 @@ class Collector:
 
     @property
     def last(self) -> Part | None:
-        """Return what was taken in last."""
+        """Return the part that was added last, or None."""
         return self._parts[-1] if self._parts else None
 
     def message(self, further: Message) -> None:
-        """Say that a message begins here, with `further` fields."""
+        """Begin a message with `further` fields."""
         self._put(PartKind.MESSAGE, further)
 
     def result(self, further: Message) -> None:
-        """Say that the block around the result has `further` fields."""
+        """Record the `further` fields of the block around the result."""
         self._put(PartKind.RESULT, further)
 
     def words(self, text: str, further: Message) -> None:
-        """Take in a block of text with `further` fields."""
+        """Add a block of text with `further` fields."""
         start = self._length + 1 if self._texts else 0
         self._texts.append(text)
         self._length = start + len(text)
         self._put(PartKind.WORDS, further, start, self._length)
 
     def call(self, call: ToolCall, further: Message) -> None:
-        """Take in a call with `further` fields."""
+        """Add a call with `further` fields."""
         self._calls.append(call)
         self._put(PartKind.CALL, further, len(self._calls) - 1)
 
     def block(self, block: Message) -> None:
-        """Take in a block of the provider's own."""
+        """Add a native block of the provider."""
         self._put(PartKind.BLOCK, block)
 
     def turn(self, role: Role, **fields: Any) -> Turn:
-        """Return what was taken in as a turn; one of nothing at all has an empty text.
+        """Return the collected content as a turn, with an empty text if there is none.
 
         Raises:
-            InvalidTurnError: the turn refuses it.
+            InvalidTurnError: The turn is invalid.
         """
         text = "\n".join(self._texts) if self._texts else None
         parts = self._unnatural()
-        # A message may be there without anything in it.
+        # A message may exist without any content.
         is_empty = (
             text is None
             and not self._calls
@@ -119,7 +122,7 @@ class Collector:
         self._parts.append(Part(str(self.provider), compact(data), kind, start, stop))
 
     def _unnatural(self) -> list[Part]:
-        """Return the parts without those at the end that say no more than the natural order does."""
+        """Return the parts, except trailing ones that only repeat the default order."""
         parts, call = list(self._parts), len(self._calls)
         natural = partial(Part, str(self.provider), "{}")
         while call and parts[-1:] == [natural(PartKind.CALL, call - 1)]:
@@ -131,16 +134,17 @@ class Collector:
 
 
 def layout_of(provider: Provider, turn: Turn) -> Iterator[Entry]:
-    """Iterate over what `turn` holds in the order in which `provider` wrote it.
+    """Yield the content of `turn` in the order in which `provider` wrote it.
 
-    Of other providers' parts the media that can go along come first.
+    Media of other providers that can be converted keep their place among the parts. Text that no
+    part places follows the placed text, and calls likewise, so that no word and no call is lost. If
+    native blocks replace the words, only these are yielded.
 
-    Text that no part places comes behind those that are placed, then calls likewise: no word and no
-    call is lost. Where blocks of the provider's own stand for the words, they are all.
-    Law: what a `Collector` took in comes out as it came in.
+    Law: content that a `Collector` gathered is returned unchanged.
 
     Raises:
-        InvalidTurnError: a part of this provider is no block, or no object of further fields.
+        InvalidTurnError: A part of this provider is neither a block nor an object of further
+            fields.
 
     >>> [entry.kind.value for entry in layout_of(Provider.OPENAI, Turn("user", "hi"))]
     ['words']
@@ -180,14 +184,14 @@ def _layout(provider: Provider, turn: Turn) -> Iterator[Entry]:
 
 
 def is_native(provider: Provider, turn: Turn) -> bool:
-    """Tell whether blocks of `provider`'s own stand for the words of `turn`."""
+    """Return whether native blocks of `provider` replace the words of `turn`."""
     return bool(turn.parts) and provider in native_providers(turn.parts)
 
 
 def convert_part(provider: Provider, turn: Turn, part: Part) -> Message | None:
-    """Return the block that another provider's `part` of `turn` is for `provider`.
+    """Return another provider's `part` of `turn` as a block of `provider`.
 
-    None where it cannot go along.
+    Returns None if it cannot be converted.
     """
     takes = turn.role is Role.USER or (turn.role is Role.TOOL and provider != Provider.OPENAI)
     if not takes or part.kind is not PartKind.BLOCK or not part.is_medium:
@@ -196,7 +200,7 @@ def convert_part(provider: Provider, turn: Turn, part: Part) -> Message | None:
 
 
 def left_behind(provider: Provider, turn: Turn) -> Iterator[str]:
-    """Yield the types of blocks of `turn` that another provider wrote and that cannot go along to `provider`."""
+    """Yield the types of other providers' blocks in `turn` that `provider` cannot receive."""
     for part in turn.parts:
         if (
             part.provider != provider
@@ -207,7 +211,7 @@ def left_behind(provider: Provider, turn: Turn) -> Iterator[str]:
 
 
 def _unsaid(text: str) -> Iterator[Entry]:
-    """Yield text that stands between what parts place, unless it is the line end that joins blocks."""
+    """Yield text between placed parts, unless it is only the newline that joins blocks."""
     if text.strip("\n"):
         yield Entry(PartKind.WORDS, {}, text.strip("\n"))
 
@@ -227,12 +231,12 @@ def _loaded(part: Part) -> Message:
 
 
 def is_plain(blocks: Sequence[Message], kind: str) -> bool:
-    """Tell whether `blocks` are one text of the natural type of which nothing else is said."""
+    """Return whether `blocks` are one text block of type `kind` without further fields."""
     return len(blocks) == 1 and set(blocks[0]) == {"type", "text"} and blocks[0]["type"] == kind
 
 
 def without(message: Message, *names: str) -> Message:
-    """Return the fields of `message` but those of these names.
+    """Return the fields of `message` except those with these names.
 
     >>> without({"type": "text", "text": "hi", "id": 1}, "type", "text")
     {'id': 1}
@@ -241,7 +245,7 @@ def without(message: Message, *names: str) -> Message:
 
 
 def fresh(value: Any) -> Any:
-    """Return a copy of plain JSON data that shares nothing with `value` that could be changed."""
+    """Return a deep copy of plain JSON data."""
     if type(value) is dict:
         return {
             name: inner if type(inner) is str else fresh(inner) for name, inner in value.items()
@@ -252,32 +256,35 @@ def fresh(value: Any) -> Any:
 ANTHROPIC, CHAT, RESPONSES = "anthropic", "openai", "openai-responses"
 
 IMAGES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
-"""The picture formats that every provider takes."""
+"""The image formats that every provider accepts."""
 
 PDF = "application/pdf"
 UNNAMED = "document.pdf"
-"""What a file is called that has no name, where a name is wanted."""
+"""The name of a file without a name, if a name is required."""
 
 _OWN = {
     ANTHROPIC: frozenset({"image", "document"}),
     CHAT: frozenset({"image_url", "file"}),
     RESPONSES: frozenset({"input_image", "input_file"}),
 }
-"""The blocks of each provider that may go along."""
+"""The block types of each provider that can be converted."""
 
 
 def convert_block(block: Mapping[str, Any], source: str, target: str) -> Message | None:
-    """Return a medium's `block` of provider `source` as a block of `target`, None where it cannot go along.
+    """Return a medium's `block` of provider `source` as a block of `target`, or None.
 
-    The result shares nothing with `block` but texts; marks of the provider's own (cache marks,
-    citations) stay behind. A block stays what it is for its own provider.
+    None means that it cannot be converted. The result shares nothing with `block` but strings.
+    Fields that only the provider has (cache marks, citations) are dropped. For the same provider,
+    the block is returned unchanged.
 
-    Law: what is returned is a block that `target` takes in a user's message.
+    Law: the result is a block that `target` accepts in a user message.
 
-    >>> convert_block({"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0KGgo="}}, "openai", "anthropic")
-    {'type': 'image', 'source': {'type': 'base64', 'media_type': 'image/png', 'data':
-    'iVBORw0KGgo='}}
-    >>> convert_block({"type": "image", "source": {"type": "file", "file_id": "file_1"}}, "anthropic", "openai") is None
+    >>> url = {"url": "data:image/png;base64,iVBORw0KGgo="}
+    >>> convert_block({"type": "image_url", "image_url": url}, "openai", "anthropic")
+    {'type': 'image', 'source': {'type': 'base64', 'media_type': 'image/png', 'data': \
+'iVBORw0KGgo='}}
+    >>> file = {"type": "image", "source": {"type": "file", "file_id": "file_1"}}
+    >>> convert_block(file, "anthropic", "openai") is None
     True
     """
     if source == target:
@@ -325,7 +332,7 @@ def _text(text: str, name: str, target: str) -> Message | None:
 
 
 def _inner_text(block: Mapping[str, Any]) -> str | None:
-    """Return the text of a document that is made of blocks, None where it has others than text."""
+    """Return the text of a document made of blocks, or None if it has other blocks than text."""
     match block:
         case {"source": {"type": "content", "content": [_, *_] as inner}}:
             texts = [text for each in inner if (text := _block_text(each)) is not None]

@@ -1,4 +1,7 @@
-"""What both OpenAI formats demand of the fields beside the messages: options, tools, the choice of a tool."""
+"""OpenAI's rules for fields besides the messages, shared by both formats.
+
+They cover options, tools and the tool choice.
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -13,16 +16,16 @@ Request = Mapping[str, Any]
 """The body of a request."""
 
 MAX_TOOLS = 128
-"""Functions that a request may define."""
+"""The most functions that a request may define."""
 
 _CHOICES = ("none", "auto", "required")
 
 
 def copy_request(provider: Provider, request: object) -> dict[str, Any]:
-    """Return a copy of `request` that is known to be JSON data.
+    """Return a copy of `request` that is valid JSON data.
 
     Raises:
-        InvalidMessagesError: rules not-an-object, not-json, lone-surrogate.
+        InvalidMessagesError: Rules not-an-object, not-json, lone-surrogate.
     """
     place = Place(provider, None)
     if not isinstance(request, Mapping):
@@ -33,7 +36,7 @@ def copy_request(provider: Provider, request: object) -> dict[str, Any]:
 
 
 def text_field(request: Request, key: str, rule: str) -> Breach | None:
-    """Judge the text under `key`, if there is one."""
+    """Check the text under `key`, if it is present."""
     value = request.get(key)
     return None if value is None else Spot(key).text(rule, value)
 
@@ -41,9 +44,9 @@ def text_field(request: Request, key: str, rule: str) -> Breach | None:
 def number(
     request: Request, key: str, *, least: float | None = None, most: float | None = None
 ) -> Breach | None:
-    """Judge the number under `key`, if there is one.
+    """Check the number under `key`, if it is present.
 
-    Without an upper bound it must be a whole one.
+    Without an upper bound, it must be an integer.
     """
     value: object = request.get(key)
     if value is None:
@@ -55,14 +58,14 @@ def number(
 
 
 def sampling(request: Request) -> Breach | None:
-    """Judge what chooses among likely words."""
+    """Check the sampling options."""
     return number(request, "temperature", least=0, most=2) or number(
         request, "top_p", least=0, most=1
     )
 
 
 def flags(request: Request, *keys: str) -> Breach | None:
-    """Judge the truth values under `keys`, where they are given."""
+    """Check the booleans under `keys` that are present."""
     return first(
         Spot(key).wrong_type("bad-option", "a boolean", request[key])
         for key in keys
@@ -71,7 +74,7 @@ def flags(request: Request, *keys: str) -> Breach | None:
 
 
 def tools(request: Request, judge: ObjectJudge, *, empty: bool) -> Breach | None:
-    """Judge the list of tools, each by `judge`; with `empty` it may hold none."""
+    """Check the list of tools, each with `judge`; with `empty`, the list may be empty."""
     given, place = request.get("tools"), Spot("tools")
     if given is None:
         return None
@@ -89,7 +92,7 @@ def tools(request: Request, judge: ObjectJudge, *, empty: bool) -> Breach | None
 
 
 def function(body: dict[str, Any], place: Spot) -> Breach | None:
-    """Judge the definition of a function: name, description, schema of its arguments."""
+    """Check the definition of a function: name, description and schema of its arguments."""
     breach = place.tool_name(body, "bad-tools", "the name of the function")
     if breach is None and body.get("description") is not None:
         breach = place.at(".description").text("bad-tools", body["description"])
@@ -105,10 +108,16 @@ def _schema(body: Mapping[str, Any], place: Spot) -> Breach | None:
     name, code = body["name"], "invalid_function_parameters"
     if schema and schema.get("type") != "object":
         kind = f'"{schema["type"]}"' if "type" in schema else '"None"'
-        message = f"Invalid schema for function '{name}': schema must be a JSON Schema of 'type: \"object\"', got 'type: {kind}'."
+        message = (
+            f"Invalid schema for function '{name}': schema must be a JSON Schema of 'type: "
+            f"\"object\"', got 'type: {kind}'."
+        )
         return place.breach("bad-schema", message, "a JSON Schema of type object", code)
     if body.get("strict") and schema and schema.get("additionalProperties") is not False:
-        message = f"Invalid schema for function '{name}': In context=(), 'additionalProperties' is required to be supplied and to be false."
+        message = (
+            f"Invalid schema for function '{name}': In context=(), 'additionalProperties' is "
+            "required to be supplied and to be false."
+        )
         return place.breach(
             "bad-schema", message, "additionalProperties: false, or strict: false", code
         )
@@ -116,9 +125,9 @@ def _schema(body: Mapping[str, Any], place: Spot) -> Breach | None:
 
 
 def choice(request: Request, names: Sequence[str], unknown: str) -> Breach | None:
-    """Judge the choice of a tool.
+    """Check the tool choice.
 
-    `names` are the tools that may be chosen, `unknown` is what the vendor says of another one
+    `names` are the tools that may be chosen. `unknown` is the vendor's message for any other tool
     ``{name}``.
     """
     given, place = request.get("tool_choice"), Spot("tool_choice")
@@ -137,9 +146,9 @@ def choice(request: Request, names: Sequence[str], unknown: str) -> Breach | Non
 
 
 def chosen(given: Mapping[str, Any]) -> str | None:
-    """Return the name of the function that a choice names, in either format.
+    """Return the name of the function that a tool choice names, in either format.
 
-    None where it names none.
+    Returns None if it names none.
     """
     inner = given.get("function", given)
     name = (
@@ -149,6 +158,6 @@ def chosen(given: Mapping[str, Any]) -> str | None:
 
 
 def model(request: Request) -> Breach | None:
-    """Judge the name of the model, if it is given."""
+    """Check the name of the model, if it is present."""
     value = request.get("model")
     return None if value is None else Spot("model").text("missing-model", value, empty=False)

@@ -1,8 +1,7 @@
 """Pairing of calls and results by adjacency.
 
-Call ids are unique within one turn only (recorded conversations reuse them in
-later turns), so a result answers the calls of the assistant turn directly
-before its run of results, and nothing else.
+Call ids are unique within one turn only (recorded conversations reuse them in later turns). A
+result therefore answers only the calls of the assistant turn directly before its run of results.
 """
 
 from collections.abc import Sequence
@@ -16,10 +15,10 @@ from .blocks import Place, shown
 from .wire import Message, Parsed, Provider
 
 NO_RESULT = "[no result was recorded for this call]"
-"""What a result says that `repair` adds."""
+"""The text of a result that `repair` adds."""
 
 _NAMED = 5
-"""Calls that an error names."""
+"""The most calls that an error names."""
 
 ONE_RESULT = "one result for each call, directly after the message that called"
 BEHIND_CALL = "results directly after the assistant message that called"
@@ -27,10 +26,10 @@ BEHIND_CALL = "results directly after the assistant message that called"
 
 @define
 class Pairing:
-    """Collect turns in order and see that every call has exactly one result directly after it.
+    """Collects turns in order and checks that exactly one result directly follows each call.
 
-    Linear in the number of turns and calls. A call may stay open at the very end. `waiting` are the
-    ids of calls that have no result yet, at first those of turns before these.
+    Linear in the number of turns and calls. A call may stay open at the very end. `waiting` holds
+    the ids of calls without a result, initially those of earlier turns.
     """
 
     provider: Provider
@@ -43,10 +42,10 @@ class Pairing:
     _caller: int = 0
 
     def add(self, turn: Turn, place: int) -> None:
-        """Append `turn`, which came from message `place`.
+        """Append `turn`, which comes from message `place`.
 
         Raises:
-            InvalidMessagesError: rules orphan-result, duplicate-result, unanswered-call.
+            InvalidMessagesError: Rules orphan-result, duplicate-result, unanswered-call.
         """
         if turn.role is Role.TOOL:
             self._answer(turn.tool_call_id or "", Place(self.provider, place))
@@ -60,7 +59,7 @@ class Pairing:
         self._append(turn, place)
 
     def parsed(self, messages: Sequence[Message]) -> Parsed:
-        """Return what was collected, with the messages it came from."""
+        """Return the collected turns with the messages that they come from."""
         return Parsed(
             self.provider,
             tuple(self.turns),
@@ -91,7 +90,7 @@ class Pairing:
             return
         if not self.repair:
             raise unanswered(self.provider, self._caller, list(self.waiting))
-        # They stand where the results should have: behind the last turn that came, at its message.
+        # Missing results are inserted after the last turn, with the place of its message.
         for call_id in self.waiting:
             self.repaired.append(len(self.turns))
             self._append(
@@ -106,7 +105,7 @@ def unanswered(provider: Provider, place: int, calls: Sequence[str]) -> InvalidM
 
 
 def without_results(calls: Sequence[str]) -> str:
-    """Say that `calls` have no result.
+    """Return the error text for `calls` without a result.
 
     >>> without_results(["a", "b"])
     "no result directly after it for calls 'a', 'b'"
@@ -116,7 +115,7 @@ def without_results(calls: Sequence[str]) -> str:
 
 
 def refuse_open_tail(parsed: Parsed) -> None:
-    """Raise if the last calls of `parsed` have no result yet."""
+    """Raise `InvalidMessagesError` if the last calls of `parsed` have no result yet."""
     calls = open_calls(parsed.turns)
     if calls:
         caller = max(index for index, turn in enumerate(parsed.turns) if turn.tool_calls)

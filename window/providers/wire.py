@@ -1,8 +1,8 @@
-"""What every message format has in common: how it is read, written and named.
+"""The interface of every message format: parsing, rendering, validation and names.
 
-A provider's messages become turns (`Parsed`), turns become messages (`Rendered`),
-and a `WireFormat` holds the functions that do so, so that callers never
-branch on the provider. A format is loaded when it is first asked for.
+A provider's messages become turns (`Parsed`), and turns become messages (`Rendered`). A
+`WireFormat` holds the functions for this, so that callers never branch on the provider. Formats are
+imported lazily, on first access.
 """
 
 import re
@@ -19,11 +19,11 @@ from ..epoch import Epoch
 from ..turn import Turn
 
 Message = dict[str, Any]
-"""One message of a provider: JSON data with text keys."""
+"""A provider's message: JSON data with string keys."""
 
 
 class Provider(StrEnum):
-    """Name a message format."""
+    """The name of a message format."""
 
     OPENAI = "openai"
     ANTHROPIC = "anthropic"
@@ -31,7 +31,7 @@ class Provider(StrEnum):
 
 
 def as_provider(name: Provider | str) -> Provider:
-    """Return the provider called `name`; raise `UnknownNameError` where there is none."""
+    """Return the provider called `name`; raise `UnknownNameError` if there is none."""
     try:
         return Provider(name)
     except ValueError:
@@ -40,13 +40,12 @@ def as_provider(name: Provider | str) -> Provider:
 
 @frozen
 class Parsed:
-    """Hold the turns of a message list together with the messages they came from.
+    """The turns of a message list together with the messages they come from.
 
-    `places` has one entry a turn: the index of its message. One message may
-    give several turns, and a message without a place of its own belongs to
-    the one before it (Anthropic merges a run of assistant messages that call).
-    `messages` are private copies: treat them as read-only. `repaired` are the
-    positions in `turns` of results that `repair` added; their place is that of
+    `places` holds the index of the message of each turn. One message may become several turns. A
+    message without a turn of its own belongs to the turn before it (Anthropic merges a run of
+    assistant messages that call). `messages` are private copies: treat them as read-only.
+    `repaired` are the positions in `turns` of results that `repair` added; their place is that of
     the turn before them.
     """
 
@@ -59,13 +58,13 @@ class Parsed:
 
 @frozen
 class Rendered:
-    """Hold messages ready to be sent: `messages`, and `system` for providers that take it apart.
+    """Messages that are ready to send, with `system` for providers that take it separately.
 
-    `system` is empty for OpenAI, where system messages stand in the list. `leading` are the
-    messages that `system` was taken from, as they stood. `options` are what the provider needs
-    beside them (see docs/cache.md). `left_behind` names what another provider wrote and this one
-    cannot take: ids of turns, and the types of blocks. `introduced` are texts of messages that no
-    turn says: the provider wants somebody to speak there.
+    `system` is empty for OpenAI, where system messages are part of the list. `leading` are the
+    original messages that `system` was taken from. `options` are the request options that the
+    messages require (see docs/cache.md). `left_behind` lists the content of other providers that
+    this one cannot receive, as ids of turns and types of blocks. `introduced` holds the texts of
+    filler messages that the provider requires.
 
     >>> Rendered([{"role": "user", "content": "hi"}]).inline()
     [{'role': 'user', 'content': 'hi'}]
@@ -79,62 +78,60 @@ class Rendered:
     introduced: tuple[str, ...] = field(default=(), eq=False, repr=False)
 
     def inline(self) -> list[Message]:
-        """Return one list, `system` leading as system messages: the shape to store, and one that `parse` reads."""
+        """Return one list that begins with `system` as system messages, for storage and `parse`."""
         if self.leading or not self.system:
             return [*self.leading, *self.messages]
         return [{"role": "system", "content": list(self.system)}, *self.messages]
 
 
 class Parse(Protocol):
-    """Stand for the reader of a format."""
+    """The parser of a format."""
 
     def __call__(
         self, messages: object, *, repair: bool = False, waiting: Iterable[str] = ()
     ) -> Parsed:
-        """Read a provider's messages into turns.
+        """Parse a provider's messages into turns.
 
-        `waiting` are calls before them that have no result yet.
+        `waiting` are the ids of earlier calls that have no result yet.
         """
         ...
 
 
 class Render(Protocol):
-    """Stand for the writer of a format."""
+    """The renderer of a format."""
 
     def __call__(self, turns: Iterable[Turn], *, readable: bool = False) -> Rendered:
-        """Write turns as a provider's messages; `readable` as in `Writer`."""
+        """Render turns as a provider's messages; `readable` works as in `Writer`."""
         ...
 
 
 class Check(Protocol):
-    """Stand for the judge of a format."""
+    """The validator of a format."""
 
     def __call__(
         self, messages: object, *, allow_open_tail: bool = False, strict_first: bool = True
     ) -> None:
-        """Raise `InvalidMessagesError` for a message list that the provider would refuse."""
+        """Raise `InvalidMessagesError` for a message list that the provider would reject."""
         ...
 
 
 class Writer(Protocol):
-    """Write turns one after the other.
+    """Renders turns incrementally: a growing history costs only its new turns.
 
-    What has been written stays, so that a history that grows costs its new turns only.
-
-    A `readable` one is for lists that are read again rather than sent: turns of one role are not
-    joined, and the assistant may be first.
+    A `readable` writer produces lists that are parsed again rather than sent: turns of one role are
+    not merged, and the assistant may come first.
     """
 
     @property
     def size(self) -> int:
-        """Return how many blocks stand so far.
+        """Return the number of blocks so far.
 
-        A message or an item is one where the provider caches by these.
+        If the provider caches by message or item, each of these counts as one.
         """
         ...
 
     def add(self, turn: Turn) -> None:
-        """Write `turn` behind the others."""
+        """Append `turn`."""
         ...
 
     def finish(self) -> Rendered:
@@ -146,10 +143,13 @@ class Writer(Protocol):
 
 
 class Judge(Protocol):
-    """Judge a list that grows at its end, each message once: all but the last one stay as they were."""
+    """Validates a list that grows at its end, each message once, as earlier ones never change."""
 
     def __call__(self, messages: Sequence[Message], *, allow_open_tail: bool = False) -> None:
-        """Raise `InvalidMessagesError` if the provider would refuse `messages`, which begin with those judged before."""
+        """Raise `InvalidMessagesError` if the provider would reject `messages`.
+
+        The list begins with the messages of the previous call.
+        """
         ...
 
 
@@ -162,10 +162,10 @@ def rendered(writer: Writer, turns: Iterable[Turn]) -> Rendered:
 
 @frozen
 class WireFormat:
-    """Hold the functions of one provider's message format.
+    """The functions of one provider's message format.
 
-    `writer` and `judge` make what writes and judges a list that grows; `options` says what a
-    request needs besides in an epoch.
+    `writer` and `judge` create objects that render and validate a growing list. `options` returns
+    the request options that an epoch requires.
     """
 
     provider: Provider
@@ -185,10 +185,12 @@ _LONGEST_NAME = 64
 def aliases(
     names: Iterable[str], longest: int | None = None, *, any_sign: bool = False
 ) -> dict[str, str]:
-    """Return for each name that holds more than letters, digits, ``_`` and ``-``, or is too long, one that does not.
+    """Return replacements for the names that a provider does not accept.
 
-    `longest` is how many characters the provider takes; with `any_sign` it minds nothing else. Law:
-    all names, spelled anew or not, stay different.
+    A name is replaced if it has characters other than letters, digits, ``_`` and ``-`` (unless
+    `any_sign` is set), or more than `longest` characters.
+
+    Law: all names, replaced or not, stay distinct.
 
     >>> aliases(["f:1", "f_1", "ok"]), aliases(["search_web", "search_all"], 6)
     ({'f:1': 'f_1_2'}, {'search_web': 'search', 'search_all': 'sear_2'})
@@ -206,7 +208,9 @@ def aliases(
 
 @lru_cache(maxsize=1024)
 def speaker(name: str) -> str:
-    r"""Return the name of who speaks as OpenAI takes it: no white space, none of ``< | \\ / >``, at most 64 characters.
+    r"""Return the name of a speaker in the form that OpenAI accepts.
+
+    The form has no white space, none of ``< | \\ / >``, and at most 64 characters.
 
     >>> speaker("Ada Lovelace"), speaker("ada")
     ('Ada_Lovelace', 'ada')

@@ -1,6 +1,6 @@
-"""What things cost: the counter protocol, counters, and the framing that providers add around text."""
+"""Token counting: the counter protocol, counters, and the overhead that providers add."""
 
 import lazy_loader
 
-# The names stand in `__init__.pyi`; each is loaded when it is first asked for.
+# The names are declared in `__init__.pyi` and imported on first access.
 __getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

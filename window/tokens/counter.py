@@ -1,23 +1,21 @@
-"""What a turn costs: the counter protocol, and the framing that providers add around text.
+"""Token costs of turns: the counter protocol, and the overhead that providers add around text.
 
-A counter knows text only. A request costs more than its text: every message is
-wrapped, a call repeats its tool's name, tool definitions are written into the
-prompt. `count_turn`, `count_tools` and `REQUEST_OVERHEAD` add that on top of any
-counter, and they add up: the estimate of a request is the sum of its parts, so
-a turn is counted once, when it is appended, and never again.
+A counter only counts text. A request costs more than its text: every message is wrapped, a call
+repeats its tool's name, and tool definitions are written into the prompt. `count_turn`,
+`count_tools` and `REQUEST_OVERHEAD` add this to any counter. The costs are additive: the estimate
+of a request is the sum of its parts, so a turn is counted once, when it is appended.
 
-The constants are fitted to recorded usage of gpt-4o and gpt-4.1 and lean to the
-careful side (``docs/decisions/2026-11-23-token-counting.md``).
+The constants are fitted to recorded usage of gpt-4o and gpt-4.1 and err on the high side
+(``docs/decisions/2026-11-23-token-counting.md``).
 
-A turn does not know which provider it will be sent to, and one writes longer than another. The
-count is
-an upper bound over all of them: of two ways to write a thing the costlier one counts, media cost
-the most that a provider charges by its published rules (`media_rules`). A counter that knows its
-model says with `image_rule` what that one charges for a picture (`model_profiles`).
+A turn does not know which provider it will be sent to, and formats differ in length. The count is
+an upper bound over all of them: the longer of two forms counts, and media cost the most that any
+provider charges by its published rules (`media_rules`). A counter for a known model has its own
+price of images in `image_rule` (`model_profiles`).
 
-Most vendors' tokenizers are unpublished, but all of them report the tokens of each request. The
-ratio of reported to counted tokens, each summed over all requests seen, is a steady correction
-(`CalibratedCounter`): it settles as requests come in, and one odd request moves it little.
+Most vendors do not publish their tokenizers, but all of them report the tokens of each request. The
+ratio of reported to counted tokens, each summed over all requests, is a stable correction
+(`CalibratedCounter`): it converges as requests come in, and a single outlier changes it little.
 """
 
 import json
@@ -40,7 +38,7 @@ if TYPE_CHECKING:
 
 
 REQUEST_OVERHEAD = 3
-"""Tokens a request costs beside its turns and tools: the opening of the reply."""
+"""Tokens of a request besides its turns and tools, for the opening of the reply."""
 
 TURN_OVERHEAD = 4
 """Tokens around one message: its delimiters and its role."""
@@ -49,17 +47,19 @@ NAME_OVERHEAD = 1
 """Tokens that introduce a message's name."""
 
 CALL_OVERHEAD = 6
-"""Tokens around one tool call; the tool's name counts twice, as its result is headed by it again.
+"""Tokens around one tool call.
+
+The tool's name counts twice, since the result repeats it as a heading.
 """
 
 PARALLEL_CALL_OVERHEAD = 9
-"""Tokens each call costs on top where one turn makes several calls."""
+"""Additional tokens for each call of a turn that makes several calls."""
 
 TOOLS_OVERHEAD = 4
 """Tokens around the tool definitions as a whole."""
 
 _CUT = 1
-"""Tokens that words may cost more where they are cut into two blocks."""
+"""Additional tokens that words may cost if they are cut into two blocks."""
 
 _GROWING = re.compile(r"[0-9][eE][-+0-9]")
 _DEEP = 60
@@ -68,7 +68,7 @@ _LETTERS = (string.ascii_letters + " \t\r\n").encode() + bytes(range(128, 256))
 
 
 class TokenCounter(Protocol):
-    """Count the tokens of a text; any class with these two members will do.
+    """A counter of the tokens of a text; any class with these two members works.
 
     >>> class Words:
     ...     exact = False
@@ -81,24 +81,23 @@ class TokenCounter(Protocol):
 
     @property
     def exact(self) -> bool:
-        """Tell whether the counts are a tokenizer's own rather than an estimate."""
+        """Return whether the counts are a tokenizer's own rather than an estimate."""
         ...
 
     def count(self, text: str) -> int:
-        """Return the tokens of `text`: 0 or more, the same for the same text."""
+        """Return the tokens of `text`: at least 0, and always the same for the same text."""
         ...
 
 
 @frozen
 class EstimatingCounter:
-    """Estimate tokens without a vocabulary: a quarter of a token a byte, half a token a digit or sign.
+    """A token estimator without a vocabulary: 1/4 token for each byte, 1/2 for a digit or symbol.
 
-    Against o200k_base, summed over recorded conversations: prose +10 % to +35 %,
-    source code and shell output +10 % to +20 %, JSON of tools -15 % to +15 %,
-    Chinese, Japanese and Korean -15 % to +10 %. Single messages of 50 tokens and
-    more stray from -30 % to +90 %. It finds only half to three quarters of what
-    looks random (base64, hex, UUIDs) and of emoji, twice too much in Cyrillic and
-    Devanagari, and far too much in long runs of white space.
+    Deviation from o200k_base, summed over recorded conversations: prose +10 % to +35 %, source code
+    and shell output +10 % to +20 %, JSON of tools -15 % to +15 %, Chinese, Japanese and Korean -15
+    % to +10 %. Single messages of 50 tokens and more deviate from -30 % to +90 %. It finds only
+    half to three quarters of the tokens of random-looking text (base64, hex, UUIDs) and of emoji,
+    twice too many in Cyrillic and Devanagari, and far too many in long runs of white space.
 
     >>> EstimatingCounter().count("hello, how are you today?"), EstimatingCounter().exact
     (7, False)
@@ -107,23 +106,23 @@ class EstimatingCounter:
     exact = False
 
     def count(self, text: str) -> int:
-        """Return the estimate in tokens: 0 for an empty text only."""
+        """Return the estimated tokens, which are 0 only for an empty text."""
         data = text.encode("utf-8", "surrogatepass")
         dense = len(data.translate(None, _LETTERS))
         return (len(data) + dense + 3) // 4
 
 
 def is_exact(counter: TokenCounter) -> bool:
-    """Tell whether `counter` labels its counts as exact; a counter without a label estimates."""
+    """Return whether `counter` declares its counts exact; a counter without `exact` estimates."""
     return bool(getattr(counter, "exact", False))
 
 
 def count_turn(counter: TokenCounter, turn: Turn) -> int:
-    """Return what `turn` costs within a request, in tokens: always 1 or more.
+    """Return the tokens of `turn` within a request, always at least 1.
 
-    Counts content, name, calls with their arguments, parts by their JSON text
-    (media by the providers' rules) and the framing around them. Ids of calls are
-    not billed. Takes time in proportion to the text.
+    Counts the content, name, calls with arguments, parts (by their JSON text, media by the
+    providers' rules) and the framing around them. Call ids are not billed. The time is linear in
+    the text.
 
     Laws: a request costs the sum of its turns, its tools and `REQUEST_OVERHEAD`; no provider is
     sent more than that.
@@ -158,7 +157,10 @@ def count_turn(counter: TokenCounter, turn: Turn) -> int:
 
 
 def _native_tokens(counter: TokenCounter, turn: Turn, provider: str) -> int:
-    """Return what a turn costs with the provider that is sent blocks of its own instead of the words, each of which may be a message."""
+    """Return the tokens of a turn for the provider whose native blocks replace its words.
+
+    Each of these blocks may be a message.
+    """
     blocks = [
         part for part in turn.parts if part.kind is PartKind.NATIVE and part.provider == provider
     ]
@@ -166,20 +168,25 @@ def _native_tokens(counter: TokenCounter, turn: Turn, provider: str) -> int:
 
 
 def count_introduced(counter: TokenCounter, texts: Iterable[str]) -> int:
-    """Return what messages cost that no turn says and a provider wants: their texts and the framing around them."""
+    """Return the tokens of filler messages that a provider requires: texts and framing."""
     return sum(TURN_OVERHEAD + counter.count(text) for text in texts)
 
 
 def arguments_tokens(counter: TokenCounter, arguments: str) -> int:
-    """Return what a call's arguments cost: as they stand, or as the provider writes them that wants an object, whichever is more.
+    """Return the tokens of a call's arguments, in the longer of two forms.
 
-    >>> arguments_tokens(EstimatingCounter(), '{"city": "Paris"}'), arguments_tokens(EstimatingCounter(), "Paris")
+    The forms are the text itself, and the text as a JSON object that some providers require.
+
+    >>> (
+    ...     arguments_tokens(EstimatingCounter(), '{"city": "Paris"}'),
+    ...     arguments_tokens(EstimatingCounter(), "Paris"),
+    ... )
     (6, 9)
     """
     tokens = counter.count(arguments)
     if _is_plain_object(arguments):
         return tokens
-    from ..providers.blocks import compact, loaded_object  # noqa: PLC0415 - for what few calls have
+    from ..providers.blocks import compact, loaded_object  # noqa: PLC0415 - for few calls
 
     if loaded_object(arguments) is None:
         return max(tokens, counter.count(compact({"raw_arguments": arguments})))
@@ -187,7 +194,10 @@ def arguments_tokens(counter: TokenCounter, arguments: str) -> int:
 
 
 def _growth(arguments: str) -> int:
-    """Return how many characters numbers gain that are read and written anew: 1e15 is 1000000000000000.0 then."""
+    """Return how many characters numbers gain on re-serialisation, as 1e15 does.
+
+    It becomes 1000000000000000.0.
+    """
     gained: list[int] = []
 
     def read(literal: str) -> float:
@@ -200,7 +210,7 @@ def _growth(arguments: str) -> int:
 
 
 def _is_plain_object(arguments: str) -> bool:
-    """Tell whether `arguments` are a JSON object that is not longer when it is written anew."""
+    """Return whether `arguments` are a JSON object that does not grow on re-serialisation."""
     try:
         if type(orjson.loads(arguments)) is not dict or _GROWING.search(arguments):
             return False
@@ -210,16 +220,16 @@ def _is_plain_object(arguments: str) -> bool:
 
 
 def count_part(counter: TokenCounter, part: Part) -> int:
-    """Return what `part` adds to its turn, in tokens: its text, its media, what a cut in the words may cost.
+    """Return the tokens that `part` adds to its turn: its text, its media and the cost of a cut.
 
-    What was counted before is not counted again.
+    A part that was counted before is not counted again.
 
     >>> count_part(EstimatingCounter(), Part("anthropic", "{}", PartKind.WORDS, 0, 5))
     1
     """
     if part.tokens is not None:
         return part.tokens
-    from .part_text import part_text  # noqa: PLC0415 - for turns that have parts
+    from .part_text import part_text  # noqa: PLC0415 - only needed for parts
 
     text, media = part_text(part, getattr(counter, "image_rule", None))
     return (
@@ -228,8 +238,8 @@ def count_part(counter: TokenCounter, part: Part) -> int:
 
 
 def _stand_in_tokens(counter: TokenCounter, turn: Turn) -> int:
-    """Return what the words cost that stand where a provider refuses emptiness, beyond what the blank content costs."""
-    from ..providers.blocks import stand_in  # noqa: PLC0415 - for empty turns
+    """Return the additional tokens of the text that replaces empty or blank content."""
+    from ..providers.blocks import stand_in  # noqa: PLC0415 - only needed for empty turns
 
     return max(
         0, counter.count(stand_in(turn)) - (counter.count(turn.content) if turn.content else 0)
@@ -237,7 +247,10 @@ def _stand_in_tokens(counter: TokenCounter, turn: Turn) -> int:
 
 
 def counted_parts(counter: TokenCounter, turn: Turn) -> Turn:
-    """Return `turn` whose parts know what they count, whatever was said before, so that it can yield them without counting again."""
+    """Return `turn` with token counts in all parts, so that removing parts needs no recount.
+
+    Existing counts are replaced.
+    """
     uncounted = (evolve(part, tokens=None) for part in turn.parts)
     return evolve(
         turn, parts=tuple(evolve(part, tokens=count_part(counter, part)) for part in uncounted)
@@ -245,19 +258,18 @@ def counted_parts(counter: TokenCounter, turn: Turn) -> Turn:
 
 
 def count_tools(counter: TokenCounter, tools: Sequence[Mapping[str, Any]]) -> int:
-    """Return what tool definitions cost within a request, in tokens: 0 where there are none.
+    """Return the tokens of tool definitions within a request, or 0 if there are none.
 
-    Takes OpenAI's definitions (chat or Responses form), which are counted as the
-    TypeScript a model reads, and any other, which are counted as JSON. What a
-    vendor's hidden instructions on tool use add is not in here: about 90 tokens
-    for gpt-5, 300 to 700 for Claude. Reserve it.
+    OpenAI's definitions (chat or Responses form) are counted as the TypeScript that the model
+    reads, all others as JSON. A vendor's hidden instructions on tool use are not included: reserve
+    about 90 tokens for gpt-5, and 300 to 700 for Claude.
 
     >>> count_tools(EstimatingCounter(), [])
     0
     """
     if not tools:
         return 0
-    from .part_text import tool_text  # noqa: PLC0415 - for those who define tools
+    from .part_text import tool_text  # noqa: PLC0415 - only needed for tools
 
     return TOOLS_OVERHEAD + counter.count(tool_text(tools))
 
@@ -269,15 +281,13 @@ def _check(quantity: str, value: object) -> None:
 
 @frozen
 class CalibratedCounter:
-    """Scale the counts of another counter by `factor`.
+    """A counter that scales the counts of another counter by `factor`, so its counts are estimates.
 
-    The result is an estimate, whatever the other is.
-
-    `counted` and `reported` are the sums of tokens that the factor rests on, 0
-    where it was given by hand.
+    `counted` and `reported` are the sums of tokens that the factor is based on, or 0 for a factor
+    that was set explicitly.
 
     Raises:
-        InvalidOptionError: a factor that is not a finite number above 0.
+        InvalidOptionError: The factor is not a finite number above 0.
     """
 
     exact = False
@@ -288,22 +298,19 @@ class CalibratedCounter:
 
     @property
     def image_rule(self) -> "ImageRule | None":
-        """Return what the other counter says that a picture costs, None where it says nothing."""
+        """Return the image price of the other counter, or None if it has none."""
         return getattr(self.counter, "image_rule", None)
 
     def count(self, text: str) -> int:
-        """Return the scaled count in tokens, rounded.
-
-        At least 1 where the other counter finds any.
-        """
+        """Return the scaled and rounded count, at least 1 if the other counter finds any tokens."""
         tokens = self.counter.count(text)
         return max(1, round(tokens * self.factor)) if tokens > 0 else 0
 
     def calibrate(self, provider_reported_tokens: float, counted: float) -> "CalibratedCounter":
-        """Return a counter corrected by one more request; see `calibrate`."""
+        """Return a counter calibrated with one more request; see the function `calibrate`."""
         _check("provider_reported_tokens", provider_reported_tokens)
         _check("counted", counted)
-        # What the counter below had said: `counted` was scaled by the factor of then.
+        # `counted` was scaled by the current factor; divide to get the other counter's own count.
         total_counted = self.counted + counted / self.factor
         total_reported = self.reported + provider_reported_tokens
         return evolve(
@@ -317,17 +324,17 @@ class CalibratedCounter:
 def calibrate(
     counter: TokenCounter, counted: float, provider_reported_tokens: float
 ) -> CalibratedCounter:
-    """Return `counter` corrected by one request: what it counted, and what the provider reported for it (docs/counting.md, "What counts").
+    """Return `counter` calibrated with the tokens counted and reported for one request.
 
-    `counted` is what this very counter says about the request, so a calibrated
-    counter is given its own, already scaled count. Evidence adds up: the factor is
-    the ratio of the sums over all requests.
+    See docs/counting.md, "What counts". `counted` is the count of this very counter, so for a
+    calibrated counter it is already scaled. Evidence accumulates: the factor is the ratio of the
+    sums over all requests.
 
-    Law: where a provider always reports k times the counter's tokens, the factor
-    is k from the first request on.
+    Law: where a provider always reports k times the counter's tokens, the factor is k from the
+    first request on.
 
     Raises:
-        InvalidOptionError: a number that is not finite and above 0.
+        InvalidOptionError: A number is not finite or not above 0.
 
     >>> from polycontext.window.tokens.counter import EstimatingCounter
     >>> once = calibrate(EstimatingCounter(), 100, 120)

@@ -1,11 +1,9 @@
-"""What a medium costs in tokens, by the rules that the providers publish.
+"""Token costs of media, by the rules that the providers publish.
 
-A turn does not know which model it will be sent to, and media are written for other providers too.
-So the
-costliest rule counts: `docs/decisions/2026-11-23-token-counting.md` has the table, where each rule
-was published, and what the care costs. Where the model is known, its own `ImageRule` says what a
-picture costs: a token for each patch of so many pixels, or a price for each tile into which it is
-cut.
+A turn does not know which model it will be sent to, and media are converted for other providers.
+Hence the most expensive rule counts; `docs/decisions/2026-11-23-token-counting.md` lists the rules,
+their sources and the cost of this margin. For a known model, its own `ImageRule` gives the price of
+an image: tokens for each patch of pixels, or for each tile that the image is cut into.
 """
 
 from math import ceil
@@ -16,29 +14,31 @@ from attrs import frozen
 from ..media import Medium, MediumKind
 
 IMAGE_TOKENS = 4_784
-"""Cost of a picture whose size cannot be read: what Claude charges at most for one."""
+"""The cost of an image of unknown size: the most that Claude charges for one."""
 
 PAGE_TEXT_TOKENS = 3_000
-"""Cost of the text of one page of a PDF: the most that Anthropic names for a page."""
+"""The cost of the text of one PDF page: the most that Anthropic states for a page."""
 
 PAGE_TOKENS = PAGE_TEXT_TOKENS + IMAGE_TOKENS
-"""Cost of one page of a PDF: its text, and its picture."""
+"""The cost of one PDF page: its text and its image."""
 
 AUDIO_TOKENS_PER_SECOND = 20
-"""Cost of a second of speech: OpenAI charges so much for the assistant's, half of it for the
-user's."""
+"""The cost of a second of speech.
+
+This is OpenAI's price for the assistant's speech; the user's costs half.
+"""
 
 AUDIO_TOKENS = 60 * AUDIO_TOKENS_PER_SECOND
-"""Cost of a recording that is not in the request itself: a minute."""
+"""The cost of a recording that is not part of the request: one minute."""
 
 BYTES_PER_PAGE = 10_000
-"""Bytes that one page of a PDF has at least, where its pages cannot be counted."""
+"""The assumed minimum size of a PDF page, if the pages cannot be counted."""
 
 BYTES_PER_AUDIO_TOKEN = 200
-"""Bytes of compressed speech (32 kbit/s) that one token stands for."""
+"""The bytes of compressed speech (32 kbit/s) per token."""
 
 MAX_SIDE = 65_535
-"""Pixels on a side; heads that name more are not believed."""
+"""The most pixels of a side; larger values in a header are not trusted."""
 
 _PATCH = 28
 _OPENAI_PATCH = 32
@@ -50,23 +50,23 @@ _MANY_PAGES = 600
 
 
 class ImageRule(Protocol):
-    """Say what a picture costs; any function of these three will do that knows its `most`."""
+    """The price of an image; any function with this signature and a `most` attribute works."""
 
     @property
     def most(self) -> int:
-        """Return what a picture costs whose size cannot be read, in tokens."""
+        """Return the tokens of an image of unknown size."""
         ...
 
     def __call__(self, width: int, height: int, detail: str = "") -> int:
-        """Return what a picture of so many pixels costs, in tokens."""
+        """Return the tokens of an image of this size in pixels."""
         ...
 
 
 @frozen
 class Patches:
-    """Charge `factor` tokens for each patch of `side` x `side` pixels, for at most `limit` patches.
+    """A price of `factor` tokens for each patch of `side` x `side` pixels, up to `limit` patches.
 
-    Larger pictures are scaled down.
+    Larger images are scaled down.
 
     >>> Patches(28, 4_784)(1_000, 1_000), Patches(32, 1_536, 1.62)(4_000, 3_000)
     (1296, 2489)
@@ -78,11 +78,11 @@ class Patches:
 
     @property
     def most(self) -> int:
-        """Return what the largest picture costs."""
+        """Return the tokens of the largest image."""
         return ceil(self.limit * self.factor)
 
     def __call__(self, width: int, height: int, detail: str = "") -> int:
-        """Return the tokens of a picture; with `detail` "low" it is one of 512 x 512 pixels."""
+        """Return the tokens of an image; with `detail` "low" it counts as 512 x 512 pixels."""
         if detail == "low":
             width = height = _LOW_SIDE
         return ceil(
@@ -92,7 +92,9 @@ class Patches:
 
 @frozen
 class Tiles:
-    """Charge `base` tokens for a picture and `tile` for each square of 512 pixels in it, once it is scaled into 2,048 x 2,048 with a short side of 768.
+    """A price of `base` tokens for an image and `tile` for each square of 512 pixels in it.
+
+    The image is first scaled down to fit 2,048 x 2,048 pixels with a short side of 768.
 
     >>> Tiles(85, 170)(1_024, 1_024), Tiles(85, 170)(1_024, 1_024, "low"), Tiles(85, 170)(543, 360)
     (765, 85, 425)
@@ -103,15 +105,15 @@ class Tiles:
 
     @property
     def most(self) -> int:
-        """Return what the largest picture costs: 768 x 2,048 pixels are eight tiles."""
+        """Return the tokens of the largest image: 768 x 2,048 pixels are eight tiles."""
         return self.base + self.tile * ceil(_SHORT_SIDE / _TILE) * ceil(_BOX / _TILE)
 
     def __call__(self, width: int, height: int, detail: str = "") -> int:
-        """Return the tokens of a picture; with `detail` "low" it costs the base alone."""
+        """Return the tokens of an image; with `detail` "low" it costs only the base."""
         if detail == "low":
             return self.base
-        # Never enlarged: a recorded request to gpt-4o with a picture of 540 x 360 pixels was billed
-        # for two tiles.
+        # Images are never enlarged: a recorded request to gpt-4o with an image of 540 x 360 pixels
+        # was billed for two tiles.
         scale = min(1.0, _BOX / max(width, height))
         scale = min(scale, _SHORT_SIDE / min(width, height))
         return self.base + self.tile * max(
@@ -120,12 +122,16 @@ class Tiles:
 
 
 def medium_tokens(medium: Medium, rule: ImageRule | None = None) -> int:
-    """Return what `medium` costs beside its words, in tokens: the most that one of the providers charges.
+    """Return the tokens of `medium` besides its text: the most that any provider charges.
 
-    With a `rule` pictures, and those of a document's pages, cost what that says. A text document
-    costs its words and nothing here. What cannot be read costs a flat estimate on the careful side.
+    With a `rule`, images and the page images of documents are charged by that rule. A text document
+    costs 0 here, since its words are counted as text. Unreadable media get a flat estimate on the
+    high side.
 
-    >>> medium_tokens(Medium(MediumKind.IMAGE, width=64, height=64)), medium_tokens(Medium(MediumKind.IMAGE))
+    >>> (
+    ...     medium_tokens(Medium(MediumKind.IMAGE, width=64, height=64)),
+    ...     medium_tokens(Medium(MediumKind.IMAGE)),
+    ... )
     (255, 4784)
     """
     if medium.text is not None:
@@ -142,7 +148,7 @@ def medium_tokens(medium: Medium, rule: ImageRule | None = None) -> int:
 
 
 def claude_image_tokens(width: int, height: int) -> int:
-    """Return what Anthropic charges at most for a picture of so many pixels.
+    """Return the most that Anthropic charges for an image of this size in pixels.
 
     Newer models: 28 x 28 pixels a token, up to 4,784. Older ones: 750 pixels a token, up to 1,600.
     Source: platform.claude.com, build-with-claude/vision, "Evaluate image size".
@@ -155,15 +161,19 @@ def claude_image_tokens(width: int, height: int) -> int:
 
 
 def openai_image_tokens(width: int, height: int, detail: str = "") -> int:
-    """Return what OpenAI charges at most for a picture of so many pixels, whichever of its models reads it.
+    """Return the most that any OpenAI model charges for an image of this size in pixels.
 
-    In patches of 32 x 32 pixels: models that take `original` detail (the default of some) without a
-    limit, the smallest ones 2.46 tokens for each of up to 1,536 patches. In tiles of 512 x 512
-    pixels: 85 tokens and 170 a tile. `detail` "low" makes it 512 x 512 pixels. gpt-4o-mini, which
-    multiplies its tiles by 33, is not in here.
-    Source: developers.openai.com, guides/images-vision, "Calculating costs".
+    In patches of 32 x 32 pixels: no limit for models that accept `original` detail (the default of
+    some), and 2.46 tokens for each of up to 1,536 patches for the smallest models. In tiles of 512
+    x 512 pixels: 85 tokens and 170 for each tile. `detail` "low" counts as 512 x 512 pixels.
+    gpt-4o-mini, which multiplies its tiles by 33, is not included. Source: developers.openai.com,
+    guides/images-vision, "Calculating costs".
 
-    >>> openai_image_tokens(1_024, 1_024), openai_image_tokens(1_024, 1_024, "low"), openai_image_tokens(543, 360)
+    >>> (
+    ...     openai_image_tokens(1_024, 1_024),
+    ...     openai_image_tokens(1_024, 1_024, "low"),
+    ...     openai_image_tokens(543, 360),
+    ... )
     (2520, 630, 502)
     """
     if detail == "low":
@@ -186,7 +196,7 @@ def _image(medium: Medium, rule: ImageRule | None) -> int:
 
 
 def _is_believable(medium: Medium) -> bool:
-    """Tell whether the size is known and can be true of so many bytes."""
+    """Return whether the size is known and plausible for the number of bytes."""
     if medium.width is None or medium.height is None or max(medium.width, medium.height) > MAX_SIDE:
         return False
     return (medium.size or 0) <= max(
@@ -212,5 +222,5 @@ def _document(medium: Medium, page: int) -> int:
         return page
     if medium.media_type == "application/pdf":
         return page * min(_MANY_PAGES, ceil(medium.size / BYTES_PER_PAGE))
-    # Packed text: an office file holds about a token a byte.
+    # Compressed text: an office file holds about a token for each byte.
     return max(page, medium.size)

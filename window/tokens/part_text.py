@@ -1,16 +1,13 @@
-"""What of a part's JSON counts as text, and what as media.
+"""The text of parts and of tool definitions, as it is counted.
 
-And the text that tool definitions count as.
+A part is sent unchanged: keys, texts, signatures, encrypted items. Only the payload of a medium is
+not read as text by any model; it is removed and billed by the providers' published rules. The words
+of a text document sent as base64 are read by the model, and count.
 
-A part leaves as it stands: keys, texts, signatures, encrypted items. Only the payload of a medium
-is not read as text by any model; it is cut out and billed by the providers' published rules. So are
-the words of a text
-document that travels as base64: they are read, and count.
-
-OpenAI's models do not see the JSON schema of a tool: it reaches them as a TypeScript-like
-namespace, which needs half the tokens. The recorded usage of gpt-4o and gpt-4.1 requests fits that
-text within a few tokens (``docs/decisions/2026-11-23-token-counting.md``). Definitions of any other
-shape, Anthropic's among them, reach the model as JSON.
+OpenAI's models do not see the JSON schema of a tool. It reaches them as a TypeScript-like
+namespace, which needs half the tokens. This text matches the recorded usage of gpt-4o and gpt-4.1
+requests within a few tokens (``docs/decisions/2026-11-23-token-counting.md``). Definitions of any
+other form, such as Anthropic's, reach the model as JSON.
 """
 
 import json
@@ -32,13 +29,15 @@ _NOTHING = frozenset({"", "{}"})
 
 
 def part_text(part: Part, rule: ImageRule | None = None) -> tuple[str, int]:
-    """Return the text of `part` that counts as text, and the tokens of the media in it, pictures by `rule` where there is one.
+    """Return the text of `part` to count, and the tokens of its media.
 
-    Signed thinking, encrypted items and whatever is not JSON count as they stand. Of a part that is
-    no block its further fields count; how a message writes "no content" is not counted. What is
-    JSON stays JSON.
+    Images are priced by `rule`, if there is one. Signed thinking, encrypted items and data that are
+    not JSON count unchanged. Of a part that is not a block, the further fields count, except a mark
+    of empty content. JSON data stay valid JSON.
 
-    >>> part_text(Part("openai", '{"type":"image_url","image_url":{"url":"https://example.org/cat.png"}}'))[1]
+    >>> part_text(
+    ...     Part("openai", '{"type":"image_url","image_url":{"url":"https://example.org/cat.png"}}')
+    ... )[1]
     4784
     >>> part_text(Part("openai", '{"content":[],"refusal":null}', PartKind.MESSAGE))
     ('{"refusal":null}', 0)
@@ -62,9 +61,9 @@ def part_text(part: Part, rule: ImageRule | None = None) -> tuple[str, int]:
 
 
 def _further(fields: dict[str, Any]) -> dict[str, Any]:
-    """Return the fields of a message or block without the mark of an empty content.
+    """Return the fields of a message or block without the mark of empty content.
 
-    The recording in them gets its type.
+    A recording in them gets its type.
     """
     if not fields.get("content", "something"):
         fields = {key: value for key, value in fields.items() if key != "content"}
@@ -74,14 +73,14 @@ def _further(fields: dict[str, Any]) -> dict[str, Any]:
 
 @define
 class _Cutter:
-    """Cut media out of JSON data, and remember what they cost and say."""
+    """Removes media from JSON data and adds up their cost."""
 
     rule: ImageRule | None = None
     tokens: int = 0
     found: bool = False
 
     def cut(self, value: Any) -> Any:
-        """Return `value` with the payload of every medium cut out."""
+        """Return `value` with the payload of every medium removed."""
         if isinstance(value, list):
             return [self.cut(inner) for inner in value]
         if not isinstance(value, dict):
@@ -98,13 +97,13 @@ class _Cutter:
 
 
 def _is_made_of_blocks(block: Mapping[str, Any]) -> bool:
-    """Tell whether a document holds blocks of its own, each of which costs what it costs."""
+    """Return whether a document consists of blocks, each of which is counted separately."""
     source = block.get("source")
     return isinstance(source, Mapping) and source.get("type") == "content"
 
 
 def _with(value: Any, payload: str, words: str) -> Any:
-    """Return `value` with `words` instead of the `payload`, as it stands or in a data URL, where a payload may stand."""
+    """Return `value` with `words` in place of the `payload`, also within data URLs."""
     match value:
         case list():
             return [_with(inner, payload, words) for inner in value]
@@ -134,9 +133,13 @@ _UNSEEN = frozenset({"additionalProperties", "title", "strict"})
 
 
 def tool_text(tools: Sequence[Mapping[str, Any]]) -> str:
-    """Return the text that stands for `tools` in a prompt; empty where there are none.
+    """Return the text of `tools` in a prompt, or an empty string if there are none.
 
-    >>> print(tool_text([{"type": "function", "function": {"name": "now", "description": "Tell the time."}}]))
+    >>> print(
+    ...     tool_text(
+    ...         [{"type": "function", "function": {"name": "now", "description": "Tell the time."}}]
+    ...     )
+    ... )
     # Tools
     <BLANKLINE>
     ## functions
@@ -155,7 +158,7 @@ def tool_text(tools: Sequence[Mapping[str, Any]]) -> str:
 
 
 def as_json(value: Any) -> str:
-    """Return `value` as compact JSON text; what JSON cannot say becomes its own text."""
+    """Return `value` as compact JSON text, with objects that JSON cannot represent as strings."""
     return json.dumps(value, separators=(",", ":"), ensure_ascii=False, default=str)
 
 
@@ -171,11 +174,14 @@ def _is_function(tool: Mapping[str, Any]) -> bool:
 def _function(body: Mapping[str, Any]) -> str:
     definitions, schema = _split(body.get("parameters"))
     arguments = f"_: {_type(schema)}" if _takes_arguments(schema) else ""
-    return f"{definitions}{_comment(body.get('description'))}type {body['name']} = ({arguments}) => any;\n\n"
+    return (
+        f"{definitions}{_comment(body.get('description'))}type {body['name']} = ({arguments}) => "
+        "any;\n\n"
+    )
 
 
 def _split(schema: Any) -> tuple[str, Any]:
-    """Part the definitions that a schema shares among its properties from the rest of it."""
+    """Return the shared definitions of a schema as text, and the schema without them."""
     shared = schema.get("$defs") if isinstance(schema, Mapping) else None
     if not isinstance(shared, Mapping):
         return "", schema
@@ -197,7 +203,7 @@ def _type(schema: Any) -> str:
     return _form(schema) + _remark(schema, _FORMED | _UNSEEN)
 
 
-def _form(schema: Any) -> str:  # noqa: PLR0911  one return a form
+def _form(schema: Any) -> str:  # noqa: PLR0911 - one return for each form
     match schema:
         case {"enum": [*values]}:
             return " | ".join(map(as_json, values))
@@ -232,11 +238,14 @@ def _object(properties: Mapping[str, Any], required: Sequence[str]) -> str:
 
 def _property(name: str, schema: Any, mark: str) -> str:
     comment = _comment(schema.get("description")) if isinstance(schema, Mapping) else ""
-    return f"{comment}{name}{mark}: {_form(schema)},{_remark(schema, _FORMED | _UNSEEN | {'description'})}\n"
+    return (
+        f"{comment}{name}{mark}: "
+        f"{_form(schema)},{_remark(schema, _FORMED | _UNSEEN | {'description'})}\n"
+    )
 
 
 def _remark(schema: Any, shown: AbstractSet[str]) -> str:
-    """Write as JSON what has no TypeScript form (bounds, patterns, defaults, shared definitions): better once too often than not."""
+    """Return the fields that have no TypeScript form (bounds, patterns, defaults) as a comment."""
     rest = (
         {key: value for key, value in schema.items() if key not in shown}
         if isinstance(schema, Mapping)

@@ -1,7 +1,8 @@
-"""How many tokens a request to a strict provider has: words by a counter, pictures and pages by the vendor's rule.
+"""Token counts of a request, as the strict providers enforce them.
 
-Anthropic publishes no tokenizer, so the words are another's; the strict provider judges budgets, it
-does not forecast bills.
+Words are counted by a counter, images and pages by the vendor's rule. Anthropic publishes no
+tokenizer, so its words are counted by another; the strict provider checks budgets and does not
+predict bills.
 """
 
 from collections.abc import Iterator, Mapping
@@ -17,19 +18,18 @@ from .counter import TokenCounter
 from .media_rules import medium_tokens, openai_image_tokens
 
 PER_MESSAGE, PER_BLOCK, PER_TOOL_PROMPT = 3, 3, 300
-"""Tokens of a message's frame, of a call's or result's, and of what tells the model that there are
-tools."""
+"""Tokens around a message, around a call or result, and of the prompt that introduces tools."""
 
 _PIXELS_A_TOKEN, _MOST_A_PICTURE, _A_PAGE = 750, 1600, 2250
 
 
 @frozen
 class BlockTokens:
-    """Count blocks with `counter`."""
+    """Counts the tokens of Anthropic's blocks with `counter`."""
 
     counter: TokenCounter
 
-    def block(self, block: Mapping[str, Any]) -> int:  # noqa: PLR0911  one return a type
+    def block(self, block: Mapping[str, Any]) -> int:  # noqa: PLR0911 - one return for each type
         """Return the tokens of one block."""
         count = self.counter.count
         match block.get("type"):
@@ -57,7 +57,7 @@ class BlockTokens:
                 )
 
     def head(self, system: object, tools: object) -> list[int]:
-        """Return the tokens of each tool, then of each block of the system."""
+        """Return the tokens of each tool, then of each block of the system message."""
         each = [
             self.counter.count(compact({k: v for k, v in tool.items() if k != "cache_control"}))
             for tool in _listed(tools)
@@ -83,7 +83,7 @@ class BlockTokens:
 
 
 def text_blocks(content: object) -> list[Mapping[str, Any]]:
-    """Return content as blocks; text is one block, or none if it is empty."""
+    """Return content as blocks; text becomes one block, or none if it is empty."""
     return (
         [{"type": "text", "text": content}]
         if isinstance(content, str) and content
@@ -96,8 +96,10 @@ def _listed(value: object) -> list[Any]:
 
 
 UNKNOWN_IMAGE = 1_105
-"""Tokens of a picture whose size is not known: what the vendor charges for one of 1,024 by 2,048
-pixels in tiles."""
+"""Tokens of an image of unknown size.
+
+This is the vendor's price in tiles for one of 1,024 by 2,048 pixels.
+"""
 
 _UNSEEN = frozenset(
     {
@@ -119,7 +121,7 @@ _UNSEEN = frozenset(
 
 @frozen
 class SeenTokens:
-    """Count what a model is shown of messages and items with `counter`: no ids, types or secrets."""
+    """Counts with `counter` what a model sees of messages and items: no ids, types or secrets."""
 
     counter: TokenCounter
 
@@ -135,7 +137,7 @@ class SeenTokens:
         return self.counter.count("\n".join(words)) + media
 
     def tools(self, tools: Any) -> int:
-        """Return the tokens of definitions of tools."""
+        """Return the tokens of tool definitions."""
         return self.counter.count(orjson.dumps(tools).decode()) if tools else 0
 
     def _medium(self, medium: Medium) -> int:
@@ -149,7 +151,7 @@ class SeenTokens:
 
 
 def _seen(value: Any) -> Iterator[str | Medium]:
-    """Yield the texts and media in `value` that a model is shown."""
+    """Yield the texts and media in `value` that the model sees."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, list | tuple):

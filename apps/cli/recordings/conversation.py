@@ -1,8 +1,8 @@
-"""A recorded conversation: what a document says, in the shapes that people store.
+"""Recorded conversations, read from the shapes in which they are commonly stored.
 
-A conversation is a list of messages, or an object (a request body, a record of a
-data set) with `messages` and perhaps `system`, `tools` and `id`. A document is
-one conversation or a list of them.
+A conversation is a list of messages, or an object (a request body, a record of a data set) with
+`messages` and optionally `system`, `tools` and `id`. A document is one conversation or a list of
+them.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -16,7 +16,10 @@ from polycontext.window.providers import AUTO, Parsed, Provider, format_of, get_
 
 from .documents import Document, Place, has_any, opened, read_documents
 
-_SHAPES = 'a list of messages, an object with "messages" (and perhaps "system", "tools"), or a list of such'
+_SHAPES = (
+    'a list of messages, an object with "messages" (and perhaps "system", "tools"), '
+    "or a list of such"
+)
 _KINDS: Mapping[type, str] = {
     dict: "an object",
     list: "a list",
@@ -24,18 +27,20 @@ _KINDS: Mapping[type, str] = {
     bool: "true or false",
     type(None): "null",
 }
-"""What a value that is none of the expected is called; it was read by `json`, so its type is one of
-these or a number's."""
+"""Names of the JSON types for error messages; every other type that `json` returns is a number."""
 _SOME = 120
 
 
 @frozen
 class Conversation:
-    """Hold one recorded conversation and where it came from.
+    """A recorded conversation and its place in a file.
 
-    `messages` is what turns are made of: a top-level `system` leads it as a system message
-    (`has_system` says so). `number` counts from 1 within its file, `size` is its share of the
-    document in bytes, `body` the object that holds the messages (None for a bare list).
+    Attributes:
+        messages: The messages from which turns are made; a top-level `system` is the first of them.
+        number: Its position in the file, from 1.
+        has_system: Whether the file has a top-level `system`.
+        size: Its share of the document, in bytes.
+        body: The object that holds the messages, or None for a bare list.
     """
 
     document: Document = field(repr=False)
@@ -61,11 +66,11 @@ class Conversation:
 
     @property
     def title(self) -> str:
-        """Return what people may know it by: its id, or file and line."""
+        """Return a label for people: the id, or else the file and line."""
         return self.id or (f"{self.source}:{self.line}" if self.number > 1 else self.source)
 
     def parse(self, *, repair: bool = False) -> Parsed:
-        """Return the turns.
+        """Return the parsed turns.
 
         Raises:
             InvalidDataError: a message breaks a rule of the provider; names file, line and message.
@@ -76,11 +81,11 @@ class Conversation:
             raise self.refused(error) from None
 
     def refused(self, error: InvalidMessagesError) -> InvalidDataError:
-        """Return what is wrong with the messages, by its place in the file."""
+        """Return the error about the messages, with its place in the file."""
         path, name = self._place(error.index)
         problem = error.problem
         if len(problem) > 2 * _SOME:
-            # The way into a deep nest says nothing after some steps.
+            # The path into deeply nested data is cut in the middle.
             problem = f"{problem[:_SOME]} ... {problem[-_SOME:]}"
         what = f"{self.provider} rule {error.rule}: {problem}"
         return self.document.refused(path, name, what, error.legal)
@@ -106,8 +111,8 @@ def read_conversations(
     """Yield the conversations of the files `names`, in order, each as soon as it is read.
 
     Raises:
-        InvalidDataError: a file that is missing, unreadable or holds no conversation; names file,
-            line and field.
+        InvalidDataError: a file is missing, unreadable or holds no conversation; names file, line
+            and field.
     """
     for name in names:
         with opened(name) as (source, lines):
@@ -118,7 +123,7 @@ def read_conversations(
 
 
 def conversations(document: Document, provider: Provider | None = None) -> Iterator[Conversation]:
-    """Yield the conversations of `document`; without a `provider` it is found out.
+    """Yield the conversations of `document`; the format is detected unless `provider` is given.
 
     Raises:
         InvalidDataError: the document has none of the known shapes.
@@ -130,9 +135,9 @@ def conversations(document: Document, provider: Provider | None = None) -> Itera
 
 
 def detect_provider(messages: object, *, has_system: bool = False) -> Provider:
-    """Return whose format `messages` are in.
+    """Return the provider whose format `messages` are in.
 
-    A system apart says Anthropic where nothing else decides.
+    If nothing else decides, a separate system means Anthropic, otherwise OpenAI.
     """
     return format_of(messages, AUTO, Provider.ANTHROPIC if has_system else Provider.OPENAI).provider
 
@@ -149,11 +154,11 @@ def _conversation(
         what = f"{kind_of(messages)} is no list"
         raise document.refused((*path, "messages"), "messages", what, "a list of messages")
     found = provider or detect_provider(messages, has_system=system is not None)
-    # Turns are made of one list, so the system leads it; `has_system` remembers that the file has
-    # it apart.
+    # Turns are parsed from one list, so the system becomes its first message; `has_system` records
+    # that the file has it apart.
     if system is not None:
         messages = [{"role": "system", "content": system}, *messages]
-    name = value.get("id")  # a number in some data sets
+    name = value.get("id")  # some data sets use a number
     identity = str(name) if isinstance(name, str | int) and not isinstance(name, bool) else None
     if tools is not None and not (
         isinstance(tools, list) and all(isinstance(tool, dict) for tool in tools)
@@ -176,10 +181,13 @@ def _misshapen(value: object) -> str:
     if isinstance(value, dict) and "role" in value:
         return "a single message, not a conversation (one conversation a line, not one message)"
     if isinstance(value, dict):
-        return f'an object without "messages", its keys: {", ".join(repr(key[:30]) for key in list(value)[:5]) or "none"}'
+        return (
+            'an object without "messages", its keys: '
+            f"{', '.join(repr(key[:30]) for key in list(value)[:5]) or 'none'}"
+        )
     return f"{kind_of(value)} is no conversation"
 
 
 def kind_of(value: object) -> str:
-    """Return what a value that was read is called."""
+    """Return the name of a JSON value's type for error messages."""
     return _KINDS.get(type(value), "a number")

@@ -1,8 +1,7 @@
-"""JSON values out of files: one document, or one a line, each with the line it stands on.
+"""JSON values read from files: one document, or one a line, each with its line number.
 
-Lines are read one at a time, so that a stream of conversations is answered as
-it comes. Whether a file is JSON or JSONL is told by its first line: if that is
-a whole value, every line is one.
+Lines are read one at a time, so that a stream of conversations is processed as it arrives. The
+first line decides whether a file is JSON or JSONL: if it is a complete value, every line is one.
 """
 
 import json
@@ -17,7 +16,7 @@ from attrs import field, frozen
 from polycontext.linearity import InvalidDataError
 
 Place = tuple[str | int, ...]
-"""The keys and indices that lead to a value inside of a document."""
+"""The keys and indices that lead to a value inside a document."""
 
 STANDARD_INPUT = "-"
 _FILES = "a readable file, or - for standard input"
@@ -29,7 +28,7 @@ _SPACE = " \t\n\r"
 
 @frozen
 class Document:
-    """Hold one JSON value with its text; `line` is where it begins, `size` its bytes."""
+    """A JSON value with its text, first line (`line`) and size in bytes (`size`)."""
 
     source: str
     line: int
@@ -38,19 +37,23 @@ class Document:
     size: int = 0
 
     def line_of(self, path: Place) -> int:
-        r"""Return the line on which the value at `path` begins, or the last known one on the way.
+        r"""Return the line where the value at `path` begins, or that of its last known parent.
 
-        >>> Document("x", 1, [{}, {}], '[\n{},\n{}]').line_of((1,))
+        >>> Document("x", 1, [{}, {}], "[\n{},\n{}]").line_of((1,))
         3
         """
         return self.line + self.text.count("\n", 0, _offset(self.text, path))
 
     def refused(self, path: Place, field: str | None, what: str, legal: str) -> InvalidDataError:
-        """Return the refusal of the value at `path`, which `field` names."""
+        """Return the error about the value at `path`, which `field` names."""
         return unreadable(self.source, self.line_of(path), field, what, legal)
 
     def parts(self, *names: str) -> list[tuple[Place, Any]]:
-        """Return the lists, or objects with one of these fields, that the document is a list of, each with its place; the document itself where it is none."""
+        """Return the items of the document with their places, or the document if it is not a list.
+
+        The document counts as a list if all its items are lists or objects with one of the fields
+        `names`.
+        """
         values = self.value
         is_parted = isinstance(values, list) and all(
             isinstance(value, list) or has_any(value, names) for value in values
@@ -67,7 +70,7 @@ def has_any(value: object, names: Iterable[str]) -> bool:
 
 @contextmanager
 def opened(name: str) -> Generator[tuple[str, BinaryIO]]:
-    """Yield what the file `name` is called in a complaint, and its lines; `-` is standard input.
+    """Yield the name of a file for error messages, and its byte stream; `-` is standard input.
 
     Raises:
         InvalidDataError: it is missing or cannot be read.
@@ -88,7 +91,7 @@ def opened(name: str) -> Generator[tuple[str, BinaryIO]]:
 
 
 def size_of(names: Iterable[str]) -> int | None:
-    """Return the bytes of the files together, None where that cannot be known."""
+    """Return the total size of the files in bytes, or None if it cannot be known."""
     try:
         return None if STANDARD_INPUT in names else sum(Path(name).stat().st_size for name in names)
     except (OSError, ValueError):
@@ -98,10 +101,10 @@ def size_of(names: Iterable[str]) -> int | None:
 def unreadable(
     source: str, line: int | None, field: str | None, what: str, legal: str
 ) -> InvalidDataError:
-    """Return the refusal of a file.
+    """Return the error about a file.
 
-    `line` counts from 1 (None: the file as a whole), `field` leads on from there (None: the line as
-    a whole).
+    `line` counts from 1, None for the whole file. `field` is a place within that line, None for the
+    whole line.
 
     >>> print(unreadable("chat.json", 4, "messages[1]", "role is 'poet'", "user or assistant"))
     chat.json, line 4, messages[1]: role is 'poet'. Use user or assistant.
@@ -111,16 +114,16 @@ def unreadable(
 
 
 def read_documents(source: str, lines: Iterable[bytes]) -> Iterator[Document]:
-    """Yield the documents in `lines`; what is blank is passed over.
+    """Yield the documents in `lines`, skipping blank lines.
 
     Raises:
-        InvalidDataError: not UTF-8, not JSON, or nothing at all; names source, line and column.
+        InvalidDataError: not UTF-8, not JSON, or empty; names source, line and column.
     """
     numbered = _numbered(lines)
     first = next(numbered, None)
     if first is None:
         raise unreadable(source, None, None, "the file is empty", _JSON)
-    # The first may take all lines there are; then the loop finds nothing left.
+    # The first document may consume all the lines; then the loop finds none left.
     yield _first(source, *first, numbered)
     for line, data in numbered:
         yield _parsed(source, line, decoded(source, line, data))
@@ -134,9 +137,9 @@ def _numbered(lines: Iterable[bytes]) -> Iterator[tuple[int, bytes]]:
 
 
 def _first(source: str, line: int, data: bytes, rest: Iterator[tuple[int, bytes]]) -> Document:
-    """Parse the first line.
+    """Parse the first line, or the whole input if that line is not a complete value.
 
-    Where that is no whole value and the name promises no lines, parse everything.
+    A file name that ends like JSONL always means one document a line.
     """
     text = decoded(source, line, data)
     try:
@@ -144,7 +147,7 @@ def _first(source: str, line: int, data: bytes, rest: Iterator[tuple[int, bytes]
     except InvalidDataError:
         if source.endswith(_LINE_SUFFIXES):
             raise
-    # Blank lines were passed over: put them back, so that lines count right.
+    # Blank lines were skipped: put them back, so that line numbers are right.
     whole, last = [text], line
     for number, more in rest:
         whole.append("\n" * (number - last - 1) + decoded(source, number, more))
@@ -156,7 +159,7 @@ def decoded(source: str, line: int | None, data: bytes) -> str:
     """Return the text of a line, or of a whole file.
 
     Raises:
-        InvalidDataError: it is no UTF-8.
+        InvalidDataError: it is not UTF-8.
     """
     try:
         return data.decode()
@@ -167,7 +170,7 @@ def decoded(source: str, line: int | None, data: bytes) -> str:
 
 def _parsed(source: str, line: int, text: str) -> Document:
     size = len(text.encode())
-    # What is missing at the end is missing on the last line.
+    # Report a missing end on the last line that has text.
     text = text.rstrip()
     try:
         value = json.loads(text)
@@ -184,7 +187,7 @@ def _parsed(source: str, line: int, text: str) -> Document:
 
 
 def _offset(text: str, path: Place) -> int:
-    """Return where the value at `path` begins, by stepping over what stands before it."""
+    """Return the offset of the value at `path`, by skipping the values before it."""
     position = _skip(text, 0)
     for step in path:
         position = next((start for key, start in _members(text, position) if key == step), position)
@@ -192,8 +195,8 @@ def _offset(text: str, path: Place) -> int:
 
 
 def _members(text: str, position: int) -> Iterator[tuple[str | int, int]]:
-    """Yield key or index, and offset, of everything in the list or object at `position`."""
-    # The text was parsed before, so it is well formed, and nothing is checked on the way.
+    """Yield the key or index and the offset of each member of the list or object at `position`."""
+    # The text has been parsed already, so it is valid and needs no checks.
     scan = json.JSONDecoder().raw_decode
     keyed, position, index = text[position] == "{", _skip(text, position + 1), 0
     while position < len(text) and text[position] not in "]}":

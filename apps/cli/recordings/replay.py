@@ -1,9 +1,9 @@
-"""The replay loop: a recorded conversation through the machine, as data.
+"""The replay loop: runs a recorded conversation through the machine and returns data.
 
-Nothing is printed here. Each turn goes through a session with automatic
-compression; what the session did is read off its journal. After every turn that
-leaves no call open (a system turn apart) the session is asked for the message
-list, as an agent would, so the report can say what would have been sent.
+Nothing is printed here. Each turn goes through a session with automatic compression, and the steps
+are read from the session's journal. After every turn that leaves no call open, except system turns,
+the session is asked for the message list, as an agent would do. The report can therefore say what
+would have been sent.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -32,10 +32,10 @@ OWN = session_threshold()
 
 @frozen
 class ReplaySettings:
-    """Hold how a conversation is replayed: for which model or budget in tokens, the marks (shares of the free room).
+    """Settings of a replay: the model or budget in tokens, and the marks as shares of free budget.
 
-    Without both the budget is that of any session. `strict` stops at the first refused turn;
-    `repair` closes unanswered calls in the middle.
+    Without a model or a budget, a session's default budget applies. `strict` stops at the first
+    refused turn; `repair` adds results to unanswered calls in the middle.
     """
 
     max_tokens: int | None = None
@@ -47,7 +47,7 @@ class ReplaySettings:
     model: str | None = None
 
     def session(self, conversation: Conversation) -> ContextSession:
-        """Return a new session for `conversation`, its tools taken off the budget.
+        """Return a new session for `conversation`, with its tools subtracted from the budget.
 
         Raises:
             ContextOverflowError: the tools alone take the whole budget.
@@ -68,12 +68,15 @@ def replay_conversation(
     settings: ReplaySettings,
     on_turn: Callable[[float], object] = lambda size: None,
 ) -> ReplayReport:
-    """Drive `conversation` through the machine and report every step.
+    """Replay `conversation` through the machine and report every step.
 
-    `on_turn` is called with the share of its bytes that each takes.
+    A turn that the machine refuses is reported and skipped, as are the results of its calls; with
+    `strict` it ends the replay.
 
-    A turn that the machine refuses is reported and skipped (with `strict` it ends the replay), the
-    results of its calls with it.
+    Args:
+        conversation: The conversation to replay.
+        settings: How it is replayed.
+        on_turn: Called after each turn with that turn's share of the conversation's bytes.
 
     Raises:
         InvalidDataError: the messages break a rule of their provider.
@@ -102,7 +105,7 @@ def replay_conversation(
 
 @define
 class _Run:
-    """Hold a replay on its way."""
+    """A replay in progress."""
 
     session: ContextSession
     provider: Provider
@@ -113,7 +116,7 @@ class _Run:
     _yielded: set[int] = field(factory=set)
 
     def take(self, number: int, turn: Turn) -> bool:
-        """Take one turn through the session; tell whether it was refused."""
+        """Take one turn through the session, and return whether it was refused."""
         session, before = self.session, self.session.conversation
         try:
             session.add(turn)
@@ -124,7 +127,7 @@ class _Run:
             if turn.role is not Role.TOOL:
                 self._refused_calls = {call.id: number for call in turn.tool_calls}
             return True
-        # Read at once: the next turn moves the session on.
+        # Read the journal before anything else changes the session.
         steps = list(self._read_journal(number, before))
         is_due = turn.role is not Role.SYSTEM and not session.window.open_calls
         refusal = self._deliver(turn) if is_due else None
@@ -147,11 +150,11 @@ class _Run:
     def _read_journal(
         self, number: int, conversation: polynomial.Conversation
     ) -> Iterator[ReplayStep]:
-        """Yield the steps that the journal holds behind `conversation`."""
+        """Yield the steps that the journal recorded after `conversation`."""
         events = self.session.history.events(after=conversation.revision)
         for event in events:
-            # The last event leads to the conversation that the session has; replaying it once more
-            # would be work for nothing.
+            # The last event leads to the session's current conversation, so it need not be
+            # replayed.
             before = conversation
             is_last = event is events[-1]
             conversation = (
@@ -189,21 +192,21 @@ class _Run:
         )
 
     def shown(self, turn: Turn) -> Shown:
-        """Return a turn of the window with the numbers of what it is, or stands for."""
+        """Return a turn of the window with the numbers of the turns that it is or stands for."""
         return Shown(self._numbers_of([turn]), turn, bool(turn.sources))
 
     def _numbers_of(self, turns: Iterable[Turn]) -> tuple[int, ...]:
-        """Return the numbers of `turns`; a gist stands for the turns it was made of."""
+        """Return the numbers of `turns`; a gist counts as the turns it was made from."""
         sources = {source for turn in turns for source in turn.sources or (turn.resource_id,)}
         return tuple(sorted({self._numbers[source] for source in sources}))
 
     def _deliver(self, turn: Turn) -> str | None:
-        """Ask for the message list behind `turn`; return why it was refused, if it was."""
+        """Request the message list after `turn`; return the reason if it was refused, else None."""
         try:
             self.session.request(self.provider)
         except PolycontextError as error:
             return str(error)
-        # A model answers these; behind its own turn nothing is sent.
+        # A model answers these; after its own turn nothing is sent.
         if turn.role in (Role.USER, Role.TOOL):
             self.meter.add(self.session.window, self.provider)
         return None

@@ -1,4 +1,4 @@
-"""What happens in a replay, step by step, and what it comes to: the summary, and the share of the prefix that a cache could keep."""
+"""The steps of a replay and its report, with the share of the prefix that a cache could keep."""
 
 from collections.abc import Iterable
 from itertools import groupby, takewhile
@@ -16,11 +16,11 @@ from .conversation import Conversation
 
 @frozen
 class TurnTaken:
-    """Record a turn that went in: its class, and the state and pressure it led to.
+    """A turn that was accepted, with its class and the resulting state and pressure.
 
-    `number` counts the turns of the recording from 1. `list_refused` says why the message list
-    after it was not handed out (None if it was, or if none is due: calls are open, or it is a
-    system turn).
+    `number` counts the turns of the recording from 1. `list_refused` is the reason why the message
+    list after the turn was refused. It is None if the list was delivered, or if none was due
+    because calls are open or the turn is a system turn.
     """
 
     number: int
@@ -32,7 +32,7 @@ class TurnTaken:
     list_refused: str | None = None
 
     def as_json(self) -> dict[str, Any]:
-        """Return the step, JSON-ready; the content stays in the recording."""
+        """Return the step as JSON data, without the turn's content."""
         return {
             "step": "turn",
             "turn": self.number,
@@ -47,17 +47,14 @@ class TurnTaken:
 
 @frozen
 class Shown:
-    """Hold one message that the model sees: the numbers of the turns that it is or stands for, and whether it is a summary of them."""
+    """A message that the model sees, with the numbers of the turns that it is or summarises."""
 
     numbers: tuple[int, ...]
     turn: Turn
     is_summary: bool
 
     def as_json(self) -> dict[str, Any]:
-        """Return it, JSON-ready.
-
-        The words of the recording stay there, those of a summary do not stand in it.
-        """
+        """Return it as JSON data, with the text only of a summary, which the recording lacks."""
         words = {"text": self.turn.text} if self.is_summary else {}
         return {
             "turns": list(self.numbers),
@@ -70,11 +67,11 @@ class Shown:
 
 @frozen
 class Compressed:
-    """Record a compression: the numbers of the turns that were dropped and gisted by it, and the tokens before and after.
+    """A compression: the turns it dropped and gisted, by number, and the tokens before and after.
 
-    Each turn is told once, by the compression that took its words: what an earlier one had
-    summarised is not told again where its summary is written anew, only where it is dropped with
-    it. `summaries` are those that this one wrote.
+    Each turn is listed by the compression that removed its verbatim text. Rewriting an older
+    summary does not list its turns again; dropping that summary lists them as dropped. `summaries`
+    are those that this compression wrote.
     """
 
     tokens_before: int
@@ -87,14 +84,14 @@ class Compressed:
 
     @property
     def saves(self) -> bool:
-        """Tell whether anything yielded.
+        """Return whether the compression saved tokens.
 
-        Where nothing may any more, a compression only changes the state.
+        If nothing can be shortened any more, a compression only changes the state.
         """
         return self.tokens_after < self.tokens_before
 
     def as_json(self) -> dict[str, Any]:
-        """Return the step, JSON-ready."""
+        """Return the step as JSON data."""
         return {
             "step": "compress",
             "tokens_before": self.tokens_before,
@@ -110,7 +107,7 @@ class Compressed:
 
 @frozen
 class TurnRefused:
-    """Record a turn that did not go in, and why; state and pressure are as they were."""
+    """A turn that was refused, with the reason; state and pressure are unchanged."""
 
     number: int
     turn: Turn
@@ -120,7 +117,7 @@ class TurnRefused:
     pressure: float
 
     def as_json(self) -> dict[str, Any]:
-        """Return the step, JSON-ready."""
+        """Return the step as JSON data."""
         return {
             "step": "refused",
             "turn": self.number,
@@ -136,17 +133,21 @@ def _standing(step: "ReplayStep") -> dict[str, Any]:
 
 
 ReplayStep = TurnTaken | Compressed | TurnRefused
-"""What a replay is made of."""
+"""A step of a replay."""
 
 
 @frozen
 class ReplayReport:
-    """Report a replay: its steps, and what they come to.
+    """The steps of a replay and their totals.
 
-    `turns` counts the recording's turns, `repaired` are the numbers of results that were added,
-    `stopped` tells that ``strict`` ended it early, `session` is left as the last turn left it,
-    `seen` is what the model sees then. Each turn that went in is in `seen` once, by itself or in a
-    summary, or it is among `dropped`.
+    Every accepted turn is either in `seen` once, verbatim or in a summary, or in `dropped`.
+
+    Attributes:
+        turns: The number of turns in the recording.
+        repaired: The numbers of the results that were added.
+        session: The session after the last turn.
+        stopped: Whether ``strict`` ended the replay early.
+        seen: The messages that the model sees after the last turn.
     """
 
     conversation: Conversation
@@ -160,18 +161,21 @@ class ReplayReport:
 
     @property
     def dropped(self) -> tuple[int, ...]:
-        """Return the numbers of the turns that went in and of which the model sees nothing any more."""
+        """Return the numbers of the accepted turns that the model no longer sees in any form."""
         seen = {number for each in self.seen for number in each.numbers}
         return tuple(step.number for step in self.taken if step.number not in seen)
 
     @property
     def taken(self) -> tuple[TurnTaken, ...]:
-        """Return the turns that went in, step by step."""
+        """Return the accepted turns, in order."""
         return tuple(step for step in self.steps if isinstance(step, TurnTaken))
 
     @property
     def is_stuck(self) -> bool:
-        """Tell whether room is wanted and nothing may yield any more, so that a further turn may be refused."""
+        """Return whether the session is PRESSURED and its last compression saved nothing.
+
+        Further turns may then be refused.
+        """
         done = [step for step in self.steps if not isinstance(step, TurnRefused)]
         return (
             self.session.state is ContextState.PRESSURED
@@ -191,7 +195,7 @@ class ReplayReport:
 
     @property
     def tokens_saved(self) -> int:
-        """Return the tokens that all compressions together took out of the view."""
+        """Return the tokens that all compressions together removed from the view."""
         return sum(step.tokens_before - step.tokens_after for step in self.compressions)
 
     @property
@@ -206,14 +210,14 @@ class ReplayReport:
 
     @property
     def lists(self) -> tuple[int, int]:
-        """Return how many message lists were handed out, and how many refused."""
+        """Return how many message lists were delivered, and how many were refused."""
         return (
             sum(step.delivered for step in self.taken),
             sum(step.list_refused is not None for step in self.taken),
         )
 
     def summary(self) -> dict[str, Any]:
-        """Return what the steps come to, JSON-ready."""
+        """Return the totals as JSON data."""
         delivered, undelivered = self.lists
         session, window = self.session, self.session.window
         return {
@@ -236,7 +240,7 @@ class ReplayReport:
         }
 
     def as_json(self) -> dict[str, Any]:
-        """Return the whole report, JSON-ready."""
+        """Return the whole report as JSON data."""
         conversation = self.conversation
         return {
             "file": conversation.source,
@@ -252,10 +256,10 @@ class ReplayReport:
 
 @define
 class PrefixMeter:
-    """Measure how much of each request the next one begins with, in tokens.
+    """Measure how much of each request is also the prefix of the next one, in tokens.
 
-    Requests are the message lists that a model would answer: those that end on a user turn or
-    on a result. A provider's prompt cache can keep what two in a row begin with alike.
+    Requests are the message lists that a model would answer: those that end on a user turn or on a
+    result. A provider's prompt cache can keep the prefix that two consecutive requests share.
     """
 
     _last: tuple[Turn, ...] | None = None
@@ -263,13 +267,13 @@ class PrefixMeter:
     _sent: int = 0
 
     def add(self, window: ContextWindow, provider: Provider) -> None:
-        """Enter the request that `window` gives."""
+        """Add the request that `window` renders to."""
         turns = window.all_turns()
         if provider is not Provider.OPENAI:
-            # The others take the system turns first.
+            # The other formats put the system turns first.
             turns = tuple(sorted(turns, key=lambda turn: turn.role is not Role.SYSTEM))
         if self._last is not None:
-            # By identity: windows share the turns that nothing touched.
+            # Compare by identity: windows share their unchanged turns.
             pairs = zip(self._last, turns, strict=False)
             common = takewhile(lambda pair: pair[0] is pair[1], pairs)
             self._kept += sum(turn.tokens or 0 for turn, _ in common)
@@ -278,17 +282,17 @@ class PrefixMeter:
 
     @property
     def share(self) -> float | None:
-        """Return kept / sent, None before there were two requests."""
+        """Return kept / sent, or None before the second request."""
         return self._kept / self._sent if self._sent else None
 
 
 def ranges(numbers: Iterable[int]) -> str:
-    """Write turn numbers the short way.
+    """Format turn numbers as compact ranges.
 
     >>> ranges((3, 4, 5, 9))
     '3-5, 9'
     """
-    # In a run number and place rise alike, so their difference stays.
+    # Within a run, number minus index is constant.
     placed = groupby(enumerate(sorted(set(numbers))), key=lambda pair: pair[1] - pair[0])
     runs = ([number for _, number in run] for _, run in placed)
     return ", ".join(str(run[0]) if len(run) == 1 else f"{run[0]}-{run[-1]}" for run in runs)

@@ -1,4 +1,4 @@
-"""`polycontext session`: conversations that are kept in a store, one command after another."""
+"""`polycontext session`: commands on conversations kept in a store."""
 
 from ..command import Group
 
@@ -6,7 +6,8 @@ __all__ = ["session"]
 
 session = Group(
     "session",
-    "Manage conversations in a store.\n\nIf POLYCONTEXT_SESSION is set, commands shown with [SESSION] use it.",
+    "Manage conversations in a store.\n\nIf POLYCONTEXT_SESSION is set, commands shown with "
+    "[SESSION] use it.",
     {
         "new": ("session.lifetime", "Create a session."),
         "append": ("session.messages", "Add messages, or a text, to a session."),

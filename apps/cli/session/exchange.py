@@ -1,6 +1,7 @@
-"""`polycontext session export` and `import`: a session goes out as lines, and comes in elsewhere as it was, or not at all.
+"""`polycontext session export` and `import`: a session as lines of JSON.
 
-The store is free while lines are read or written: `export | import` within one store is a copy.
+An import either restores the whole session or changes nothing. The store is not locked while lines
+are read or written, so `export | import` within one store makes a copy.
 """
 
 from collections.abc import Iterable
@@ -86,7 +87,7 @@ def import_(
     try:
         imported = Imported(lines)
         session_id = imported.header.session_id if name is None else name
-        # Replayed before the store is opened: what cannot come in makes no file.
+        # Replay before the store is opened: an invalid import creates no file.
         empty = ContextSession(session_id=session_id)
         journal = imported.replayed(empty.conversation)
     except InvalidDataError as error:

@@ -1,4 +1,4 @@
-"""What became of every turn of a session."""
+"""What the view shows of each turn of a session."""
 
 from collections.abc import Iterator
 from enum import StrEnum
@@ -14,7 +14,7 @@ from polycontext.window import Turn
 
 
 class Now(StrEnum):
-    """Say what is left of a turn in the view."""
+    """How a turn appears in the view."""
 
     WHOLE = "word for word"
     LESS = "without its parts"
@@ -33,7 +33,7 @@ _GIST = {Now.POINTED, Now.CUT, Now.SUMMARISED}
 
 @frozen
 class Fate:
-    """Say what is left of one turn of the log.
+    """What the view shows of one turn of the log.
 
     `inside` is the id of the gist that stands for it.
     """
@@ -46,13 +46,13 @@ class Fate:
 
     @property
     def fidelity(self) -> Fidelity:
-        """Return how much of it the view holds."""
+        """Return the fidelity at which the view holds the turn."""
         if self.now in _VERBATIM:
             return Fidelity.VERBATIM
         return Fidelity.GIST if self.now in _GIST else Fidelity.DROPPED
 
     def as_json(self) -> dict[str, Any]:
-        """Return it, JSON-ready; its words are what `session explain` tells."""
+        """Return it as JSON data, without the turn's text, which `session explain` prints."""
         return {
             "id": self.turn.resource_id,
             "role": self.turn.role,
@@ -65,7 +65,7 @@ class Fate:
 
 
 def fates(session: ContextSession) -> Iterator[Fate]:
-    """Yield what became of every turn of the log, in order; O(log)."""
+    """Yield the fate of every turn of the log, in order; O(log)."""
     window = session.window
     standing = {turn.resource_id: turn for turn in window.all_turns()}
     gists = {source: turn for turn in standing.values() for source in turn.sources}

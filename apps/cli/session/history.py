@@ -1,4 +1,4 @@
-"""`polycontext session compress`, `recall`, `rewind` and `fork`: what a session holds word for word, and where it stands."""
+"""`polycontext session compress`, `recall`, `rewind` and `fork`: changes to a session's history."""
 
 from collections.abc import Sequence
 
@@ -105,15 +105,12 @@ def rewind(
 
 
 def _id_back(ids: Sequence[str], back: int) -> int | str:
-    """Return the id of the message that is the last one `back` messages before.
-
-    The empty session where there are no more.
-    """
+    """Return the id of the message to end on when going `back` messages back, 0 for none."""
     return ids[-back - 1] if back < len(ids) else 0
 
 
 def write_undo(name: str, revision: int) -> None:
-    """Say how a rewind is undone."""
+    """Print how to undo a rewind."""
     write(f"to undo: polycontext session rewind {name} {revision}\n")
 
 
@@ -135,7 +132,7 @@ def fork(
     with where.open() as session:
         other = session.history.fork(new, None if moment is None else moment_of(moment))
         settings = Settings.of(session.conversation.companions)
-        # What a session remembered at an earlier moment is not known any more.
+        # An earlier moment does not include the settings, so copy them.
         if settings is not None and other.documents.get(COMPANION) is None:
             other.documents.accompany(COMPANION, settings)
             other.documents.save()

@@ -1,4 +1,7 @@
-"""What `session append` is given: a text, messages in a provider's format, or a provider's whole answer; and the bar that moves while a file is read."""
+"""The input of `session append`: a text, messages in a provider's format, or a provider's answer.
+
+A progress bar is shown while a long file is read.
+"""
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -22,21 +25,24 @@ from ..recordings.documents import (
 )
 
 LONG = 200_000
-"""Bytes of input from which on a progress bar is shown."""
+"""Input size, in bytes, from which a progress bar is shown."""
 
-_SHAPES = "a message, a list of messages, one message a line, an object with messages, or a provider's answer"
+_SHAPES = (
+    "a message, a list of messages, one message a line, an object with messages, or a provider's "
+    "answer"
+)
 _ERROR_SHOWN = 200
 
 
 @frozen
 class Given:
-    """Hold messages, and where each of them stands."""
+    """Messages with the place of each in the input."""
 
     messages: Sequence[Any]
     places: Sequence[tuple[Document, Place]]
 
     def refused(self, error: InvalidMessagesError) -> InvalidDataError:
-        """Return what is wrong with the messages, by its place in what was read."""
+        """Return the error about the messages, with its place in the input."""
         document, path = self.places[error.index or 0]
         steps = [f"[{step}]" if isinstance(step, int) else f".{step}" for step in path]
         field = None if error.index is None else "".join(steps).lstrip(".") or None
@@ -46,9 +52,9 @@ class Given:
 
 @contextmanager
 def reading(name: str) -> Generator[tuple[str, Iterator[bytes]]]:
-    """Yield what the file `name` is called in a complaint, and its lines (``-`` is standard input).
+    """Yield the name of a file for error messages, and its lines (``-`` is standard input).
 
-    A bar shows how far a long one is read.
+    A progress bar is shown for a long file.
     """
     size = size_of([name])
     is_long = size is None or size >= LONG
@@ -66,7 +72,7 @@ def read_messages(name: str) -> Given:
     """Return the messages in the file `name` (``-`` is standard input).
 
     Raises:
-        InvalidDataError: what is there holds no messages; names file, line and field.
+        InvalidDataError: the file holds no messages; names file, line and field.
     """
     with reading(name) as (source, lines):
         places = [
@@ -82,10 +88,10 @@ def read_messages(name: str) -> Given:
 
 
 def read_text(name: str) -> str:
-    """Return the text in the file `name`, without the end of its last line.
+    """Return the text in the file `name`, without its last line end.
 
     Raises:
-        InvalidDataError: it is missing, no UTF-8, or empty.
+        InvalidDataError: it is missing, not UTF-8, or empty.
     """
     with opened(name) as (source, stream):
         text = decoded(source, None, stream.read())
@@ -95,7 +101,7 @@ def read_text(name: str) -> str:
 
 
 def _messages_of(document: Document) -> Iterator[tuple[Place, Any]]:
-    """Yield the messages of a document, each with its place: those of a request, an answer or a recording stand deeper in it."""
+    """Yield the messages of a document with their places, also those inside a request or answer."""
     match document.value:
         case list() as messages:
             yield from _placed((), messages)
@@ -113,7 +119,7 @@ def _messages_of(document: Document) -> Iterator[tuple[Place, Any]]:
 
 
 def _message_of(document: Document, value: object) -> tuple[Place, Any]:
-    """Return the one message that a document is, or holds as the answer that it is."""
+    """Return a document that is a single message, or a provider's answer that holds one."""
     match value:
         case {"error": error} if error is not None:
             what = f"an error instead of an answer: {str(error)[:_ERROR_SHOWN]}"

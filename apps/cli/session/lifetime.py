@@ -1,4 +1,4 @@
-"""`polycontext session new`, `forget` and `delete`: how a session begins, and what is erased permanently."""
+"""`polycontext session new`, `forget` and `delete`: creation and permanent erasure."""
 
 import sys
 from collections.abc import Sequence
@@ -46,7 +46,7 @@ def new(
     """
     size = write.max_tokens if write.max_tokens or write.model else ROOM
     settings = Settings(write.model, size, reserve, form)
-    # What cannot be opened is refused before a file is made for it.
+    # Refuse invalid settings before a file is created.
     ContextSession(session_id=where.session, **settings.to_data())
     with where.open_store(create=True) as store:
         key = write.idempotency_key
@@ -108,7 +108,7 @@ def forget(
             write(f"session {where.session}: revision {revision}, erased: {expired:,} messages\n")
         return
     with where.open(window) as session:
-        # What is not there is refused before anything is erased.
+        # Refuse unknown ids before anything is erased.
         for resource_id in ids:
             session.explain(resource_id)
         gone = [resource_id for resource_id in ids if session.history.forget(resource_id)]
@@ -134,10 +134,11 @@ def delete(
 
 
 def confirm(question: str, *, yes: bool) -> None:
-    """Ask before what cannot be undone.
+    """Ask for confirmation of an operation that cannot be undone.
 
     Raises:
-        CommandError: nobody can be asked. click.Abort: the answer is no.
+        CommandError: there is no terminal to ask on.
+        click.Abort: the answer is no.
     """
     if yes:
         return

@@ -1,4 +1,4 @@
-"""`polycontext session append` and `messages`: what goes in, and what a model is sent."""
+"""`polycontext session append` and `messages`: adding messages, and the request to send."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -32,7 +32,7 @@ from .settings import session_at
 from .standing import print_write
 
 MANY = 1_000
-"""Messages from which on a bar is shown while they are taken in."""
+"""Number of messages from which a progress bar is shown while they are added."""
 
 
 @command(
@@ -118,7 +118,7 @@ def append(
                 sent = _send(session, messages[0].text, roots)
                 output, is_refused = session.output, bool(sent.problems)
             else:
-                # They are one step, of which nobody knows how far it is.
+                # They are added in one step, so the bar cannot show how far it is.
                 is_long = len(messages) >= MANY
                 with progress(f"adding {len(messages)} messages", None, shown=is_long):
                     output = session.extend(
@@ -138,7 +138,7 @@ def _check_text(
     source: str | None,
     roots: Sequence[Path],
 ) -> None:
-    """Refuse options that do not go together."""
+    """Refuse options that contradict each other."""
     if role is None and (text is not None or tool_call_id is not None):
         raise CommandError("TEXT needs a role. Add --role user, or pass messages as JSON.")
     if text is not None and source is not None:
@@ -150,7 +150,7 @@ def _check_text(
 
 
 def _send(session: ContextSession, text: str, roots: Sequence[Path]) -> SentMessage:
-    """Add a text of the user with what it names attached."""
+    """Add a user's text, with the files and symbols it names attached."""
     resolvers = Resolvers(resolvers_of(roots))
     sent = send_message(session, typed(text, resolvers), resolvers)
     print_attachments(sent)
@@ -159,7 +159,8 @@ def _send(session: ContextSession, text: str, roots: Sequence[Path]) -> SentMess
 
 @command(
     "polycontext session messages trip | jq .messages",
-    """polycontext session messages trip --body '{"model": "claude-sonnet-5"}' | curl --json @- ...""",
+    """polycontext session messages trip --body '{"model": "claude-sonnet-5"}' """
+    "| curl --json @- ...",
 )
 @click.option("--body", metavar="JSON", help="A JSON object of further request fields.")
 @click.option("--allow-open", is_flag=True, help="Print even if calls have no result yet.")
@@ -184,7 +185,7 @@ def messages(
         try:
             request = session.request(provider, allow_open=allow_open)
         except InvalidMessagesError as error:
-            # Nobody has given these messages: it is the session that cannot be asked now.
+            # The messages are the session's, not the caller's, so this is not an input error.
             raise CommandError(str(error), FAULT) from None
     fields = request_fields(request, provider)
     if twice := sorted(fields.keys() & more.keys()):
@@ -197,9 +198,9 @@ def messages(
 
 
 def request_fields(request: Rendered, provider: Provider) -> dict[str, Any]:
-    """Return the fields of a request's body that a session has: options, a system apart, messages.
+    """Return the body fields that a session sets: options, a separate system, and messages.
 
-    No header.
+    Headers are not included.
     """
     options = {name: value for name, value in request.options.items() if name != "betas"}
     system = {"system": list(request.system)} if request.system else {}
@@ -208,7 +209,7 @@ def request_fields(request: Rendered, provider: Provider) -> dict[str, Any]:
 
 
 def _fields_of(body: str | None) -> Mapping[str, Any]:
-    """Return the object that --body holds."""
+    """Parse the JSON object given with `--body`."""
     fields, problem = None, "is no object"
     try:
         fields = json.loads(body or "{}")

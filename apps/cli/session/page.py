@@ -1,4 +1,7 @@
-"""What `polycontext session show` prints for people: what fills the window, what became of each message, where lost words are."""
+"""The text that `polycontext session show` prints.
+
+It shows what fills the window, the fate of each message, and where shortened text can be found.
+"""
 
 import sys
 from collections.abc import Iterator, Sequence
@@ -18,12 +21,12 @@ from .fate import Fate, Now, fates
 from .standing import calls_line, listed, standing, standing_line, usage
 
 MOST_TURNS = 40
-"""Messages shown of a long conversation, unless all are asked for: the first few and the last."""
+"""Messages shown of a long conversation without `--all`: the first few and the last."""
 
 _FIRST = 8
 _ROWS, _MOST_COLUMNS = 10, 20
 _NARROW = 50
-"""Columns below which a table would break its words."""
+"""Width, in columns, below which a table would break its words."""
 _FREE, _RESERVED, _TOOLS = ("░", "."), ("▫", "o"), ("▪", "t")
 _LOOKS = {
     (ResourceClass.PRESERVED, Fidelity.VERBATIM): ("█", "#", "green"),
@@ -45,7 +48,7 @@ _GONE = (Now.FORGOTTEN, Now.EXPIRED)
 
 
 def page(session: ContextSession, name: str, *, show_all: bool, width: int) -> RenderableType:
-    """Return the page of a session, for paper of `width` columns."""
+    """Return the page of a session, laid out for `width` columns."""
     told, turns = standing(session, name), list(fates(session))
     parts: list[RenderableType] = [
         Text(one_line(standing_line(told)), style="bold"),
@@ -64,7 +67,7 @@ def page(session: ContextSession, name: str, *, show_all: bool, width: int) -> R
 
 
 def filled(found: Waffle, width: int) -> RenderableType:
-    """Return a waffle on paper of `width` columns: its cells, what their signs mean, and the number that is weighed."""
+    """Return a waffle for `width` columns: its cells, their legend, and the tokens used."""
     columns = max(1, min(_MOST_COLUMNS, width // 2))
     return Group(
         *_grid(found, columns), "", _legend(found, narrow=width < _NARROW), "", weighed(found)
@@ -72,14 +75,14 @@ def filled(found: Waffle, width: int) -> RenderableType:
 
 
 def weighed(found: Waffle) -> Text:
-    """Return how many tokens are used, and above how many room is made."""
+    """Return the tokens used and the number above which the session compresses."""
     used = usage(found.used, found.max_tokens, found.used / found.max_tokens)
     style = "yellow" if found.is_pressured else ""
     return Text(f"{used}; compresses above {found.pressured_above:,}", style=style)
 
 
 def _grid(found: Waffle, columns: int) -> Iterator[Text]:
-    """Yield the rows; each cell is two signs wide, the second of which says who speaks."""
+    """Yield the rows; each cell is two characters wide, and the second one names the role."""
     places = found.cells(columns * _ROWS)
     looks = zip(_looks(found), places, strict=True)
     signs = [look for look, place in looks for _ in range(place)]
@@ -104,7 +107,7 @@ def _legend(found: Waffle, *, narrow: bool) -> RenderableType:
 
 
 def _looks(found: Waffle) -> Iterator[tuple[str, str]]:
-    """Yield the two signs and the style of every part, in the order of the waffle's cells."""
+    """Yield the two characters and the style of every part, in the order of the waffle's cells."""
     for portion in found.portions:
         is_gist = portion.fidelity is Fidelity.GIST
         sign, plain, style = _GIST if is_gist else _LOOKS[portion.resource_class, portion.fidelity]
@@ -115,7 +118,7 @@ def _looks(found: Waffle) -> Iterator[tuple[str, str]]:
 
 
 def _sign(sign: str, plain: str) -> str:
-    """Return a sign that the terminal knows."""
+    """Return the character, or its ASCII stand-in if the terminal's encoding lacks it."""
     try:
         sign.encode(sys.stdout.encoding or "ascii")
     except (UnicodeEncodeError, LookupError):
@@ -124,13 +127,13 @@ def _sign(sign: str, plain: str) -> str:
 
 
 def _meaning_of(share: Portion) -> str:
-    """Say in words who speaks, of which class and fidelity, and in how many messages."""
+    """Describe a portion: its role, class and fidelity, and the number of messages."""
     what = "shortened" if share.fidelity is Fidelity.GIST else "word for word"
     messages = f"{share.turns} message{'s' * (share.turns != 1)}"
     return f"{share.role} · {share.resource_class.name}, {what}: {messages}"
 
 
-# --- what became of each message ----------------------------------------------------------------
+# --- the fate of each message -------------------------------------------------------------------
 
 
 def _table(turns: Sequence[Fate], *, show_all: bool) -> Table:
@@ -162,10 +165,7 @@ def _row(fate: Fate) -> tuple[Text, ...]:
 
 
 def _lost(turns: Sequence[Fate], name: str, *, show_all: bool) -> Iterator[RenderableType]:
-    """Yield what the model does not see word for word, where it is, and how it comes back.
-
-    And what is nowhere any more.
-    """
+    """Yield the messages not shown verbatim, how to recall them, and the erased messages."""
     lost = _grid_of(turns, _LOST, show_all=show_all)
     gone = _grid_of(turns, _GONE, show_all=show_all)
     if lost.row_count:

@@ -1,4 +1,4 @@
-"""What a session remembers of how the command line opens it, and the moment that a text names."""
+"""The settings that a session remembers for the command line, and the parsing of moments."""
 
 from collections.abc import Mapping
 from contextlib import suppress
@@ -20,16 +20,16 @@ COMPANION = "command-line"
 """The name under which a session keeps its settings."""
 
 ROOM = 8000
-"""Tokens of a window where neither a number nor a model is given."""
+"""Default size of a window, in tokens, if neither a number nor a model is given."""
 
 _NO_EVENTS = 2**31 - 1
-"""A revision that no session reaches: what is behind it are companions alone."""
+"""A revision that no session reaches: loading from it returns only companions."""
 _FEW = 10
 
 
 @frozen
 class Settings:
-    """Hold how a session is opened; kept with it, so that it need not be said again."""
+    """The settings with which a session is opened; stored with it, so they need not be repeated."""
 
     model: str | None = None
     max_tokens: int | None = None
@@ -38,10 +38,10 @@ class Settings:
 
     @classmethod
     def of(cls, companions: Mapping[str, str]) -> Self | None:
-        """Return what a session keeps; None for one that another program has made.
+        """Return the settings a session stores, or None if another program created it.
 
         Raises:
-            InvalidDataError: another program keeps something else there.
+            InvalidDataError: another program stored something else under that name.
         """
         text = companions.get(COMPANION)
         if text is None:
@@ -54,11 +54,14 @@ class Settings:
             ) from None
 
     def to_data(self) -> dict[str, Any]:
-        """Return it as JSON data, which are the options of a session, too."""
+        """Return the settings as JSON data, which are also keyword arguments of a session."""
         return asdict(self)
 
     def under(self, said: "Settings") -> "Settings":
-        """Return what holds where something is said now: a size said before does not outlive another model."""
+        """Return these settings overridden by `said`.
+
+        If `said` names another model, the remembered size and reserve no longer apply.
+        """
         is_other = said.model is not None and said.model != self.model
         known = Settings(provider=self.provider) if is_other else self
         return evolve(
@@ -67,12 +70,12 @@ class Settings:
 
 
 def session_of(store: SessionStore, name: str, said: Settings | None) -> ContextSession:
-    """Return a session of the store as it remembers to be opened.
+    """Open a session of the store with the settings it remembers, overridden by `said`.
 
-    What is `said` goes before that. Where nothing has to be said (None), any window will do.
+    With `said` None, the window's size need not be known.
 
     Raises:
-        CommandError: nothing says how large the window is.
+        CommandError: the size of the window is not known.
     """
     kept = Settings.of(store.load(name, _NO_EVENTS).companions)
     settings = (kept or Settings()).under(said or Settings())
@@ -90,7 +93,10 @@ def session_of(store: SessionStore, name: str, said: Settings | None) -> Context
 def session_for(
     store: SessionStore, name: str, said: Settings, system: str | None
 ) -> ContextSession:
-    """Return the session of a chat: the one that is there, or a new one with the window of its model, where that is known."""
+    """Return the session of a chat, creating it if it does not exist.
+
+    A new session gets the window of its model if the model is known.
+    """
     if name in store.list_sessions():
         return session_of(store, name, Settings(max_tokens=said.max_tokens))
     known = None
@@ -105,7 +111,7 @@ def session_for(
 
 
 def moment_of(text: str) -> int | datetime | str:
-    """Return the moment that a text names: a revision, a time, or the id of a turn.
+    """Parse a moment: a revision, a time, or the id of a turn.
 
     >>> moment_of("7"), moment_of("t7"), moment_of("2026-11-23T10:00Z").year
     (7, 't7', 2026)
@@ -119,12 +125,12 @@ def moment_of(text: str) -> int | datetime | str:
 
 
 def session_at(session: ContextSession, moment: str | None) -> ContextSession:
-    """Return the session as it stands, or as it stood at a moment."""
+    """Return the session now, or as it was at `moment`."""
     return session if moment is None else session.history.at(moment_of(moment))
 
 
 def check_known(store: SessionStore, session_id: str) -> None:
-    """Refuse a session that the store does not have; names those like it."""
+    """Refuse a session that the store does not have, and suggest similar names."""
     ids = store.list_sessions()
     if session_id not in ids:
         known = tuple(ids) if len(ids) <= _FEW else ()
@@ -134,7 +140,7 @@ def check_known(store: SessionStore, session_id: str) -> None:
 
 
 def check_new(store: SessionStore, session_id: str) -> None:
-    """Refuse an id that a session of the store has."""
+    """Refuse an id that the store already has."""
     if session_id in store.list_sessions():
         raise CommandError(
             f"session {session_id!r} already exists. Choose another name.",

@@ -1,4 +1,4 @@
-"""Where a session stands, and what a write has changed."""
+"""The current standing of a session, and the changes that a write made."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -20,7 +20,7 @@ _VERBS = {
 
 
 def standing(session: ContextSession, name: str) -> dict[str, Any]:
-    """Return where the session stands, JSON-ready: what every command tells of it."""
+    """Return the session's standing as JSON data, which every command prints."""
     window = session.window
     return {
         "session": name,
@@ -34,13 +34,13 @@ def standing(session: ContextSession, name: str) -> dict[str, Any]:
 
 
 def standing_line(told: Mapping[str, Any]) -> str:
-    """Return where the session stands, for people."""
+    """Return the session's standing as one line of text."""
     used = usage(told["tokens"], told["max_tokens"], told["pressure"])
     return f"session {told['session']}: revision {told['revision']}, {told['state']}, {used}"
 
 
 def bar(session: ContextSession) -> str:
-    """Return how full the window is, in one line."""
+    """Return a one-line bar of how full the window is."""
     window, pressure = session.window, session.pressure
     cells = min(_CELLS, round(pressure * _CELLS))
     used = usage(window.total_tokens, window.max_tokens, pressure)
@@ -48,7 +48,7 @@ def bar(session: ContextSession) -> str:
 
 
 def usage(tokens: int, max_tokens: int, share: float) -> str:
-    """Return how many tokens of how many are used, for people."""
+    """Return the number of tokens used, out of how many, as text."""
     return f"{tokens:,} of {max_tokens:,} tokens ({percent(share)})"
 
 
@@ -60,7 +60,11 @@ def print_write(
     as_json: bool,
     **ids: Sequence[str],
 ) -> None:
-    """Print where a write has led: the session, a compression, and the ids of the turns that are ``added``, ``brought_back``, ``taken_back`` or ``forgotten``."""
+    """Print the result of a write: the session's standing, a compression, and ids of turns.
+
+    The ids are those of the turns that were ``added``, ``brought_back``, ``taken_back`` or
+    ``forgotten``.
+    """
     told = {
         **standing(session, name),
         **ids,
@@ -85,13 +89,13 @@ def _lines(told: Mapping[str, Any]) -> Iterator[str]:
 
 
 def calls_line(told: Mapping[str, Any]) -> str:
-    """Return which calls wait for their results, for people."""
+    """Return the calls that wait for results, as text."""
     calls = ", ".join(f"{call['name']} ({call['id']})" for call in told["open_calls"])
     return f"waiting for the results of {calls}"
 
 
 def listed(ids: Sequence[str], *, whole: bool = False) -> str:
-    """Return some ids, and how many more there are."""
+    """Return the first ids and the number of further ones; all ids if `whole`."""
     shown = ids if whole else ids[:_SHOWN]
     more = len(ids) - len(shown)
     return ", ".join(shown) + (f" and {more} more" if more else "")
@@ -105,7 +109,7 @@ def _compression(session: ContextSession, output: ContextOutput) -> dict[str, An
         "tokens_before": done.tokens_before,
         "tokens_after": done.tokens_after,
         "reached": done.reached,
-        # A summary that went into another is no turn that anybody said.
+        # Leave out summaries that went into another one: they are not turns of the log.
         "gisted": [each for each in done.gisted if session.conversation.log.knows(each)],
         "dropped": list(done.dropped),
     }

@@ -1,4 +1,4 @@
-"""`polycontext session show`, `search`, `explain` and `list`: commands that change nothing."""
+"""`polycontext session show`, `search`, `explain` and `list`: read-only commands."""
 
 from typing import Any
 
@@ -36,7 +36,7 @@ from .settings import session_at, session_of
 from .standing import standing
 
 SLOW = 20
-"""Sessions from which on a bar is shown while they are opened."""
+"""Number of sessions from which a progress bar is shown while they are opened."""
 
 
 @command("polycontext session show trip", "polycontext session show trip --json | jq .pressure")
@@ -128,7 +128,7 @@ def explain(
 
 
 def _turn_of(session: ContextSession, resource_id: str) -> Turn | None:
-    """Return a turn of the log or a gist of the view; None of a gist that stands no more."""
+    """Return a turn of the log or a gist of the view; None for a gist no longer in the view."""
     log = session.conversation.log
     if log.knows(resource_id):
         return log[log.place(resource_id)]

@@ -1,4 +1,7 @@
-"""Strict fake providers: they refuse what the vendors refuse, in their words, and answer by script, in process and over HTTP."""
+"""Strict fake providers, in process and over HTTP.
+
+They reject what the vendors reject, with the vendors' messages, and answer from a script.
+"""
 
 from .anthropic import StrictAnthropic
 from .anthropic_faults import internal_error, overloaded, overloaded_midway, rate_limited

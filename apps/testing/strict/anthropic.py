@@ -1,7 +1,8 @@
-"""A strict stand-in for Anthropic's Messages API: it refuses what the vendor refuses, and answers what the caller scripts.
+"""A strict stand-in for Anthropic's Messages API with scripted answers.
 
-What is valid is decided by the rules of `polycontext.window.providers`; here is what needs a memory: signatures of thinking, summaries,
-the prompt cache, the window.
+It rejects what the vendor rejects. The rules of `polycontext.window.providers` decide what is
+valid; this module adds what needs a memory: signatures of thinking, summaries, the prompt cache and
+the window.
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -44,14 +45,15 @@ from .signatures import Bound, Signer, canonical
 from .streams import message_events
 
 Reply = str | Sequence[Mapping[str, Any]] | Mapping[str, Any]
-"""What the model says: a text, blocks, or an object with `content` and perhaps `stop_reason`."""
+"""A reply of the model: a text, blocks, or an object with `content` and optionally `stop_reason`.
+"""
 
 _SMALL_WINDOW, _MEDIA_OF_SMALL = 200_000, 100
 
 
 @frozen
 class _Head:
-    """Hold what is known of everything but the messages of a request."""
+    """The parsed parts of a request other than its messages."""
 
     frame: Frame
     blocks: tuple[tuple[bytes, int], ...]
@@ -61,7 +63,7 @@ class _Head:
 
 @frozen
 class _Judged:
-    """Hold a request that was found valid."""
+    """A request that was found valid."""
 
     head: _Head
     prefixes: list[Prefix]
@@ -69,7 +71,7 @@ class _Judged:
 
     @property
     def bound(self) -> Bound:
-        """Return the place behind the last message."""
+        """Return the place after the last message."""
         return self.prefixes[-1].bound
 
 
@@ -83,35 +85,45 @@ def _summary(request: Request) -> str:
 
 @define(eq=False)
 class StrictAnthropic:
-    """Answer requests as Anthropic's Messages API does, in process or behind a `StrictServer`.
+    """A provider that answers as Anthropic's Messages API, in process or behind a `StrictServer`.
+
+    Safe under threads if `reply` is. It remembers digests of the content it judged, not the
+    content.
 
     Args:
-        reply: what the model says to a request. Thinking is signed and calls get ids where they have none.
-        window: tokens that a request may have.
-        counter: counts words; o200k_base unless said.
-        binding: whether thinking is bound to what came before it, as newer models have it; without, a signature
-            only shows that a block is unchanged.
-        drops: what happens to thinking behind a changed prefix where a request does not say: dropped, or a refusal.
-        reads: for a model, the others whose thinking it may read; every model reads its own.
-        user_first: whether the assistant is refused the first word. Today's endpoints take it, older ones do not.
-        prefill: whether the assistant may have the last word; newer models refuse it.
-        summary: what a summary on demand says; None stands for one that failed.
-        faults: what goes wrong, by the number of the request, from 1.
-        clock: seconds, for the time to live of cached prefixes.
-        floor: tokens that a prefix must have to be cached.
-        secret: providers with one secret take each other's thinking back.
-        version: of the API, whose rules hold whatever version a request names; the newest that is known unless said.
-
-    Safe under threads, if `reply` is. Remembers digests of what it judged, no content.
+        reply: Returns the model's reply to a request. Thinking is signed, and calls without an id
+            get one.
+        window: The maximum tokens of a request.
+        counter: The token counter; o200k_base by default.
+        binding: Whether thinking is bound to what came before it, as with newer models. Without it,
+            a signature only shows that a block is unchanged.
+        drops: Whether thinking after a changed prefix is dropped rather than rejected, if the
+            request does not say.
+        reads: For each model, the other models whose thinking it may read; every model reads its
+            own.
+        user_first: Whether a first message by the assistant is rejected. Current endpoints accept
+            it, older ones do not.
+        prefill: Whether the last message may be the assistant's; newer models reject it.
+        summary: Returns the text of a summary on demand; None stands for a failed one.
+        faults: Scripted faults by the number of the request, from 1.
+        clock: Returns seconds, for the lifetime of cached prefixes.
+        floor: The minimum tokens of a cached prefix.
+        secret: Providers with the same secret accept each other's thinking.
+        version: The API version whose rules apply, whatever version a request names; by default the
+            newest known.
 
     >>> provider = StrictAnthropic(lambda request: "Hello.")
-    >>> answer = provider.create({"model": "m", "max_tokens": 99, "messages": [{"role": "user", "content": "hi"}]})
+    >>> hi = [{"role": "user", "content": "hi"}]
+    >>> answer = provider.create({"model": "m", "max_tokens": 99, "messages": hi})
     >>> answer["content"], answer["stop_reason"], answer["usage"]["input_tokens"]
     ([{'type': 'text', 'text': 'Hello.'}], 'end_turn', 4)
-    >>> provider.create({"model": "m", "max_tokens": 99, "messages": [{"role": "user", "content": ""}]})
+    >>> empty = [{"role": "user", "content": ""}]
+    >>> provider.create({"model": "m", "max_tokens": 99, "messages": empty})
     Traceback (most recent call last):
-    polycontext.testing.strict.provider.RequestRefusedError: 400 invalid_request_error: messages.0: all messages must have \
-non-empty content except for the optional final assistant message (rule empty-message; use content; only a final assistant message may be empty)
+    polycontext.testing.strict.provider.RequestRefusedError: 400 \
+invalid_request_error: messages.0: all messages must have non-empty content except for the \
+optional final assistant message (rule empty-message; use content; only a final assistant \
+message may be empty)
     """
 
     reply: Callable[[Request], Reply]
@@ -149,7 +161,7 @@ non-empty content except for the optional final assistant message (rule empty-me
 
     @property
     def endpoints(self) -> Mapping[str, Endpoint]:
-        """Return what answers at further paths: the count of a request's tokens."""
+        """Return the handlers of further paths: the token count."""
         return {
             "/v1/messages/count_tokens": lambda request, headers: self.count_tokens(
                 request, headers=headers
@@ -159,12 +171,12 @@ non-empty content except for the optional final assistant message (rule empty-me
     def create(
         self, request: Request, *, headers: Headers | None = None, betas: Collection[str] = ()
     ) -> dict[str, Any]:
-        """Return the vendor's answer to `request`; `betas` are those of the header ``anthropic-beta``, said directly.
+        """Return the vendor's answer to `request`; `betas` adds to the header ``anthropic-beta``.
 
         Raises:
-            RequestRefusedError: what the vendor would refuse, in its words, or a scripted fault.
+            RequestRefusedError: the vendor would reject the request, or a scripted fault.
             ConnectionResetError: the script breaks the connection.
-            BaseException: whatever `reply` raises.
+            BaseException: an exception that `reply` raises.
         """
         self.faults.connect()
         return self._answer(request, _betas(headers, betas))
@@ -172,11 +184,11 @@ non-empty content except for the optional final assistant message (rule empty-me
     def stream(
         self, request: Request, *, headers: Headers | None = None, betas: Collection[str] = ()
     ) -> Iterator[Event]:
-        """Return the vendor's answer as events; the request is judged at once.
+        """Return the vendor's answer as events; the request is judged immediately.
 
         Raises:
-            RequestRefusedError: as `create`.
-            ConnectionResetError: the script breaks the stream, while the events are read.
+            RequestRefusedError: as for `create`.
+            ConnectionResetError: the script breaks the stream while the events are read.
         """
         fault = self.faults.next()
         return interrupt(message_events(self._answer(request, _betas(headers, betas))), fault)
@@ -187,7 +199,7 @@ non-empty content except for the optional final assistant message (rule empty-me
         """Return the tokens of `request`, which is judged as if it were sent.
 
         Raises:
-            RequestRefusedError: what the vendor would refuse.
+            RequestRefusedError: the vendor would reject the request.
         """
         tokens = self._judge_request(request, _betas(headers, betas), counting=True).tokens
         if not request.get("context_management"):
@@ -298,7 +310,7 @@ non-empty content except for the optional final assistant message (rule empty-me
         if isinstance(thinking, Mapping):
             asked = (thinking.get("block_binding") or {}).get("prefix_mismatch_behavior")
             drops = drops if asked is None else asked == "drop_block"
-        # The binding compares system and tools, whichever model reads them.
+        # The binding covers system and tools, but not the model that reads them.
         head = digest(len(tools).to_bytes(4), *contents)
         readable = frozenset({model, *self.reads.get(model, ())})
         frame = Frame(head, chain[-1], model, readable, betas, drops, self.binding)
@@ -345,7 +357,7 @@ non-empty content except for the optional final assistant message (rule empty-me
         return block | {"signature": signature}
 
     def _summarise(self, request: Request) -> dict[str, Any]:
-        """Return the block of a summary at a threshold: what stands before it is not shown to the model any more."""
+        """Return the block of a summary; the model no longer sees what comes before it."""
         return {"type": "compaction", "content": self.summary(request), "encrypted_content": None}
 
     def _usage(

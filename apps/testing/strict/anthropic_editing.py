@@ -1,7 +1,8 @@
-"""What Anthropic does by itself to what it is sent, where a request asks for it: old results and old thinking are cleared, the past is summarised.
+"""Anthropic's server-side editing: clearing old results and thinking, and compaction.
 
-The list that was sent stays the client's; what the model sees is shorter, and the answer tells by
-how much.
+The client's list stays unchanged. The model sees a shorter one, and the answer reports the tokens
+saved.
+
 Source: the vendor's pages on context editing and compaction.
 """
 
@@ -15,21 +16,28 @@ from polycontext.window.tokens import BlockTokens, text_blocks
 from .provider import Request, invalid_request
 
 CLEARED = "[cleared]"
-"""What the model sees in the place of a result."""
+"""The text that the model sees in place of a cleared result."""
 
 _TRIGGERS = {
     "clear_tool_uses_20250919": 100_000,
     "clear_thinking_20251015": 0,
     "compact_20260112": 150_000,
 }
-"""Input tokens from which on an edit is applied where a request does not say."""
+"""Default input tokens from which an edit is applied."""
 
 _KEPT = {"clear_tool_uses_20250919": 3, "clear_thinking_20251015": 1}
 
 
 @frozen
 class Edits:
-    """Say what is applied to one request: entries of ``applied_edits``, the tokens that they save, and whether the past is summarised."""
+    """The edits of one request.
+
+    Attributes:
+        applied: The entries of ``applied_edits``.
+        saved: The tokens that they save.
+        compacts: Whether the conversation is summarised.
+        pauses: Whether the answer ends after the summary.
+    """
 
     applied: tuple[Mapping[str, Any], ...] = ()
     saved: int = 0
@@ -38,7 +46,7 @@ class Edits:
 
 
 def edits_of(request: Request, tokens: int, counted: BlockTokens) -> Edits:
-    """Return what is applied to `request`, which has so many `tokens`."""
+    """Return the edits that apply to `request`, which has that many `tokens`."""
     applied: list[Mapping[str, Any]] = []
     saved, compacts, pauses = 0, False, False
     for edit in (request.get("context_management") or {}).get("edits", ()):
@@ -58,7 +66,10 @@ def edits_of(request: Request, tokens: int, counted: BlockTokens) -> Edits:
 
 
 def usage_of_summary(read: int, summary: int, seen: int, said: int) -> dict[str, Any]:
-    """Return the usage of an answer behind a summary, and what each pass of the model took: the one that summarised, and the one that answered."""
+    """Return the usage of an answer after a summary, with one entry for each pass of the model.
+
+    The first pass summarised, the second one answered.
+    """
     none = {"cache_creation_input_tokens": 0, "cache_read_input_tokens": 0}
     passes = [
         {"type": "compaction", "input_tokens": read, "output_tokens": summary, **none},
@@ -69,7 +80,7 @@ def usage_of_summary(read: int, summary: int, seen: int, said: int) -> dict[str,
 
 
 def refuse_unfinished(waiting: Sequence[str], role: str | None, count: int) -> None:
-    """Refuse to summarise a list that ends on an unfinished turn, or holds nothing to summarise."""
+    """Reject a compaction of a list that ends on an unfinished turn, or has no content."""
     if waiting:
         message = "The compaction request ends on an `assistant` turn that is not finished."
         raise invalid_request(
@@ -87,9 +98,9 @@ def refuse_unfinished(waiting: Sequence[str], role: str | None, count: int) -> N
 
 
 def _trigger(edit: Mapping[str, Any], tokens: int, uses: int = 0) -> float:
-    """Return from how many input tokens on `edit` is applied.
+    """Return the number of input tokens from which `edit` is applied.
 
-    One that goes by uses is there or never.
+    A trigger by tool uses applies either now or never.
     """
     trigger: Mapping[str, Any] = edit.get("trigger") or {
         "type": "input_tokens",

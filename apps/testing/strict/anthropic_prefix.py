@@ -1,7 +1,7 @@
-"""Judge a growing list of Messages once: what holds behind each message is remembered by the digest of all up to it.
+"""Incremental judging of a growing list of Messages.
 
-A request costs one digest a message that was seen before, whatever was in it; only new messages are
-read.
+The result for each prefix is stored by the prefix's digest. A message seen before therefore costs
+one digest, whatever its content; only new messages are parsed.
 """
 
 from collections.abc import Mapping, Sequence
@@ -20,23 +20,23 @@ from .provider import RequestRefusedError, invalid_request
 from .signatures import Bound, Signer, Verdict, canonical
 
 PREFIX, MODEL = "prefix_binding_mismatch", "model_binding_mismatch"
-"""Why a thinking block was dropped, in the vendor's words."""
+"""The vendor's reasons for dropping a thinking block."""
 
 MOST_BYTES = 32 * 2**20
-"""Bytes that a request may have."""
+"""The maximum size of a request, in bytes."""
 
 _FLAT = 90
-"""Brackets in a message below which it cannot be nested too deep."""
+"""The number of brackets up to which a message cannot be nested too deeply."""
 
 
 @frozen
 class Frame:
-    """Hold what all messages of a request are judged under."""
+    """The settings that apply to all messages of a request."""
 
     head: bytes
-    """Digest of system and tools, which thinking is bound to."""
+    """Digest of system and tools, to which thinking is bound."""
     cached: bytes
-    """Digest of model, tools and system, which the prompt cache goes by."""
+    """Digest of model, tools and system, for the prompt cache."""
     model: str
     readable: frozenset[str]
     betas: frozenset[str]
@@ -45,7 +45,7 @@ class Frame:
 
     @property
     def key(self) -> bytes:
-        """Return the digest that every prefix begins with."""
+        """Return the digest at the start of every prefix."""
         beta = COMPACTION_BETA in self.betas
         flags = [self.model, sorted(self.readable), beta, self.drops, self.binding]
         return digest(self.head, self.cached, orjson.dumps(flags))
@@ -53,27 +53,27 @@ class Frame:
 
 @frozen
 class Prefix:
-    """Hold what is known of the messages up to one: of the order rules, of the binding, and of its own blocks."""
+    """The result for the messages up to one: order rules, binding, and that message's blocks."""
 
     progress: Progress = field(factory=Progress)
     bound: Bound = field(factory=Bound)
     cached: bytes = b""
-    """The chain of digests that the prompt cache goes by."""
+    """The chain of digests for the prompt cache."""
     blocks: tuple[tuple[bytes, int], ...] = ()
-    """Of the last message: cache digest and tokens of each block."""
+    """Cache digest and tokens of each block of the last message."""
     marks: tuple[tuple[int, float], ...] = ()
-    """Of the last message: block and seconds of each cache breakpoint."""
+    """Block and lifetime in seconds of each cache breakpoint of the last message."""
     dropped: tuple[tuple[str, str], ...] = ()
-    """Of the last message: path and reason of each thinking block that is dropped."""
+    """Path and reason of each dropped thinking block of the last message."""
     size: int = 0
     restarts: int | None = None
-    """Of the last message: the block from which on the model is shown anything, where a summary at
-    a threshold is in it."""
+    """The block of the last message that holds a summary at a threshold, if any; the model sees
+    nothing before it."""
 
 
 @frozen
 class PrefixJudge:
-    """Judge message lists for one provider."""
+    """A judge of message lists for one provider."""
 
     signer: Signer
     tokens: BlockTokens
@@ -81,11 +81,11 @@ class PrefixJudge:
     memory: Memory[Prefix] = field(factory=Memory)
 
     def prefixes(self, messages: object, frame: Frame) -> list[Prefix]:
-        """Return what holds behind each of `messages`.
+        """Return the result for the prefix that ends with each of `messages`.
 
         Raises:
-            InvalidMessagesError: a message that Anthropic would refuse.
-            RequestRefusedError: one that it refuses for what it remembers: signatures.
+            InvalidMessagesError: Anthropic would reject a message.
+            RequestRefusedError: Anthropic would reject a signature.
         """
         if not isinstance(messages, list | tuple) or not messages:
             copied_messages(Provider.ANTHROPIC, messages)
@@ -98,7 +98,7 @@ class PrefixJudge:
             seen = self.memory.get(key)
             if seen is None:
                 seen = self._judge(raw, known, frame, messages, final=index == last)
-                if seen.blocks or index < last:  # an empty message is legal at the end only
+                if seen.blocks or index < last:  # an empty message is legal only at the end
                     self.memory.keep(key, seen)
             known = seen
             found.append(seen)
@@ -195,7 +195,10 @@ class PrefixJudge:
                 message, "compaction-signature", index, _UNCHANGED, "compaction_signature_invalid"
             )
         if place is True:
-            message = f"{path} the `compaction` block's `content` differs from the text its `signature` recorded"
+            message = (
+                f"{path} the `compaction` block's `content` differs from the text its `signature` "
+                "recorded"
+            )
             raise invalid_request(
                 message, "compaction-content", index, _UNCHANGED, "compaction_content_mismatch"
             )
@@ -203,7 +206,7 @@ class PrefixJudge:
 
 
 def too_large() -> RequestRefusedError:
-    """Return what the vendor says of a request of too many bytes."""
+    """Return the vendor's error for a request of too many bytes."""
     legal = f"at most {MOST_BYTES} bytes"
     return RequestRefusedError(
         413, "request_too_large", "Request exceeds the maximum size", "request-size", None, legal
@@ -222,8 +225,10 @@ def split_data(data: str) -> tuple[str, str]:
 def _moved_error(kind: str, path: str) -> RequestRefusedError:
     name = "signature" if kind == "thinking" else "data"
     message = (
-        f"{path}: Invalid `{name}` in `{kind}` block. The block is bound to a different conversation. "
-        'Remove the block, or set `thinking.block_binding.prefix_mismatch_behavior` to "drop_block".'
+        f"{path}: Invalid `{name}` in `{kind}` block. The block is bound to a different "
+        "conversation. "
+        "Remove the block, or set `thinking.block_binding.prefix_mismatch_behavior` to "
+        '"drop_block".'
     )
     legal = (
         "system, tools and everything before the block as they were, or no thinking from here on"
@@ -237,7 +242,8 @@ def _forged_error(kind: str, path: str, *, latest: bool) -> RequestRefusedError:
     if latest:
         rule = "thinking-modified"
         message = (
-            f"{path}: `thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified. "
+            f"{path}: `thinking` or `redacted_thinking` blocks in the latest assistant message "
+            "cannot be modified. "
             "These blocks must remain as they were in the original response."
         )
     return invalid_request(message, rule, int(path.split(".")[1]), _UNCHANGED)
@@ -259,7 +265,7 @@ def _mark_lifetimes(block: Mapping[str, Any]) -> list[float]:
 
 
 def mark_seconds(mark: Mapping[str, Any]) -> float:
-    """Return for how many seconds a breakpoint asks."""
+    """Return the lifetime of a cache breakpoint in seconds."""
     return 3600.0 if mark.get("ttl") == "1h" else 300.0
 
 
@@ -267,7 +273,7 @@ def _raw(message: object, index: int) -> bytes:
     """Return a message as JSON.
 
     Raises:
-        InvalidMessagesError: it is no JSON data.
+        InvalidMessagesError: it is not JSON data.
     """
     try:
         return orjson.dumps(message, option=_AS_GIVEN)
@@ -283,9 +289,9 @@ _AS_GIVEN = (
 
 
 def _parse(raw: bytes, message: object, index: int) -> dict[str, Any]:
-    """Return a copy of `message`, which is `raw` as JSON."""
-    # Written as JSON, NaN is null; and what is nested too deep for the vendor is not for the
-    # writer.
+    """Return a copy of `message`, whose JSON is `raw`."""
+    # NaN becomes null in JSON, and the serialiser accepts deeper nesting than the vendor: both need
+    # a full check.
     if not isinstance(message, dict) or b"null" in raw or raw.count(b"{") + raw.count(b"[") > _FLAT:
         _check(message, index)
     copy: dict[str, Any] = orjson.loads(raw)

@@ -1,4 +1,7 @@
-"""A strict OpenAI Chat Completions: refuses what the vendor refuses, in its words, and answers by script."""
+"""A strict stand-in for OpenAI's Chat Completions with scripted answers.
+
+It rejects what the vendor rejects, with the vendor's messages.
+"""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import accumulate
@@ -18,8 +21,7 @@ from .provider import Endpoint, Event, Headers, Request, interrupt
 from .streams import pieces
 
 Answer = str | Mapping[str, Any]
-"""What the model says: a text, or an assistant message; its `finish_reason` is taken out where
-there is one."""
+"""A reply of the model: a text, or an assistant message, optionally with its `finish_reason`."""
 
 _BODIES = {"function": "arguments", "custom": "input"}
 _UNKNOWN = "The model `{model}` does not exist or you do not have access to it."
@@ -33,7 +35,7 @@ class _Learned:
 
 @frozen
 class _Turned:
-    """Hold an answer in the making: the message, why it ends, what it costs."""
+    """The parts of an answer: the message, its finish reason and its usage."""
 
     id: str
     message: dict[str, Any]
@@ -43,19 +45,21 @@ class _Turned:
 
 @define(eq=False)
 class StrictChat(OpenAIOptions):
-    """Answer requests to ``/v1/chat/completions`` as OpenAI does, and refuse what it refuses.
+    """A provider that answers ``/v1/chat/completions`` as OpenAI does, and rejects what it rejects.
 
     Safe under threads.
 
     Args:
-        reply: what the model says to a request: a text, or an assistant message; calls without an
-            id are given one.
+        reply: Returns the model's reply to a request: a text, or an assistant message. Calls
+            without an id get one.
 
     Source: the vendor's reference of chat completions; the rules are those of
     `polycontext.window.providers.chat.rules`.
 
     >>> chat = StrictChat(lambda request: f"{len(request['messages'])} messages")
-    >>> chat.create({"model": "gpt-5.6", "messages": [{"role": "user", "content": "hi"}]})["choices"][0]["message"]["content"]
+    >>> chat.create({"model": "gpt-5.6", "messages": [{"role": "user", "content": "hi"}]})[
+    ...     "choices"
+    ... ][0]["message"]["content"]
     '1 messages'
     """
 
@@ -71,14 +75,14 @@ class StrictChat(OpenAIOptions):
 
     @property
     def endpoints(self) -> Mapping[str, Endpoint]:
-        """Return none: there are no further paths."""
+        """Return an empty mapping: there are no further paths."""
         return {}
 
     def create(self, request: Request, *, headers: Headers | None = None) -> dict[str, Any]:
         """Return the vendor's answer.
 
         Raises:
-            RequestRefusedError: what OpenAI would refuse, or a scripted fault.
+            RequestRefusedError: OpenAI would reject the request, or a scripted fault.
             ConnectionError: the script breaks the connection here.
         """
         self.faults.connect()
@@ -98,7 +102,7 @@ class StrictChat(OpenAIOptions):
         """Return the vendor's answer as events; the request is judged before the first of them.
 
         Raises:
-            RequestRefusedError: as `create`.
+            RequestRefusedError: as for `create`.
             ConnectionError: the script breaks the stream, here or between two events.
         """
         fault = self.faults.next()
@@ -113,7 +117,7 @@ class StrictChat(OpenAIOptions):
         return _Turned(own, message, finish, _usage(tokens, said, use))
 
     def _judge(self, request: Request) -> tuple[CacheUse, int, bytes]:
-        """Refuse `request`, or return what the cache holds of it, its tokens, and the digest of its messages."""
+        """Judge `request`, and return its cache use, its tokens and the digest of its messages."""
         breach = request_breach(request)
         if breach is not None:
             refuse(breach)
@@ -128,9 +132,9 @@ class StrictChat(OpenAIOptions):
         return self._cache.serve_automatic(digests, tokens), tokens[-1], digests[-1]
 
     def _learn(self, request: Request, digests: Sequence[bytes]) -> list[int]:
-        """Judge and count the messages behind the longest known prefix.
+        """Judge and count the messages after the longest known prefix.
 
-        Return the tokens up to each message.
+        Returns the tokens up to each message.
         """
         known, learned = longest(self._prefixes, digests)
         judge, counted = (
@@ -157,7 +161,8 @@ class StrictChat(OpenAIOptions):
 
     def _overflow(self, tokens: int) -> Breach:
         message = (
-            f"This model's maximum context length is {self.window} tokens. However, your messages resulted in {tokens} tokens. "
+            f"This model's maximum context length is {self.window} tokens. However, your messages "
+            f"resulted in {tokens} tokens. "
             "Please reduce the length of the messages."
         )
         return Breach(
@@ -198,7 +203,7 @@ def _choice(delta: dict[str, Any], finish: str | None) -> dict[str, Any]:
 
 
 def _message(answer: Answer, name: str) -> tuple[dict[str, Any], str]:
-    """Return `answer` as a message of the vendor's, and why it ends."""
+    """Return `answer` as a message of the vendor's, and its finish reason."""
     given: dict[str, Any] = {"content": answer} if isinstance(answer, str) else dict(answer)
     calls = [_call(call, name, index) for index, call in enumerate(given.pop("tool_calls", ()))]
     finish = given.pop("finish_reason", "tool_calls" if calls else "stop")

@@ -1,9 +1,8 @@
-"""What a strict provider remembers: verdicts on prefixes of conversations, by digest, the oldest forgotten first.
+"""The memory of a strict provider: results for prefixes of conversations, by digest.
 
-An agent sends its whole conversation with each request. Reading it is cheap and cannot be spared;
-judging and counting it is not,
-and is done once for each message: what was learned of a prefix is remembered by the digest of all
-that it holds.
+An agent sends its whole conversation with each request. Reading it is cheap and unavoidable.
+Judging and counting it is expensive, so it is done once for each message: the result for a prefix
+is stored by the digest of its content. The oldest results are evicted first.
 """
 
 from collections import OrderedDict
@@ -20,11 +19,12 @@ from .provider import invalid_request
 V = TypeVar("V")
 
 MOST_PREFIXES = 1024
-"""Prefixes that a provider remembers: about as many conversations can grow side by side."""
+"""The number of prefixes that a provider remembers, which is about how many conversations can grow
+in parallel."""
 
 
 def digest(*parts: bytes) -> bytes:
-    """Return 16 bytes that stand for `parts`, and for no other split of the same bytes.
+    """Return a 16-byte digest of `parts`, which differs for other splits of the same bytes.
 
     >>> digest(b"ab", b"c") == digest(b"a", b"bc")
     False
@@ -38,7 +38,7 @@ def digest(*parts: bytes) -> bytes:
 
 @define
 class Memory(Generic[V]):
-    """Keep values by digest, `most` of them. Safe under threads."""
+    """A store of at most `most` values by digest. Safe under threads."""
 
     most: int = 20_000
     _kept: OrderedDict[bytes, V] = field(init=False, repr=False, factory=OrderedDict)
@@ -49,7 +49,7 @@ class Memory(Generic[V]):
         return self._kept.get(key)
 
     def keep(self, key: bytes, value: V) -> None:
-        """Remember `value`; forget the oldest where there are too many."""
+        """Store `value`, and evict the oldest value if there are too many."""
         with self._lock:
             self._kept[key] = value
             if len(self._kept) > self.most:
@@ -57,9 +57,9 @@ class Memory(Generic[V]):
 
 
 def longest(memory: Memory[V], digests: Sequence[bytes]) -> tuple[int, V] | tuple[int, None]:
-    """Return how many entries of a list are known, and what was learned of them.
+    """Return how many entries of a list are known, and the result stored for them.
 
-    ``digests[i]`` is that of entries 0 to i.
+    ``digests[i]`` is the digest of entries 0 to i.
     """
     for index in range(len(digests) - 1, -1, -1):
         learned = memory.get(digests[index])
@@ -69,10 +69,10 @@ def longest(memory: Memory[V], digests: Sequence[bytes]) -> tuple[int, V] | tupl
 
 
 def json_bytes(value: Any) -> bytes:
-    """Return `value` as JSON whose keys are in order, so that what is equal looks equal.
+    """Return `value` as JSON with sorted keys, so that equal values give equal bytes.
 
     Raises:
-        RequestRefusedError: it is no JSON data.
+        RequestRefusedError: it is not JSON data.
     """
     try:
         return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
@@ -82,7 +82,7 @@ def json_bytes(value: Any) -> bytes:
 
 
 def chain(start: bytes, texts: Iterable[bytes]) -> list[bytes]:
-    """Return the digests of all prefixes of `texts` behind `start`.
+    """Return the digests of all prefixes of `texts` after `start`.
 
     Law: the digests of a prefix are a prefix of the digests.
 

@@ -1,4 +1,4 @@
-"""What the strict providers of both OpenAI formats share: options, refusals in the vendor's form, tokens, overflow."""
+"""The shared part of the strict OpenAI providers: options, errors, tokens and overflow."""
 
 import time
 from collections.abc import Callable, Iterable, Mapping
@@ -28,15 +28,15 @@ def _names(given: Iterable[str]) -> frozenset[str]:
 
 @define(eq=False)
 class OpenAIOptions:
-    """Hold what a strict provider of OpenAI's can be told.
+    """The options of a strict OpenAI provider.
 
     Args:
-        window: tokens that a request may have; more is refused as an overflow.
-        counter: counts the tokens of texts; o200k_base unless said. Media cost what the window's
+        window: The maximum tokens of a request; a longer one is rejected as an overflow.
+        counter: The token counter of texts; o200k_base by default. Media cost what the window's
             counting says.
-        models: names that are known; any, if there are none.
-        faults: what goes wrong, by the number of the request, from 1.
-        clock: tells the time in seconds, for the cache and for what answers say of their making.
+        models: The known model names; with none, every name is accepted.
+        faults: Scripted faults by the number of the request, from 1.
+        clock: Returns the time in seconds, for the cache and the creation times of answers.
     """
 
     window: int = field(default=400_000, validator=_window, kw_only=True)
@@ -63,11 +63,14 @@ class OpenAIOptions:
         }
 
     def new_name(self, prefix: bytes) -> str:
-        """Return 12 hexadecimal digits for an answer behind `prefix`: another for each answer, in other processes too as the conversation grows."""
+        """Return a new name of 12 hexadecimal digits for an answer after `prefix`.
+
+        It differs for each answer, and as the conversation grows also between processes.
+        """
         return blake2b(prefix + b"%d" % next(self._numbers), digest_size=6).hexdigest()
 
     def known_model(self, request: Request, message: str, param: str | None) -> None:
-        """Refuse a model that there is not, with the vendor's `message` of ``{model}``."""
+        """Reject an unknown model with the vendor's `message`, a template of ``{model}``."""
         model = request.get("model")
         if self.models and model is not None and model not in self.models:
             refuse(
@@ -84,13 +87,13 @@ class OpenAIOptions:
 
 
 def check(breach: Breach | None) -> None:
-    """Refuse a request with a `breach`."""
+    """Raise the vendor's error if there is a `breach`."""
     if breach is not None:
         refuse(breach)
 
 
 def refuse(breach: Breach) -> NoReturn:
-    """Raise `breach` as the vendor's refusal."""
+    """Raise `breach` as the vendor's error."""
     raise RequestRefusedError(
         breach.status,
         "invalid_request_error",
@@ -104,13 +107,14 @@ def refuse(breach: Breach) -> NoReturn:
 
 
 def rate_limited(model: str, seconds: float) -> RequestRefusedError:
-    """Return the refusal of too many requests, for a script of faults.
+    """Return the vendor's rate-limit error, for a script of faults.
 
     >>> rate_limited("gpt-5.6", 2).retry_after
     2
     """
     message = (
-        f"Rate limit reached for {model} on tokens per min (TPM): Limit 30000, Used 30000, Requested 1000. Please try again in {seconds:g}s. "
+        f"Rate limit reached for {model} on tokens per min (TPM): Limit 30000, Used 30000, "
+        f"Requested 1000. Please try again in {seconds:g}s. "
         "Visit https://platform.openai.com/account/rate-limits to learn more."
     )
     return RequestRefusedError(

@@ -1,4 +1,4 @@
-"""What every strict provider can do: answer a request, or the same as a stream of events, refuse it, and fail by script."""
+"""The interface of strict providers: answers, event streams, errors and scripted faults."""
 
 from collections.abc import Callable, Iterator, Mapping
 from itertools import islice
@@ -14,21 +14,27 @@ Request = Mapping[str, Any]
 """The JSON body of a request."""
 
 Headers = Mapping[str, str]
-"""The headers of a request, their names in lower case."""
+"""The headers of a request, with names in lower case."""
 
 Endpoint = Callable[[Request, Headers], dict[str, Any]]
-"""Answers requests to one path with a JSON body, or raises `RequestRefusedError`."""
+"""A handler of requests to one path that returns a JSON body or raises `RequestRefusedError`."""
 
 
 @define(slots=False, eq=False)
 class RequestRefusedError(CallerError, ValueError):
-    """Refuse a request as the vendor does.
+    """A request that the vendor would reject.
 
-    `status` is the HTTP status, `kind` the vendor's type of error, `message` its wording. `rule` is
-    the stable name of the rule (those of docs/providers.md, or of docs/testing.md for what needs
-    the provider's memory), `index` the place of the message in the list (None for the request as a
-    whole) and `legal` what would have passed. `param` and `code` are what OpenAI says besides;
-    `retry_after` are the seconds of that header.
+    Attributes:
+        status: The HTTP status.
+        kind: The vendor's type of error.
+        message: The vendor's message.
+        rule: The stable name of the rule: those of docs/providers.md, or those of docs/testing.md
+            for rules that need the provider's memory.
+        index: The position of the message in the list, or None for the whole request.
+        legal: What would have been accepted.
+        param: OpenAI's name of the parameter.
+        code: The vendor's error code.
+        retry_after: The seconds of the ``retry-after`` header.
 
     >>> print(RequestRefusedError(529, "overloaded_error", "Overloaded", "scripted-fault"))
     529 overloaded_error: Overloaded (rule scripted-fault)
@@ -52,13 +58,13 @@ class RequestRefusedError(CallerError, ValueError):
 def invalid_request(
     message: str, rule: str, index: int | None = None, legal: str = "", code: str | None = None
 ) -> RequestRefusedError:
-    """Return the refusal of a request that is wrong in itself: 400."""
+    """Return the error for an invalid request: 400."""
     return RequestRefusedError(400, "invalid_request_error", message, rule, index, legal, code=code)
 
 
 @frozen
 class Event:
-    r"""Hold one server-sent event: its name, if it has one, and its data, JSON or a plain text such as ``[DONE]``.
+    r"""A server-sent event: an optional name, and data that is JSON or a text such as ``[DONE]``.
 
     >>> Event("ping", {"type": "ping"}).encoded()
     b'event: ping\ndata: {"type":"ping"}\n\n'
@@ -68,7 +74,7 @@ class Event:
     data: Any
 
     def encoded(self) -> bytes:
-        """Return the event as it travels."""
+        """Return the event encoded for the wire."""
         data = self.data.encode() if isinstance(self.data, str) else orjson.dumps(self.data)
         return (
             (b"event: " + self.name.encode() + b"\n" if self.name else b"")
@@ -79,9 +85,10 @@ class Event:
 
 
 class StrictProvider(Protocol):
-    """Stand for a provider that refuses what the vendor refuses. Safe under threads.
+    """The protocol of a provider that rejects what the vendor rejects. Safe under threads.
 
-    `path` is where requests for an answer go; `endpoints` are further paths that answer with JSON.
+    `path` is the path of requests for an answer; `endpoints` are further paths that answer with
+    JSON.
     """
 
     @property
@@ -91,14 +98,14 @@ class StrictProvider(Protocol):
 
     @property
     def endpoints(self) -> Mapping[str, Endpoint]:
-        """Return what answers at further paths."""
+        """Return the handlers of further paths."""
         ...
 
     def create(self, request: Request, *, headers: Headers = ...) -> dict[str, Any]:
         """Return the vendor's answer.
 
         Raises:
-            RequestRefusedError: what the vendor would refuse, or a scripted fault.
+            RequestRefusedError: the vendor would reject the request, or a scripted fault.
             ConnectionError: the script breaks the connection here.
         """
         ...
@@ -107,7 +114,7 @@ class StrictProvider(Protocol):
         """Return the vendor's answer as events; the request is judged before the first of them.
 
         Raises:
-            RequestRefusedError: as `create`.
+            RequestRefusedError: as for `create`.
             ConnectionError: the script breaks the stream, here or between two events.
         """
         ...
@@ -119,12 +126,10 @@ class StrictProvider(Protocol):
 
 @frozen
 class Break:
-    """Let the connection break once `events` events of the stream are out.
+    """A fault that breaks the connection after `events` events, or immediately without a stream.
 
-    Without a stream at once.
-
-    With `error` that event is sent last and the stream ends in good order, as vendors do when they
-    fail in mid-answer.
+    With `error`, that event is sent last and the stream ends normally, as vendors do when they fail
+    in the middle of an answer.
     """
 
     events: int = 0
@@ -132,7 +137,7 @@ class Break:
 
 
 Fault = RequestRefusedError | Break
-"""What a script lets happen to one request."""
+"""A fault that a script sets for one request."""
 
 
 def _checked_script(faults: Mapping[int, Fault]) -> Mapping[int, Fault]:
@@ -146,7 +151,7 @@ def _checked_script(faults: Mapping[int, Fault]) -> Mapping[int, Fault]:
 
 @define
 class Faults:
-    """Count requests and say what happens to each: nothing, unless the script names its number (from 1).
+    """A counter of requests with a script that gives a fault for some numbers, from 1.
 
     >>> faults = Faults({2: Break(events=3)})
     >>> faults.next(), faults.next(), faults.next()
@@ -158,10 +163,10 @@ class Faults:
     _lock: Lock = field(init=False, repr=False, eq=False, factory=Lock)
 
     def next(self) -> Break | None:
-        """Count a request.
+        """Count a request and return its fault, if any.
 
         Raises:
-            RequestRefusedError: the script refuses it.
+            RequestRefusedError: the script rejects it.
         """
         with self._lock:
             self.count += 1
@@ -174,7 +179,7 @@ class Faults:
         """Count a request without a stream.
 
         Raises:
-            RequestRefusedError: the script refuses it.
+            RequestRefusedError: the script rejects it.
             ConnectionResetError: the script breaks the connection here.
         """
         if self.next() is not None:
@@ -182,12 +187,12 @@ class Faults:
 
 
 def as_faults(given: Faults | Mapping[int, Fault] | None) -> Faults:
-    """Return `given` as faults; none where there are none."""
+    """Return `given` as `Faults`, which are empty for None."""
     return given if isinstance(given, Faults) else Faults(given or {})
 
 
 def interrupt(events: Iterator[Event], fault: Break | None) -> Iterator[Event]:
-    """Yield `events` up to where `fault` breaks them.
+    """Yield `events` until `fault` breaks the stream.
 
     Raises:
         ConnectionResetError: the stream breaks here.

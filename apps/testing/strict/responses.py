@@ -1,4 +1,8 @@
-"""A strict OpenAI Responses: refuses what the vendor refuses, in its words, binds reasoning to its prefix, compacts, and answers by script."""
+"""A strict stand-in for OpenAI's Responses with scripted answers.
+
+It rejects what the vendor rejects, with the vendor's messages, binds reasoning to its prefix, and
+compacts.
+"""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
@@ -37,13 +41,11 @@ from .streams import response_events
 
 Item = Mapping[str, Any]
 Answer = str | Item | Sequence[Item]
-"""What the model says: a text, an output item, or several. Ids, call ids and encrypted contents are
-filled in where they are not given;
-a reasoning item may say its ``tokens``.
-"""
+"""A reply of the model: a text, an output item, or several. Missing ids, call ids and encrypted
+contents are filled in; a reasoning item may state its ``tokens``."""
 
 REASONING_TOKENS = 64
-"""Tokens of a reasoning item that does not say how many it has."""
+"""The tokens of a reasoning item that does not state them."""
 
 _LEAST_COMPACTION = 32
 _COMPACTION_SHARE = 20
@@ -59,7 +61,11 @@ _STARTS: Mapping[str, str] = {
 
 @frozen
 class _Learned:
-    """Hold what came of an input so far: its items as JSON, and in `shown` the digests and tokens of all that the model sees, one an item."""
+    """The result for an input so far.
+
+    `texts` holds its items as JSON; `shown` holds the running digest and tokens of each item that
+    the model sees.
+    """
 
     judge: InputJudge
     binding: Binding
@@ -68,29 +74,29 @@ class _Learned:
 
     @property
     def tokens(self) -> int:
-        """Return the tokens of all that the model sees."""
+        """Return the tokens of everything that the model sees."""
         return self.shown[-1][1] if self.shown else 0
 
 
 @define(eq=False)
 class StrictResponses(OpenAIOptions):
-    """Answer requests to ``/v1/responses`` as OpenAI does, and refuse what it refuses.
+    """A provider that answers ``/v1/responses`` as OpenAI does, and rejects what it rejects.
 
     Safe under threads.
 
-    Reasoning items hold an encrypted content that is bound to instructions, tools and all items
-    before it. Behind a changed prefix it is withheld and told of in ``input_transformations``. An
-    input that reaches the ``compact_threshold`` of a request gives a compaction item;
-    ``/v1/responses/compact`` and a ``compaction_trigger`` as the last item give one on demand,
-    ``/v1/responses/input_tokens`` counts.
+    Reasoning items have an encrypted content that is bound to instructions, tools and all items
+    before it. After a changed prefix, it is withheld and reported in ``input_transformations``. An
+    input that reaches the ``compact_threshold`` of its request gives a compaction item.
+    ``/v1/responses/compact``, or a ``compaction_trigger`` as the last item, gives one on demand.
+    ``/v1/responses/input_tokens`` counts tokens.
 
     Args:
-        reply: what the model says to a request: a text, or output items. It sees the whole input
-            where a request goes on with a stored response.
-        binding: whether reasoning is bound to what came before it; without, an encrypted content
-            only shows that it is the provider's.
-        secret: providers with one secret take each other's encrypted contents back.
-        stored: responses that are kept for ``previous_response_id``.
+        reply: Returns the model's reply to a request: a text, or output items. It receives the
+            whole input if the request continues a stored response.
+        binding: Whether reasoning is bound to what came before it. Without it, an encrypted content
+            only shows that the provider made it.
+        secret: Providers with the same secret accept each other's encrypted contents.
+        stored: The number of responses kept for ``previous_response_id``.
 
     Source: the vendor's reference of responses and its guides on reasoning and compaction; the
     rules are those of `polycontext.window.providers.responses.rules`.
@@ -123,7 +129,7 @@ class StrictResponses(OpenAIOptions):
 
     @property
     def endpoints(self) -> Mapping[str, Endpoint]:
-        """Return what answers at further paths: compaction on demand, and counting."""
+        """Return the handlers of further paths: compaction on demand, and the token count."""
         return {
             "/v1/responses/compact": self.compact,
             "/v1/responses/input_tokens": self.input_tokens,
@@ -133,7 +139,7 @@ class StrictResponses(OpenAIOptions):
         """Return the vendor's answer.
 
         Raises:
-            RequestRefusedError: what OpenAI would refuse, or a scripted fault.
+            RequestRefusedError: OpenAI would reject the request, or a scripted fault.
             ConnectionError: the script breaks the connection here.
         """
         self.faults.connect()
@@ -143,17 +149,17 @@ class StrictResponses(OpenAIOptions):
         """Return the vendor's answer as events; the request is judged before the first of them.
 
         Raises:
-            RequestRefusedError: as `create`.
+            RequestRefusedError: as for `create`.
             ConnectionError: the script breaks the stream, here or between two events.
         """
         fault = self.faults.next()
         return interrupt(response_events(self._respond(request)), fault)
 
     def compact(self, request: Request, headers: Headers | None = None) -> dict[str, Any]:
-        """Return the input as the user's messages and one compaction item, which stands for all else.
+        """Return the user's messages of the input, and one compaction item for everything else.
 
         Raises:
-            RequestRefusedError: as `create`.
+            RequestRefusedError: as for `create`.
             ConnectionError: the script breaks the connection here.
         """
         self.faults.connect()
@@ -175,10 +181,10 @@ class StrictResponses(OpenAIOptions):
         }
 
     def input_tokens(self, request: Request, headers: Headers | None = None) -> dict[str, Any]:
-        """Return how many tokens the input of `request` has.
+        """Return the tokens of the input of `request`.
 
         Raises:
-            RequestRefusedError: as `create`.
+            RequestRefusedError: as for `create`.
         """
         return {"object": "response.input_tokens", "input_tokens": self._read(request)[1].tokens}
 
@@ -208,7 +214,7 @@ class StrictResponses(OpenAIOptions):
         return response
 
     def _read(self, request: Request) -> tuple[list[dict[str, Any]], _Learned]:
-        """Refuse `request`, or return its items and what they give."""
+        """Judge `request`, and return its items and the result for them."""
         check(request_breach(request) or unstored(request))
         self.known_model(request, _UNKNOWN, "model")
         before = self._before(request)
@@ -218,7 +224,10 @@ class StrictResponses(OpenAIOptions):
         learned = self._learn(request, items, texts, len(before))
         check(learned.judge.end())
         if learned.tokens > self.window and request.get("truncation") != "auto":
-            message = "Your input exceeds the context window of this model. Please adjust your input and try again."
+            message = (
+                "Your input exceeds the context window of this model. Please adjust your input "
+                "and try again."
+            )
             legal, code = f"at most {self.window} tokens", "context_length_exceeded"
             refuse(Breach("overflow", message, legal, None, "input", code))
         return items, learned
@@ -226,7 +235,7 @@ class StrictResponses(OpenAIOptions):
     def _learn(
         self, request: Request, items: Sequence[dict[str, Any]], texts: Sequence[bytes], before: int
     ) -> _Learned:
-        """Judge, bind and count the items behind the longest known prefix."""
+        """Judge, bind and count the items after the longest known prefix."""
         family = family_of(str(request.get("model")))
         start = start_of(request.get("instructions"), request.get("tools"))
         digests = chain(start + family.encode() + b"%d" % before, texts)
@@ -239,7 +248,7 @@ class StrictResponses(OpenAIOptions):
             index = judge.count
             check(judge.add(item) or binding.add(item, index))
             self._show(request, item, binding, shown)
-        # The very texts that are known already: what is kept of a growing input shares them.
+        # Reuse the known text objects, so that the results for a growing input share them.
         learned = _Learned(judge, binding, shown, [*learned.texts, *texts[known:]])
         if digests:
             self._prefixes.keep(digests[-1], learned)
@@ -256,7 +265,7 @@ class StrictResponses(OpenAIOptions):
             instructions = request.get("instructions")
             before = REQUEST_OVERHEAD + self._tokens.tools(request.get("tools"))
             before += TURN_OVERHEAD + self.counter.count(instructions) if instructions else 0
-        # Withheld from the model: it is no part of what it sees.
+        # An item withheld from the model does not count.
         if binding.prefix == (shown[-1][0] if shown else binding.start):
             return
         tokens = binding.tokens_of(item) or self._tokens.of(item) + TURN_OVERHEAD
@@ -269,7 +278,7 @@ class StrictResponses(OpenAIOptions):
         )
 
     def _before(self, request: Request) -> list[dict[str, Any]]:
-        """Return the items of the response that `request` goes on with."""
+        """Return the items of the response that `request` continues."""
         previous, conversation = request.get("previous_response_id"), request.get("conversation")
         if conversation is not None:
             own = conversation.get("id") if isinstance(conversation, dict) else conversation
@@ -287,13 +296,13 @@ class StrictResponses(OpenAIOptions):
         return [orjson.loads(text) for text in texts]
 
     def _resolve(self, item: Any, index: int) -> Any:
-        """Return `item`, or what is stored where it only names it."""
+        """Return `item`, or the stored item that it refers to."""
         if not isinstance(item, dict) or not isinstance(item.get("id"), str):
             return item
         kind = type_of(item)
         if kind != "item_reference" and (kind != "reasoning" or item.get("encrypted_content")):
             return item
-        # What is misshapen is refused for that, later.
+        # A malformed item is rejected later, for that reason.
         if item_breach(item, Spot("input", index)) is not None:
             return item
         text = self._items.get(item["id"].encode())
@@ -306,7 +315,11 @@ class StrictResponses(OpenAIOptions):
     def _make(
         self, request: Request, answer: Answer, binding: Binding, tokens: int, name: str
     ) -> tuple[list[dict[str, Any]], int]:
-        """Return the items of `answer` and their tokens, with a compaction where the input of so many `tokens` reaches the threshold of `request`, or they do."""
+        """Return the items of `answer` and their tokens.
+
+        A compaction is added if the input, which has that many `tokens`, or the input with the
+        answer reaches the threshold of `request`.
+        """
         items, before, threshold = list[dict[str, Any]](), tokens, compact_threshold(request)
         said = {"content": answer} if isinstance(answer, str) else answer
         compact_first = tokens >= threshold
@@ -331,7 +344,7 @@ class StrictResponses(OpenAIOptions):
     def _item(
         self, given: Item, binding: Binding, items: Sequence[Item], name: str, *, stored: bool
     ) -> dict[str, Any]:
-        """Return the output item that `given` scripts, and let `binding` go on behind it."""
+        """Return the output item that `given` scripts, and add it to `binding`."""
         kind, place = given.get("type", "message"), len(items)
         needs = place - 1 if stored and items and items[-1]["type"] == "reasoning" else None
         own = self._secrets.item_id(_STARTS.get(kind, kind[:3]), name, place, needs)

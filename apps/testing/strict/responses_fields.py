@@ -1,4 +1,4 @@
-"""Fields of a request to OpenAI Responses and of its answer: input, options, content, usage."""
+"""Fields of OpenAI Responses requests and answers: input, options, content and usage."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -30,17 +30,17 @@ DEFAULTS: Mapping[str, Any] = {
     "truncation": "disabled",
     "user": None,
 }
-"""What a response says of options that its request did not set."""
+"""The values in a response of options that its request did not set."""
 
 
 def input_items(request: Request) -> Sequence[Any]:
-    """Return the items of the input: a text is one."""
+    """Return the items of the input; a text is one message."""
     given = request.get("input")
     return [{"role": "user", "content": given}] if isinstance(given, str) else given or ()
 
 
 def compact_threshold(request: Request) -> float:
-    """Return the tokens from which on `request` asks for a compaction."""
+    """Return the number of tokens from which `request` asks for a compaction."""
     entries = request.get("context_management") or ()
     return min(
         (entry["compact_threshold"] for entry in entries if entry.get("compact_threshold")),
@@ -49,7 +49,7 @@ def compact_threshold(request: Request) -> float:
 
 
 def output_content(given: Any) -> list[dict[str, Any]]:
-    """Return the content of an output message: a text is one part."""
+    """Return the content of an output message; a text is one part."""
     parts = [{"type": "output_text", "text": given}] if isinstance(given, str) else given or ()
     return [
         ({"annotations": [], "logprobs": []} if part["type"] == "output_text" else {}) | dict(part)
@@ -58,14 +58,21 @@ def output_content(given: Any) -> list[dict[str, Any]]:
 
 
 def message_of(item: Mapping[str, Any], own: str) -> dict[str, Any]:
-    """Return a message of the input as a compaction retains it, with the id `own`."""
+    """Return an input message as a compaction keeps it, with the id `own`."""
     content = item["content"]
     parts = [{"type": "input_text", "text": content}] if isinstance(content, str) else content
     return {"id": own, "type": "message", "status": "completed"} | dict(item) | {"content": parts}
 
 
 def usage_of(given: int, use: CacheUse, said: int, reasoning: int) -> dict[str, Any]:
-    """Return the usage of a response: tokens of the input, those of it that a cache had, of the output, of reasoning."""
+    """Return the usage of a response.
+
+    Args:
+        given: The input tokens.
+        use: The cache use.
+        said: The output tokens.
+        reasoning: The reasoning tokens among them.
+    """
     return {
         "input_tokens": given,
         "input_tokens_details": {"cached_tokens": use.read, "cache_write_tokens": use.all_written},

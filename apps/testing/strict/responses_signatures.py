@@ -1,9 +1,9 @@
-"""What a response's reasoning is bound to: instructions, tools, and every item before it, since the newest compaction.
+"""The binding of a response's reasoning to instructions, tools and every item before it.
 
-An encrypted content holds the digest of the prefix that it was made on, the model, and its tokens,
-signed with the provider's key. Whoever changes what stands before a reasoning item, or leaves an
-earlier one out, finds it removed and told of in ``input_transformations``; an encrypted content
-that is none of the provider's is refused.
+Only items since the newest compaction count. An encrypted content holds the digest of the prefix
+that it was made on, the model and its tokens, signed with the provider's key. If anything before a
+reasoning item changes, or an earlier one is left out, the item is removed and reported in
+``input_transformations``. An encrypted content that the provider did not make is rejected.
 """
 
 import hmac
@@ -27,12 +27,12 @@ _FAMILY = re.compile(r"gpt-\d+(\.\d+)?|o\d+")
 _UNBOUND = frozenset(
     {"id", "status", "logprobs", "annotations", "prompt_cache_breakpoint", "created_by"}
 )
-"""Fields that a model is not shown: another value there, or none, is no change."""
+"""Fields that a model does not see: changing or leaving them out changes nothing."""
 
 
 @frozen
 class Secret:
-    """Hold what an encrypted content says: of which sort it is, behind which prefix and by which family of models it was made, its tokens."""
+    """The data in an encrypted content: its kind, prefix, model family and tokens."""
 
     kind: str
     prefix: bytes
@@ -42,7 +42,7 @@ class Secret:
 
 @frozen
 class Secrets:
-    """Write and read encrypted contents and the ids of items, signed with `key`.
+    """Writes and reads encrypted contents and item ids, signed with `key`.
 
     >>> secrets = Secrets(b"key")
     >>> secrets.read(secrets.write(Secret("reasoning", b"0" * 16, "gpt-5.6", 64))).tokens
@@ -52,7 +52,7 @@ class Secrets:
     key: bytes
 
     def write(self, secret: Secret) -> str:
-        """Return `secret` as text that only this key writes."""
+        """Return `secret` as text that only this key can write."""
         plain = b"|".join(
             (
                 secret.kind.encode(),
@@ -64,7 +64,7 @@ class Secrets:
         return urlsafe_b64encode(_HEAD + self._sign(plain) + plain).decode()
 
     def read(self, text: str) -> Secret | None:
-        """Return what `text` says, or None if this key did not write it."""
+        """Return the secret in `text`, or None if this key did not write it."""
         try:
             raw = urlsafe_b64decode(text)
         except (Error, ValueError):
@@ -79,12 +79,16 @@ class Secrets:
         return Secret(kind.decode(), prefix, family.decode(), int(tokens))
 
     def item_id(self, start: str, response: str, place: int, needs: int | None) -> str:
-        """Return the id of output item `place` of the response named `response` (12 hexadecimal digits); it `needs` the reasoning item at that place before it."""
+        """Return the id of output item `place` of a response.
+
+        `response` is the response's name, 12 hexadecimal digits. `needs` is the place of the
+        reasoning item that must come before it, or None.
+        """
         body = f"{response}{place:04x}{0 if needs is None else needs + 1:04x}"
         return f"{start}_{body}{self._sign(body.encode()).hex()[:28]}"
 
     def required(self, own: str) -> str | None:
-        """Return the id of the reasoning item that the item with the id `own` needs before it, if it needs one."""
+        """Return the id of the reasoning item that the item `own` needs before it, or None."""
         body = own.rpartition("_")[2]
         response, place, needs = body[:12], body[12:16], body[16:20]
         if needs in ("", "0000") or body[20:] != self._sign(body[:20].encode()).hex()[:28]:
@@ -97,13 +101,13 @@ class Secrets:
 
 @define
 class Binding:
-    """Follow an input item by item: the digest of what the model sees, and the reasoning that is withheld from it.
+    """The state of an input: the digest of what the model sees, and the reasoning withheld.
 
     Args:
-        secrets: reads the encrypted contents.
-        family: the family of the model that reads.
-        start: the digest of instructions and tools.
-        checked: whether reasoning is withheld behind another prefix than its own.
+        secrets: Reads the encrypted contents.
+        family: The family of the model that reads the input.
+        start: The digest of instructions and tools.
+        checked: Whether reasoning is withheld after a prefix other than its own.
     """
 
     secrets: Secrets
@@ -117,14 +121,11 @@ class Binding:
         self.prefix = self.prefix or self.start
 
     def copy(self) -> Self:
-        """Return a binding that goes on from here by itself."""
+        """Return an independent copy of this binding."""
         return evolve(self, removed=list(self.removed))
 
     def add(self, item: Mapping[str, Any], index: int) -> Breach | None:
-        """Follow `item`, coming next at `index`.
-
-        Return what is wrong with its encrypted content.
-        """
+        """Add `item` at `index`, and return what is wrong with its encrypted content, or None."""
         kind, text = type_of(dict(item)), item.get("encrypted_content")
         if kind not in ("reasoning", "compaction") or not isinstance(text, str):
             self._pass(_visible_bytes(item, kind))
@@ -133,7 +134,7 @@ class Binding:
         if secret is None or secret.kind != kind:
             return _unverified_breach(text, index)
         if kind == "compaction":
-            # What stands before the newest compaction is no longer shown to the model.
+            # The model no longer sees what comes before the newest compaction.
             self.prefix = self.start
             self.removed.clear()
         reason = self._mismatch(secret) if kind == "reasoning" else None
@@ -151,13 +152,13 @@ class Binding:
         return None
 
     def tokens_of(self, item: Mapping[str, Any]) -> int:
-        """Return the tokens in the encrypted content of `item`, if it has one."""
+        """Return the tokens in the encrypted content of `item`, or 0 if it has none."""
         text = item.get("encrypted_content")
         secret = self.secrets.read(text) if isinstance(text, str) else None
         return secret.tokens if secret is not None else 0
 
     def bound(self, kind: str, tokens: int) -> str:
-        """Return an encrypted content that stands here."""
+        """Return an encrypted content that is bound to the current prefix."""
         return self.secrets.write(Secret(kind, self.prefix, self.family, tokens))
 
     def _mismatch(self, secret: Secret) -> str | None:
@@ -170,7 +171,7 @@ class Binding:
 
 
 def family_of(model: str) -> str:
-    """Return the family of `model`: members read each other's reasoning.
+    """Return the family of `model`; its members can read each other's reasoning.
 
     >>> family_of("gpt-5.6-mini"), family_of("gpt-5.6-2026-03-01"), family_of("mine")
     ('gpt-5.6', 'gpt-5.6', 'mine')
@@ -180,12 +181,12 @@ def family_of(model: str) -> str:
 
 
 def start_of(instructions: object, tools: object) -> bytes:
-    """Return the digest of what stands before the first item."""
+    """Return the digest of instructions and tools, which come before the first item."""
     return blake2b(json_bytes([instructions, tools or []]), digest_size=_SIZE).digest()
 
 
 def _visible_bytes(item: Mapping[str, Any], kind: str) -> bytes:
-    """Return what a model is shown of `item`, so that another form of the same is the same."""
+    """Return what a model sees of `item` in a normal form, so that equivalent forms are equal."""
     fields = _visible_fields(item)
     if kind == "message":
         fields["type"] = kind
@@ -204,9 +205,12 @@ def _visible_fields(fields: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _unverified_breach(text: str, index: int) -> Breach:
-    # The vendor shows both ends only.
+    # The vendor shows only the first and last characters.
     shown = f"{text[:4]}...{text[-4:]}"
-    message = f"The encrypted content {shown} could not be verified. Reason: Encrypted content could not be decrypted or parsed."
+    message = (
+        f"The encrypted content {shown} could not be verified. Reason: Encrypted content could "
+        "not be decrypted or parsed."
+    )
     return Breach(
         "invalid-encrypted-content",
         message,

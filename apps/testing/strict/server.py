@@ -1,8 +1,8 @@
-"""Strict providers over HTTP on the loopback interface, for agents that talk to a vendor through its SDK.
+"""Strict providers over HTTP on the loopback interface, for agents that use a vendor's SDK.
 
-The server stops with its `with` block, or with the process. It answers POST requests with JSON, or
-with server-sent events where the request asks for a stream; a refusal has the vendor's status and
-body.
+The server stops at the end of its `with` block, or with the process. It answers POST requests with
+JSON, or with server-sent events if the request asks for a stream. An error has the vendor's status
+and body.
 """
 
 import math
@@ -20,7 +20,7 @@ from polycontext.linearity import InvalidOptionError
 from .provider import Endpoint, Event, RequestRefusedError, StrictProvider, invalid_request
 
 MOST_BYTES = 64 * 2**20
-"""Bytes of a body that are read at all; each provider has its own limit below."""
+"""The maximum size of a body that is read; each provider has a lower limit of its own."""
 
 
 def _all(given: Iterable[StrictProvider]) -> tuple[StrictProvider, ...]:
@@ -29,15 +29,17 @@ def _all(given: Iterable[StrictProvider]) -> tuple[StrictProvider, ...]:
 
 @define(eq=False)
 class StrictServer:
-    """Serve `providers`, each at its own path, on a free port of 127.0.0.1 while the `with` block runs.
+    """A server for `providers` on a port of 127.0.0.1 while its `with` block runs.
+
+    Each provider answers at its own path.
 
     Args:
-        providers: strict providers with different paths.
-        port: a port of one's own; 0 takes a free one.
+        providers: Strict providers with different paths.
+        port: The port; 0 picks a free one.
 
     Raises:
-        InvalidOptionError: two providers with one path.
-        OSError: the port is taken.
+        InvalidOptionError: two providers have the same path.
+        OSError: the port is in use.
     """
 
     providers: tuple[StrictProvider, ...] = field(converter=_all)
@@ -56,7 +58,7 @@ class StrictServer:
 
     @property
     def url(self) -> str:
-        """Return the address that an SDK takes as its base URL (OpenAI's wants ``/v1`` behind it)."""
+        """Return the base URL for an SDK; OpenAI's SDK needs ``/v1`` appended."""
         if self._server is None:
             raise InvalidOptionError("url", None, "it inside of the with block")
         return f"http://127.0.0.1:{self._server.server_address[1]}"
@@ -91,7 +93,7 @@ class StrictServer:
 
 class _Http(ThreadingHTTPServer):
     daemon_threads = True
-    block_on_close = False  # a client that keeps its connection open must not hold up the end
+    block_on_close = False  # an open client connection must not delay the shutdown
     providers: Mapping[str, StrictProvider]
     endpoints: Mapping[str, tuple[StrictProvider, Endpoint]]
 
@@ -106,7 +108,8 @@ class _Handler(BaseHTTPRequestHandler):
         path = self.path.partition("?")[0]
         provider, endpoint = server.endpoints.get(path, (server.providers.get(path), None))
         if provider is None:
-            # What it came with is not read: the next request must not begin in the middle of it.
+            # The body is not read, so close the connection: the next request would begin in the
+            # middle of it.
             self._send(
                 404,
                 {"error": {"type": "not_found_error", "message": f"no provider at {path}"}},
@@ -121,7 +124,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.close_connection = True
 
     def do_GET(self) -> None:
-        """Refuse: there is nothing to get."""
+        """Reject the request: only POST is supported."""
         self._send(
             405,
             {
@@ -133,7 +136,7 @@ class _Handler(BaseHTTPRequestHandler):
         )
 
     def log_message(self, *_: Any, **__: Any) -> None:
-        """Keep quiet: what was asked is remembered by the provider."""
+        """Do nothing: requests are not logged."""
 
     def _body(self) -> dict[str, Any]:
         length = self.headers.get("content-length", "")

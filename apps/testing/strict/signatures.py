@@ -1,11 +1,10 @@
-"""Signatures that bind thinking to what came before it, and summaries that carry the place they stand for.
+"""Signatures that bind thinking to its prefix, and summaries to the place they stand for.
 
-A chain of digests runs over the content of a conversation: block after block with its role. It
-leaves out what the vendor does not
-compare: cache breakpoints, whether text came as a string or as one block, and where one message of
-a role ends and the next of the same role begins. A signature is an HMAC over the model, system and
-tools, the chain up to the block, and the block itself. A block that is dropped leaves no trace in
-the chain, so what is made afterwards is valid without it.
+A chain of digests covers the content of a conversation, block by block with its role. It leaves out
+what the vendor does not compare: cache breakpoints, whether text was a string or one block, and
+where one message of a role ends and the next of the same role begins. A signature is an HMAC over
+the model, system and tools, the chain up to the block, and the block. A dropped block leaves no
+trace in the chain, so that thinking made later stays valid without it.
 
 Source: the vendor's pages on preserved thinking, prefix checks, and compaction on demand.
 """
@@ -29,26 +28,29 @@ _ROLES = {"user": b"u", "assistant": b"a", "system": b"s"}
 
 
 class Verdict(Enum):
-    """Say what a signature is worth to the model that reads it."""
+    """The result of checking a signature for the model that reads it."""
 
     VALID = "valid"
     FORGED = "forged"
-    """The signature is no signature, or the block was changed."""
+    """The signature is invalid, or the block was changed."""
     FOREIGN = "foreign"
-    """Another model made it, whose thinking this one may not read."""
+    """The signature is from another model, whose thinking this one may not read."""
     MOVED = "moved"
-    """Something before it is not what it was."""
+    """Something before the block has changed."""
 
 
 @frozen
 class Bound:
-    """Hold the chain up to a place, and whether the next block must have another role than the last summarised one."""
+    """The chain up to a place, and the role of the last summarised message, if it matters.
+
+    The next block after a summary must have another role, or its chain differs.
+    """
 
     chain: bytes = START
     seam: bytes = b""
 
     def behind(self, role: str, content: bytes) -> "Bound":
-        """Return the place behind one more block."""
+        """Return the place after one more block."""
         seam = b"seam" if self.seam == _ROLES[role] else b""
         return Bound(
             blake2b(self.chain + seam + _ROLES[role] + content, digest_size=_CHAIN).digest()
@@ -58,9 +60,16 @@ class Bound:
 def canonical(block: Mapping[str, Any]) -> bytes:
     """Return the content of a block as bytes: no cache breakpoint, no empty field, fields in order.
 
-    The order of keys inside of a call's arguments is content.
+    The order of keys inside a call's arguments is content.
 
-    >>> canonical({"text": "hi", "type": "text", "cache_control": {"type": "ephemeral"}, "citations": None})
+    >>> canonical(
+    ...     {
+    ...         "text": "hi",
+    ...         "type": "text",
+    ...         "cache_control": {"type": "ephemeral"},
+    ...         "citations": None,
+    ...     }
+    ... )
     b'{"text":"hi","type":"text"}'
     """
     return orjson.dumps(_plain(block), option=orjson.OPT_PASSTHROUGH_SUBCLASS)
@@ -85,12 +94,15 @@ def _plain(block: Mapping[str, Any]) -> dict[str, Any]:
 
 @frozen
 class Signer:
-    """Sign and verify with one secret: what one provider made, every provider with the same secret takes back."""
+    """A signer with one secret; providers with the same secret accept each other's signatures."""
 
     secret: bytes
 
     def thinking(self, model: str, head: bytes, chain: bytes, said: str) -> str:
-        """Return the signature of a thinking block that says `said`, made by `model` behind `head` and `chain`."""
+        """Return the signature of a thinking block with the text `said`.
+
+        It binds the block to `model`, `head` and `chain`.
+        """
         tag = self._tag(model)
         return b64encode(
             _THINKING
@@ -109,7 +121,7 @@ class Signer:
         *,
         binding: bool,
     ) -> Verdict:
-        """Return what a model that reads what the models `readable` made has of a signature."""
+        """Return the verdict on a signature for a model that may read thinking of `readable`."""
         raw = _decode(signature)
         if raw is None or len(raw) != 1 + _TAG + 2 * _MAC or raw[:1] != _THINKING:
             return Verdict.FORGED
@@ -127,7 +139,10 @@ class Signer:
         return Verdict.VALID
 
     def summary(self, content: str, bound: Bound, last_role: str) -> str:
-        """Return the signature of a summary of everything up to `bound`, whose last message was of `last_role`."""
+        """Return the signature of a summary of everything up to `bound`.
+
+        `last_role` is the role of the last summarised message.
+        """
         state = bound.chain + _ROLES[last_role]
         return b64encode(
             _SUMMARY
@@ -139,7 +154,7 @@ class Signer:
     def resume(self, signature: object, content: str) -> Bound | bool:
         """Return the place that a summary stands for.
 
-        False for no signature, True for one of another content.
+        Returns False for an invalid signature, and True for the signature of another content.
         """
         raw = _decode(signature) if isinstance(signature, str) else None
         if raw is None or len(raw) != 1 + _CHAIN + 1 + 2 * _MAC or raw[:1] != _SUMMARY:
@@ -156,7 +171,7 @@ class Signer:
         return Bound(state[:_CHAIN], state[_CHAIN:])
 
     def name(self, prefix: str, *parts: bytes) -> str:
-        """Return an id that follows from `parts`."""
+        """Return an id that is derived from `parts`."""
         return prefix + self._mac(prefix.encode(), *parts).hex()[:24]
 
     def _tag(self, model: str) -> bytes:

@@ -1,4 +1,4 @@
-"""Answers as the events that the vendors stream."""
+"""Conversion of answers into the events that the vendors stream."""
 
 from collections.abc import Iterator, Mapping
 from itertools import count
@@ -11,14 +11,14 @@ from .provider import Event
 Fields = dict[str, Any]
 
 PIECE = 24
-"""Characters of a text or of arguments that one event of OpenAI's streams holds."""
+"""The number of characters of text or arguments in one event of OpenAI's streams."""
 
 _PIECE = 16
-"""Characters of a text that one event of Anthropic's streams holds."""
+"""The number of characters of text in one event of Anthropic's streams."""
 
 
 def pieces(text: str, size: int = PIECE) -> list[str]:
-    """Return `text` in pieces, as a stream sends it.
+    """Split `text` into the pieces that a stream sends.
 
     >>> pieces("a stream", 5)
     ['a str', 'eam']
@@ -27,10 +27,11 @@ def pieces(text: str, size: int = PIECE) -> list[str]:
 
 
 def message_events(message: Mapping[str, Any]) -> Iterator[Event]:
-    """Yield the events that a stream of `message` consists of, in the vendor's order.
+    """Yield the events of a stream of `message`, in the vendor's order.
 
-    Source: the vendor's page on streaming messages. Text comes in pieces, a call's arguments as
-    pieces of JSON, a signature whole.
+    Text is sent in pieces, a call's arguments as pieces of JSON, and a signature whole.
+
+    Source: the vendor's page on streaming messages.
     """
     usage = message["usage"]
     started = {
@@ -54,12 +55,12 @@ def message_events(message: Mapping[str, Any]) -> Iterator[Event]:
 
 
 def error_event(kind: str, message: str) -> Event:
-    """Return the event that a stream breaks off with when the vendor fails in mid-answer."""
+    """Return the event that ends a stream when the vendor fails in the middle of an answer."""
     return _event("error", error={"type": kind, "message": message})
 
 
 def _opened(block: Mapping[str, Any]) -> tuple[dict[str, Any], Iterator[dict[str, Any]]]:
-    """Return a block as it begins, and the deltas that make it whole."""
+    """Return a block as it is first sent, and the deltas that complete it."""
     match block["type"]:
         case "text":
             return {
@@ -104,7 +105,11 @@ def _event(kind: str, **fields: Any) -> Event:
 
 
 def response_events(response: Fields) -> Iterator[Event]:
-    """Yield the events of a finished `response`, from ``response.created`` to ``response.completed`` or ``response.incomplete``."""
+    """Yield the events of a finished `response`.
+
+    They begin with ``response.created`` and end with ``response.completed`` or
+    ``response.incomplete``.
+    """
     numbers = count()
     for kind, fields in _numberless(response):
         yield Event(kind, {"type": kind, "sequence_number": next(numbers)} | fields)

@@ -1,8 +1,8 @@
-"""The store on a PostgreSQL server, for many machines; needs the extra `postgresql`."""
+"""The PostgreSQL store, for many machines; requires the extra `postgresql`."""
 
 from polycontext.linearity import require_extra
 
-# Before the import below, so that who lacks one of them is told what to install.
+# Checked before the import below, so that the error names the extra to install.
 for _module in ("sqlalchemy", "psycopg", "alembic"):
     require_extra(_module, extra="postgresql", purpose="a PostgreSQL store")
 

@@ -1,4 +1,4 @@
-"""Journals in the tables of a PostgreSQL store: what is read and written within one transaction."""
+"""Journals in the tables of a PostgreSQL store: reads and writes within one transaction."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
@@ -19,9 +19,9 @@ T = TypeVar("T")
 
 
 class Journals:
-    """Read and write what a session is, by its number or its name, through a connection.
+    """Reads and writes the rows of a session, by its number or name, through a connection.
 
-    `damaged` makes the error that says what cannot be read.
+    `damaged` makes the error for rows that cannot be read.
     """
 
     def __init__(self, statements: Statements, damaged: Callable[[str], StoreError]) -> None:
@@ -31,21 +31,21 @@ class Journals:
     # --- reading ---------------------------------------------------------------------
 
     def found(self, db: Connection, name: str) -> tuple[int | None, int]:
-        """Return the number of a session, None where there is none, and its revision."""
+        """Return the number of a session (None if there is none) and its revision."""
         found = db.execute(self.sql.session, {"called": escape(name)}).first()
         return (None, 0) if found is None else (found.id, found.revision)
 
     def stored(self, db: Connection, name: str, after: int) -> Stored:
-        """Return the events of a session behind revision `after`, and its companions."""
+        """Return the events of a session after revision `after`, and its companions."""
         session, revision = self.found(db, name)
         return Stored() if session is None else self._stored(db, session, after, revision)
 
     def snapshot(
         self, db: Connection, name: str
     ) -> tuple[list[tuple[int, bytes]], bytes, Stored] | None:
-        """Return the pieces of a session's newest snapshot, its head, and what came since.
+        """Return the pieces and head of a session's newest snapshot, and the events since.
 
-        None where there is none.
+        Return None if there is no snapshot.
         """
         session, revision = self.found(db, name)
         head = None if session is None else db.execute(self.sql.head, {"session": session}).first()
@@ -57,12 +57,12 @@ class Journals:
         return pieces, bytes(head.body), self._stored(db, session, head.revision, revision)
 
     def turns_between(self, db: Connection, name: str, first: int, last: int) -> tuple[Turn, ...]:
-        """Return the turns that came in with the events ``first..last``."""
+        """Return the turns that the events ``first..last`` added."""
         session, _ = self.found(db, name)
         return () if session is None else tuple(self.turns(db, session, first, last).values())
 
     def turns(self, db: Connection, session: int, first: int, last: int) -> dict[int, Turn]:
-        """Return the turns that came in with the events ``first..last``, by the numbers of these."""
+        """Return the turns that the events ``first..last`` added, by the events' numbers."""
         return self._turns(
             db.execute(self.sql.turns, {"session": session, "first": first, "last": last})
         )
@@ -87,7 +87,7 @@ class Journals:
         return Stored(events, companions, db.scalar(self.sql.snapshot, {"session": session}) or 0)
 
     def turns_at(self, db: Connection, session: int, numbers: Sequence[int]) -> dict[int, Turn]:
-        """Return the turns that came in with some events, by the numbers of these."""
+        """Return the turns that some events added, by the events' numbers."""
         return (
             self._turns(db.execute(self.sql.turns_at, {"session": session, "numbers": [*numbers]}))
             if numbers
@@ -106,7 +106,10 @@ class Journals:
     # --- writing ---------------------------------------------------------------------
 
     def moved(self, db: Connection, name: str, base: int, to: int, writer: int) -> int | None:
-        """Move a session from one revision to another and return its number, None where it does not stand there; others wait until this one is done."""
+        """Move a session from revision `base` to revision `to` and return its number.
+
+        Return None if it is not at `base`. Other writers wait until this transaction ends.
+        """
         session: int | None = db.scalar(
             self.sql.move, {"called": escape(name), "base": base, "to": to, "writer": writer}
         )
@@ -117,7 +120,7 @@ class Journals:
     def moved_by_turn(
         self, db: Connection, name: str, base: int, event: TurnEvent, *, commit: int, writer: int
     ) -> int | None:
-        """Do what `moved` and `add_events` do for one turn, at once."""
+        """Do the work of `moved` and `add_events` for a single turn in one statement."""
         row = row_of(event, lambda _: {})
         said = {f"new_{name}": value for name, value in columns_of(row, base + 1, commit).items()}
         where = {"called": escape(name), "base": base, "to": base + 1, "writer": writer}
@@ -125,18 +128,18 @@ class Journals:
         return session
 
     def reserve(self, db: Connection, name: str, writer: int) -> None:
-        """Let a writer commit next, if nobody else was told so."""
+        """Reserve the next commit for a writer, unless it is reserved for another one."""
         db.execute(self.sql.in_passing)
         db.execute(self.sql.reserve, {"called": escape(name), "writer": writer})
 
     def has(self, db: Connection, name: str, number: int, commit: int) -> bool:
-        """Tell whether the event of that number came with that commit."""
+        """Return whether the event with that number was stored by that commit."""
         return db.scalar(self.sql.commit_at, {"called": escape(name), "number": number}) == commit
 
     def add_events(
         self, db: Connection, session: int, base: int, events: Sequence[Event], commit: int
     ) -> None:
-        """Store events behind those up to `base`: all their words at once, and then all that refers to them."""
+        """Store events after those up to `base`: all texts first, then the rows that use them."""
         rows = rows_of(events, base + 1, partial(self.numbers_of, db, session))
         words = [words_of(row) for _, row in rows if has_words(row)]
         texts = iter(db.scalars(self.sql.add_texts, words).all() if words else ())
@@ -154,14 +157,14 @@ class Journals:
     def numbers_of(
         self, db: Connection, session: int, resource_ids: Sequence[str]
     ) -> dict[str, int]:
-        """Return the numbers of the events with which turns came in, by the ids of these."""
+        """Return the numbers of the events that added turns, by the ids of the turns."""
         asked = {"session": session, "ids": [*map(escape, resource_ids)]}
         return {unescape(each): number for each, number in db.execute(self.sql.numbers, asked)}
 
     def add_beside(
         self, db: Connection, session: int, to: int, companions: Mapping[str, str], key: str | None
     ) -> None:
-        """Store the companions that changed, and the key of the command that led to revision `to`."""
+        """Store the changed companions, and the key of the command that led to revision `to`."""
         if companions:
             rows = [
                 {"session": session, "name": escape(name), "body": escape(body)}
@@ -174,7 +177,7 @@ class Journals:
             )
 
     def add_snapshot(self, db: Connection, session: int, revision: int, snapshot: Snapshot) -> None:
-        """Store a snapshot if it goes on from the newest one, or from none."""
+        """Store a snapshot if it continues the newest one, or replaces all (base 0)."""
         if snapshot.base == 0:
             db.execute(self.sql.drop_pieces, {"session": session})
         elif snapshot.base != db.scalar(self.sql.newest_piece, {"session": session}):
@@ -187,7 +190,7 @@ class Journals:
         )
 
     def deleted(self, db: Connection, name: str) -> bool:
-        """Delete a session, and the words that no other one shares; tell whether there was one."""
+        """Delete a session and the texts that only it uses; return whether there was one."""
         session = db.scalar(self.sql.lock, {"called": escape(name)})
         if session is None:
             return False
@@ -207,7 +210,7 @@ def _rows(rows: Iterable[Any]) -> Iterator[tuple[int, Row]]:
 
 
 def columns_of(row: Row, number: int, commit: int) -> dict[str, Any]:
-    """Return an event as the columns of its row, but for the session and the words."""
+    """Return the columns of an event's row, except the session and the text."""
     columns = dict(zip(EVENT_COLUMNS, row, strict=False))
     return {
         **columns,
@@ -218,10 +221,10 @@ def columns_of(row: Row, number: int, commit: int) -> dict[str, Any]:
 
 
 def words_of(row: Row) -> dict[str, str | None]:
-    """Return the words of an event as the columns of theirs."""
+    """Return the columns of an event's text."""
     return {"content": None if row.content is None else escape(row.content), "more": row.more}
 
 
 def has_words(row: Row) -> bool:
-    """Tell whether an event has any words."""
+    """Return whether an event has a text."""
     return row.content is not None or row.more is not None

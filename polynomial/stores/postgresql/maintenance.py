@@ -1,4 +1,4 @@
-"""What is rare on a PostgreSQL server: sessions that fork, words that are erased, logs that are searched."""
+"""Rare operations on a PostgreSQL store: forking, erasing and searching sessions."""
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -33,17 +33,17 @@ from .journals import Journals, columns_of, has_words, words_of
 from .schema import Tables, escape, unescape
 
 _BATCH = 1_000
-"""Turns that are indexed by one statement."""
+"""The number of events that one statement indexes."""
 
 _MOST_SEARCHED = 100_000
-"""Characters of a turn that are searched: a row of words may take a megabyte."""
+"""The number of characters of a turn that are searched: a tsvector is limited to a megabyte."""
 
 _NO_WORD = re.compile(r"[\W_]+")
 _PLAIN = cast("simple", REGCONFIG)
 
 
 class Altering:
-    """Fork, erase and search within one transaction."""
+    """Forks, erases and searches within one transaction."""
 
     def __init__(self, tables: Tables, journals: Journals) -> None:
         self._tables, self._journals = tables, journals
@@ -53,7 +53,7 @@ class Altering:
     def fork(
         self, db: Connection, name: str, new_name: str, revision: int, companions: Mapping[str, str]
     ) -> None:
-        """Store a session of the first events of another one; both refer to the same words."""
+        """Create a session with the first events of another one; both refer to the same texts."""
         sessions, events = self._tables.sessions, self._tables.events
         there, found_there = self._journals.found(db, new_name)
         session, found = self._journals.found(db, name)
@@ -75,8 +75,9 @@ class Altering:
                 rows.where(events.c.session == session, events.c.number <= revision),
             )
         )
-        self._journals.add_beside(db, fork, revision, companions, None)  # type: ignore[arg-type]  # it is there, see above
-        # A snapshot of later than the fork is none of it.
+        # If `fork` were None, `check_fork` would have raised.
+        self._journals.add_beside(db, fork, revision, companions, None)  # type: ignore[arg-type]
+        # A snapshot later than the fork is not copied.
         if (
             db.scalar(self._journals.sql.snapshot, {"session": session}) or revision + 1
         ) <= revision:
@@ -91,7 +92,10 @@ class Altering:
     def holders(
         self, db: Connection, name: str, resource_ids: Collection[str]
     ) -> dict[str, set[str]]:
-        """Return by session the ids of all turns of the moment of one of these that have its words, or its id."""
+        """Return, by session, the ids of all copies of these turns.
+
+        A copy has the same time and role, and the same content or the same id.
+        """
         sessions, texts, other = (
             self._tables.sessions,
             self._tables.texts,
@@ -122,9 +126,9 @@ class Altering:
         return holders
 
     def rewrite(self, db: Connection, journals: Mapping[str, Rewritten]) -> None:
-        """Rewrite the journals of some sessions.
+        """Rewrite the journals of several sessions.
 
-        Who comes second waits for the first one, all in one order.
+        Sessions are locked in alphabetical order, so concurrent calls wait for one another.
         """
         sessions = self._tables.sessions
         for name in sorted(journals):
@@ -173,7 +177,7 @@ class Altering:
     # --- searching -------------------------------------------------------------------
 
     def index(self, db: Connection, name: str) -> bool:
-        """Index what is new of a session, up to a batch; tell whether that was all."""
+        """Index the new turns of a session, up to a batch; return whether everything is indexed."""
         sessions, words = self._tables.sessions, self._tables.words
         found = db.execute(
             select(sessions.c.id, sessions.c.revision, sessions.c.indexed).where(
@@ -182,7 +186,7 @@ class Altering:
         ).first()
         if found is None or found.indexed >= found.revision:
             return True
-        # Who searches at the same time indexes the same: one of them is enough.
+        # A concurrent search would index the same turns, so only one of them does it at a time.
         db.execute(select(func.pg_advisory_xact_lock(found.id)))
         stop = min(found.revision, found.indexed + _BATCH)
         rows = [
@@ -201,7 +205,7 @@ class Altering:
         return bool(stop == found.revision)
 
     def search(self, db: Connection, name: str, asked: AskedWords, limit: int) -> tuple[Found, ...]:
-        """Return the turns of a session that say what is asked, best first."""
+        """Return the turns of a session that match the query, best first."""
         session, _ = self._journals.found(db, name)
         if session is None or not asked:
             return ()
@@ -216,13 +220,13 @@ class Altering:
 
 
 def _query(asked: AskedWords) -> ColumnElement[Any]:
-    """Return what the server is asked: all phrases, and of the words any where there is no phrase.
+    """Return the query for the server: all phrases, or any of the words if there is no phrase.
 
-    Words rank besides.
+    If there are phrases, the words only affect the rank.
     """
     every, some = (_join(terms, by) for terms, by in ((asked.phrases, "&&"), (asked.words, "||")))
     if every is None or some is None:
-        return some if every is None else every  # type: ignore[return-value]  # something is asked
+        return some if every is None else every  # type: ignore[return-value]  # one is not None
     return every.op("||")(every.op("&&")(some))
 
 
@@ -239,7 +243,10 @@ def _searchable_text(turn: Turn) -> str:
 
 
 def _plain(text: str) -> str:
-    """Return the words of `text` in lower case and without accents, and nothing between them: the server's parser sees no addresses in them."""
+    """Return the words of `text` in lower case, without accents and without punctuation.
+
+    The server's parser would otherwise recognise addresses in it.
+    """
     return " ".join(_words(spaced(folded(text))))
 
 

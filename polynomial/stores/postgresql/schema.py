@@ -1,9 +1,10 @@
-"""The tables of a PostgreSQL store, in a schema of their own: those of a SQLite store, whose page says what each is for.
+"""The tables of a PostgreSQL store, in a schema of their own.
 
-There are no checksums here: a server has its own (``initdb --data-checksums``), and nobody else
-writes to its files. `commit` is drawn anew for every commit, so that whoever lost the answer to one
-can find out whether it was done. `reserved_for` is the writer that may
-commit next, for a moment: one that was too late again and again.
+They correspond to those of a SQLite store, whose module describes them. They have no checksums: a
+server has its own (``initdb --data-checksums``), and nothing else writes to its files. `commit` is
+a new random number for every commit; a writer that lost the answer to its commit uses it to find
+out whether the commit succeeded. `reserved_for` is the writer that alone may commit for a moment,
+after it came too late several times.
 """
 
 import re
@@ -50,22 +51,22 @@ from sqlalchemy.sql.dml import ReturningInsert
 from polycontext.window import Role
 
 VERSION = "1"
-"""The newest version, which the tables below are of. How they came to be is told in `versions`."""
+"""The newest version, which the tables below have; `versions` contains the steps towards it."""
 
 EVENT_COLUMNS = ("kind", "state", "at", "resource_id", "class", "pinned", "tokens")
-"""Of an event: what is no key and no words, in the order of a `Row`."""
+"""The columns of an event apart from key and text, in the order of a `Row`."""
 
 _VERSIONS = Path(__file__).parent / "versions"
 _VERSION_TABLE = "alembic_version"
 _ALONE = 0x504C5943
-"""The lock ("PLYC") of whoever makes tables."""
+"""The id ("PLYC") of the advisory lock that is held while tables are created."""
 
 _MADE = text("SELECT count(*) FROM pg_namespace WHERE nspname = :schema")
 _THERE = text("SELECT count(*) FROM pg_tables WHERE schemaname = :schema AND tablename = :name")
 
 
 class Tables:
-    """Hold the tables of one schema."""
+    """The tables of one schema."""
 
     def __init__(self, schema: str) -> None:
         every = self.metadata = MetaData(schema=schema)
@@ -120,7 +121,7 @@ class Tables:
         )
 
     def _session(self) -> "Column[int]":
-        """Return the column that says whose a row is: it goes with its session."""
+        """Return the column that refers to the session; deleting the session deletes the row."""
         return Column(
             "session",
             BigInteger,
@@ -133,9 +134,8 @@ class Tables:
 def prepare(db: Connection, schema: str) -> str | None:
     """Bring the tables of `schema` up to the newest version in this transaction.
 
-    Return the version where it is one that is not known.
-
-    Of many who come at once, one makes the tables, and the others wait for it.
+    If their version is unknown, return it and change nothing. Of several concurrent callers, one
+    creates the tables and the others wait for it.
     """
     if (version := _version(db, schema)) == VERSION:
         return None
@@ -144,8 +144,7 @@ def prepare(db: Connection, schema: str) -> str | None:
     version = _version(db, schema)
     if version is not None and version not in {step.revision for step in script.walk_revisions()}:
         return version
-    # Not by IF NOT EXISTS, which asks for the right to make schemas even where there is nothing to
-    # make.
+    # IF NOT EXISTS would require the right to create schemas even if the schema exists.
     if not db.scalar(_MADE, {"schema": schema}):
         db.execute(CreateSchema(schema))
     db.execute(
@@ -162,9 +161,9 @@ def prepare(db: Connection, schema: str) -> str | None:
 
 
 def _version(db: Connection, schema: str) -> str | None:
-    """Return the version of the tables in `schema`, None where there are none."""
-    # Asked of the catalogue's tables: `to_regclass` may answer out of a cache what was so before
-    # the lock.
+    """Return the version of the tables in `schema`, None if there are none."""
+    # This queries the catalogue's tables, since `to_regclass` may answer from a cache that is older
+    # than the lock.
     if not db.scalar(_THERE, {"schema": schema, "name": _VERSION_TABLE}):
         return None
     version: str | None = db.scalar(
@@ -186,11 +185,11 @@ def _body() -> "Column[bytes]":
 # --- statements ------------------------------------------------------------------------
 
 RESERVED = "250 milliseconds"
-"""How long a session waits for a writer that was too late too often."""
+"""How long a session is reserved for a writer that came too late too often."""
 
 
 class Statements:
-    """Hold the statements on the tables of one schema."""
+    """The statements on the tables of one schema."""
 
     def __init__(self, tables: Tables) -> None:
         sessions, texts, events = tables.sessions, tables.texts, tables.events
@@ -227,15 +226,15 @@ class Statements:
             turn, events.c.number.between(bindparam("first"), bindparam("last"))
         )
         self.turns_at = rows.where(turn, events.c.number == _any_of("numbers", Integer))
-        # An id may have come in again since the conversation went back: which of the turns is meant
-        # the turn itself says.
+        # After a rewind, an id may be used by several events. In that case the turn itself is
+        # stored.
         sought = select(events.c.resource_id, func.min(events.c.number)).where(
             mine, turn, events.c.resource_id == _any_of("ids", Text)
         )
         self.numbers = sought.group_by(events.c.resource_id).having(func.count() == 1)
 
-        # Compare and swap: who comes second waits here for the first one, and finds another
-        # revision then.
+        # Compare and swap: a second writer waits here for the first one, then finds another
+        # revision.
         free = or_(
             sessions.c.reserved_for.is_(None),
             sessions.c.reserved_for == bindparam("writer"),
@@ -247,7 +246,8 @@ class Statements:
             .values(revision=bindparam("to"), reserved_for=None)
             .returning(sessions.c.id)
         )
-        # Nobody's words: losing it in a crash costs a moment, waiting for the disk costs all.
+        # Losing a reservation in a crash does little harm, whereas waiting for the disk delays
+        # everyone.
         self.in_passing = select(
             func.set_config("synchronous_commit", "off", true())
         )  # for this transaction alone
@@ -287,7 +287,7 @@ class Statements:
             set_={"revision": put.excluded.revision, "body": put.excluded.body},
         )
 
-        # Words that another session shares stay.
+        # Texts that another session shares are kept.
         other = events.alias()
         shared = (
             select(other.c.session)
@@ -302,7 +302,10 @@ class Statements:
         self.drop_session = delete(sessions).where(sessions.c.id == asked)
 
     def _add_turn(self, tables: Tables) -> ReturningInsert[int]:
-        """Return what most commits are, in one statement and one way to the server: a session is moved, and one turn with its words goes in."""
+        """Return the most common commit as one statement, for a single round trip.
+
+        It moves a session and inserts one turn with its text.
+        """
         moved, texts, events = self.move.cte("moved"), tables.texts, tables.events
         words = select(bindparam("content", type_=Text), bindparam("more", type_=Text)).select_from(
             moved
@@ -319,14 +322,14 @@ class Statements:
 
 
 def _any_of(name: str, kind: "type[Integer | BigInteger | Text]") -> CollectionAggregate[bool]:
-    """Return what stands for any value of a list, however long it is, in one parameter."""
+    """Return a condition for any value of a list, passed as one parameter of any length."""
     return any_(bindparam(name, type_=ARRAY(kind)))
 
 
 # --- texts -----------------------------------------------------------------------------
-# PostgreSQL refuses NUL and halves of surrogate pairs. Each is written as its number behind a mark
-# (DLE, the "data link escape" of ASCII), and so is the mark itself: every text is read back
-# unchanged. Nearly all texts need no mark.
+# PostgreSQL rejects NUL and surrogates. Each is stored as its code behind a mark (DLE, the "data
+# link escape" of ASCII), and so is the mark itself, so every text is read back unchanged. Nearly
+# all texts need no mark.
 
 _MARK = "\x10"
 _REFUSED = re.compile("[\0\x10\ud800-\udfff]")
@@ -334,7 +337,7 @@ _WRITTEN = re.compile(f"{_MARK}([0-9a-f]{{4}})")
 
 
 def escape(text: str) -> str:
-    r"""Return a text as it is kept.
+    r"""Return a text as it is stored.
 
     >>> escape("naïve"), escape("a\0b")
     ('naïve', 'a\x100000b')
@@ -343,7 +346,7 @@ def escape(text: str) -> str:
 
 
 def unescape(text: str) -> str:
-    r"""Return the text that is kept so.
+    r"""Return the text that was stored as `text`.
 
     Law: ``unescape(escape(text)) == text``.
 

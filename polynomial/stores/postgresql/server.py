@@ -1,6 +1,6 @@
-"""A PostgreSQL server as stores use it: a pool of connections, transactions that are tried again where that harms nothing, errors in words.
+"""A PostgreSQL server as stores use it: pooled connections, retried transactions, clear errors.
 
-Stores of one URL share one server within a process, so that many open sessions need no more
+Stores with the same URL share one server within a process, so many open sessions need no more
 connections than one.
 """
 
@@ -31,15 +31,17 @@ T = TypeVar("T")
 
 _OPEN: dict[tuple[str, str, float, int], "PostgreSQLServer"] = {}
 _LEFT: list[object] = []
-"""The pools of the process that this one was forked from: they are not ours to close, not even by
-collecting them."""
+"""Pools inherited from the parent process of a fork.
+
+They must not be closed here, so this list keeps them from being collected.
+"""
 
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.002, 0.5
 _MOST_MILLISECONDS = 2**31 - 1
 
 
 class PostgreSQLServer:
-    """Hand out transactions on one schema of one server, to as many threads at once as it has connections."""
+    """Transactions on one schema of one server, for one thread per connection at a time."""
 
     opening: ClassVar = RLock()
 
@@ -56,7 +58,7 @@ class PostgreSQLServer:
             hide_parameters=True,
             connect_args=self._connect_arguments(),
         )
-        # All that is read belongs together, whoever writes meanwhile.
+        # All reads of a transaction see one snapshot, whatever others write meanwhile.
         self._reading = self._engine.execution_options(
             isolation_level="REPEATABLE READ", postgresql_readonly=True
         )
@@ -68,11 +70,17 @@ class PostgreSQLServer:
             raise
         if newer is not None:
             self._engine.dispose()
-            problem = f"the schema {schema!r} was written by a newer polycontext (version {newer:.20} of its tables)"
+            problem = (
+                f"the schema {schema!r} was written by a newer polycontext "
+                f"(version {newer:.20} of its tables)"
+            )
             raise StoreError(self.name, problem, "Upgrade polycontext, or use another schema")
 
     def _connect_arguments(self) -> dict[str, Any]:
-        """Return how to connect, as far as the URL does not say it: nobody waits for ever, neither for a network nor for another writer."""
+        """Return the connection arguments that the URL does not set.
+
+        They bound every wait, for the network as well as for other writers.
+        """
         milliseconds = int(min(max(1, self.timeout * 1000), _MOST_MILLISECONDS))
         ours = {
             "application_name": "polycontext",
@@ -83,10 +91,13 @@ class PostgreSQLServer:
             "keepalives_interval": 10,
         }
         told = self._url.query
-        # A writer that is gone without a word, as when its machine loses power, holds its session
-        # no longer than that.
+        # If a writer disappears, for example in a power failure, its session is locked for this
+        # long at most.
         held = max(10_000, milliseconds)
-        options = f"-c lock_timeout={milliseconds} -c idle_in_transaction_session_timeout={held} {told.get('options', '')}".strip()
+        options = (
+            f"-c lock_timeout={milliseconds} -c idle_in_transaction_session_timeout={held} "
+            f"{told.get('options', '')}"
+        ).strip()
         return {
             **{name: value for name, value in ours.items() if name not in told},
             "options": options,
@@ -96,9 +107,9 @@ class PostgreSQLServer:
 
     @classmethod
     def shared(cls, url: str, schema: str, timeout: float, pool: int) -> "PostgreSQLServer":
-        """Return the server at `url`, its tables made or brought up to date.
+        """Return the server at `url`, with its tables created or brought up to date.
 
-        `release` it as often.
+        Call `release` once for each call.
         """
         key = (url, schema, timeout, pool)
         with PostgreSQLServer.opening:
@@ -109,7 +120,7 @@ class PostgreSQLServer:
             return server
 
     def release(self) -> None:
-        """Close the connections if nobody else in this process uses them."""
+        """Close the connections if nothing else in this process uses them."""
         with PostgreSQLServer.opening:
             self.users -= 1
             if self.users == 0:
@@ -119,7 +130,7 @@ class PostgreSQLServer:
                 self._engine.dispose()
 
     def abandon(self) -> None:
-        """Begin with connections of its own in a process that was just forked."""
+        """Switch to new connections in a process that was just forked."""
         _LEFT.extend([self._engine.pool, self._threads])
         self._engine.dispose(close=False)
         self._threads = ThreadPoolExecutor(self._pool, "polycontext-postgresql")
@@ -127,30 +138,30 @@ class PostgreSQLServer:
     # --- using it -----------------------------------------------------------------
 
     def read(self, work: Callable[[Connection], T]) -> T:
-        """Return what `work` finds in a transaction that sees one moment and changes nothing."""
+        """Return the result of `work` in a read-only transaction that sees one snapshot."""
         return self._retry(work, changes=False)
 
     def write(self, work: Callable[[Connection], T]) -> T:
-        """Return what `work` does in a transaction, once that is durable.
+        """Return the result of `work` in a transaction, once that is durable.
 
-        What it raises takes everything back.
+        An exception from `work` rolls the transaction back.
 
-        `work` is called again where the transaction was lost, so it must be able to see that an
-        earlier call has happened: the answer to a commit can be lost too.
+        `work` is called again if the transaction was lost, so it must detect that an earlier call
+        succeeded: the answer to a commit can be lost too.
 
         Raises:
-            StoreBusyError: another writer, or the others of this process, were waited for too long.
-            StoreError: it could not be done; says what to do, and whether it is known that nothing
-                was stored.
+            StoreBusyError: another writer, or a free connection of the pool, was waited for too
+                long.
+            StoreError: it failed; says what to do, and whether it is known that nothing was stored.
         """
         return self._retry(work, changes=True)
 
     async def without_blocking(self, function: Callable[[], T]) -> T:
-        """Return what `function` returns, called in a thread of ours: there are as many as connections."""
+        """Return the result of `function`, called in a thread; there are as many as connections."""
         return await asyncio.get_running_loop().run_in_executor(self._threads, function)
 
     def damaged(self, what: str) -> StoreError:
-        """Return the error that says that something read is not what was written."""
+        """Return the error for data that differs from what was written."""
         return StoreError(
             self.name,
             f"the tables are damaged: {what}",
@@ -174,10 +185,13 @@ class PostgreSQLServer:
                 failure = None
             except DBAPIError as error:
                 failure = Failure.of(error, self._url)
-            # Here and not above, so that no error of a driver hangs on ours: they tell of
-            # addresses, users and words.
+            # Raised here and not above, so that no driver error is chained to it: those contain
+            # addresses, users and content.
             if failure is None:
-                problem = f"its {self._pool} connections are in use, for more than the {self.timeout:g} seconds that were waited"
+                problem = (
+                    f"its {self._pool} connections are in use, for more than the "
+                    f"{self.timeout:g} seconds that were waited"
+                )
                 raise StoreBusyError(self.name, problem, "Raise `pool` or the timeout")
             unknown = unknown or (committing and failure.is_unanswered)
             if not failure.is_transient or monotonic() + pause > end:
@@ -187,7 +201,7 @@ class PostgreSQLServer:
 
 
 def _pauses() -> Iterator[float]:
-    """Yield how long to wait before the next try: ever longer, and never as long as somebody else."""
+    """Yield the pauses before each retry: random, and growing up to a limit."""
     longest = _FIRST_PAUSE
     while True:
         yield uniform(longest / 2, longest)
@@ -195,8 +209,8 @@ def _pauses() -> Iterator[float]:
 
 
 def _abandon_all() -> None:
-    """Begin without any connection in a process that was just forked."""
-    # Another thread of the parent may have held it at that moment.
+    """Drop all inherited connections in a process that was just forked."""
+    # Another thread of the parent may have held the lock at that moment.
     PostgreSQLServer.opening = RLock()
     for server in _OPEN.values():
         server.abandon()
@@ -213,11 +227,13 @@ _URL = "postgresql://user:password@host:5432/database"
 
 _LOCKED = "55P03"
 _UNANSWERED = ("08007", "40003")
-"""The transaction ended, and nobody knows how."""
+"""The transaction ended with an unknown result."""
 
 _TRANSIENT = ("40001", "40P01", "53300", "57P01", "57P02", "57P03", "57P05", *_UNANSWERED)
-"""Of others at the same time, or of a server that comes and goes
-(https://www.postgresql.org/docs/current/errcodes-appendix.html)."""
+"""Errors caused by concurrent transactions, or by a server that is starting or stopping.
+
+See https://www.postgresql.org/docs/current/errcodes-appendix.html.
+"""
 
 _COMING = (
     "the database system is",
@@ -225,11 +241,13 @@ _COMING = (
     "remaining connection slots",
     "terminating connection",
 )
-"""What a server says that will let us in later; of a connection that was refused nobody is told the
-code."""
+"""Messages of a server that will accept connections later.
+
+A refused connection has no error code.
+"""
 
 _SHORT = 3
-"""Letters of which no secret is made."""
+"""Pieces of options with up to this many letters are not treated as secrets."""
 
 _OTHER_TABLES = ("the tables in its schema are not those of a store", "Use another schema")
 _PROBLEMS = {
@@ -258,7 +276,10 @@ _REFUSED = ("it was refused", "See what the server says")
 
 @frozen
 class Failure:
-    """Hold what went wrong: the code of the server, if it gave one, what it said, and whether the connection is gone."""
+    """A failed operation: the server's error code and message, and whether the connection is lost.
+
+    `code` is None if the server gave none.
+    """
 
     code: str | None
     said: str
@@ -266,12 +287,12 @@ class Failure:
 
     @classmethod
     def of(cls, error: DBAPIError, url: URL) -> "Failure":
-        """Return what a driver's error tells, but for the secrets of `url`."""
+        """Return the content of a driver's error without the secrets of `url`."""
         driver: Any = error.orig
         code = getattr(driver, "sqlstate", None)
         told = (getattr(driver.diag, "message_primary", None) if code else None) or str(driver)
-        # Without a code it is about the connection; what cannot pass is told as FATAL by the
-        # server, in most of its languages.
+        # An error without a code concerns the connection. The server reports permanent refusals as
+        # FATAL, in most of its languages.
         refused = "FATAL" in told and not any(words in told for words in _COMING)
         none = code is None and isinstance(driver, OperationalError) and not refused
         return cls(
@@ -282,18 +303,18 @@ class Failure:
 
     @property
     def is_transient(self) -> bool:
-        """Tell whether the same may succeed a moment later."""
+        """Return whether a retry may succeed."""
         return self.code in _TRANSIENT if self.code else self.lost
 
     @property
     def is_unanswered(self) -> bool:
-        """Tell whether a commit that ended so may have happened."""
+        """Return whether a commit that failed like this may have succeeded."""
         return self.lost or self.code in _UNANSWERED
 
     def to_error(self, store: str, *, unknown: bool) -> StoreError:
-        """Return the error that says it in words.
+        """Return the failure as a `StoreError`.
 
-        `unknown` where it may have been stored all the same.
+        `unknown` says that the data may have been stored nevertheless.
         """
         problem, legal = _PROBLEMS.get(self.code or "", _LOST if self.lost else _REFUSED)
         if unknown:
@@ -306,9 +327,9 @@ class Failure:
 
 
 def parse_url(url: str) -> URL:
-    """Return a URL of a server with the driver that is used here.
+    """Return a server URL with the driver that is used here.
 
-    Raise `InvalidOptionError`, without its secrets, for what is none.
+    Raise `InvalidOptionError`, without secrets, if it is not such a URL.
     """
     try:
         found = make_url(url)
@@ -320,13 +341,13 @@ def parse_url(url: str) -> URL:
 
 
 def _redact(text: str, url: URL) -> str:
-    """Return what a driver said without the password, the user, and the options of the URL."""
+    """Return a driver's message without the password, the user and the options of the URL."""
     options = [
         word
         for name, value in url.query.items()
         for word in (name, *((value,) if isinstance(value, str) else value))
     ]
-    # What is called `options` holds settings, of which one may be told.
+    # The parameter `options` contains settings, any of which the message may quote.
     options += [
         piece for word in options for piece in re.split(r"[\s=]+", word) if len(piece) > _SHORT
     ]

@@ -1,4 +1,4 @@
-"""The store on a PostgreSQL server: many machines, many processes, one session or many."""
+"""The PostgreSQL store, which many machines and processes can share."""
 
 import re
 import weakref
@@ -29,15 +29,15 @@ from .server import PostgreSQLServer
 
 _SCHEMA = re.compile(r"(?!pg_)[A-Za-z_][A-Za-z0-9_]{0,62}")
 _LONGEST_NAME = 2_000
-"""Bytes of an id, a key or a companion's name: what an index can hold."""
+"""The maximum bytes of an id, a key or a companion's name, so that they fit into an index."""
 
 _TURN = (0.002, 0.01)
-"""Seconds until a writer looks again whether it is its turn."""
+"""The range of seconds after which a writer tries again while a session is reserved for another."""
 
 
 @frozen
 class _Late:
-    """Hold who writes a session, a thread or a task, and how often in a row it was too late."""
+    """A writer of a session (a thread or a task), and how often in a row it came too late."""
 
     session_id: str
     writer: int = field(factory=lambda: randbits(63))
@@ -49,7 +49,7 @@ _LATE: ContextVar[_Late | None] = ContextVar("polycontext_late", default=None)
 
 @frozen
 class _Commit:
-    """Hold what is to be stored at once, and a number by which it is known again."""
+    """Data to store in one transaction, with a number that identifies the commit."""
 
     by: _Late
     base: int
@@ -65,16 +65,15 @@ class _Commit:
         return self.by.session_id
 
     def names(self) -> Iterator[tuple[str, str]]:
-        """Yield what an index has to hold, and what it is."""
+        """Yield the values that must fit into an index, each after its name."""
         yield "session_id", self.name
         yield "idempotency_key", self.key or ""
         yield from (("companion", name) for name in self.companions)
 
     def store(self, journals: Journals, db: Connection) -> int | None:
-        """Store it, and return None.
+        """Store the commit and return None; otherwise return the session's revision.
 
-        Or return where the session stands: at `base`, if it is another writer's turn. Done twice,
-        it is done once.
+        That is `base` if the session is reserved for another writer. Idempotent.
         """
         to = self.base + len(self.events)
         session = self._move(journals, db)
@@ -83,7 +82,7 @@ class _Commit:
             if self.snapshot is not None:
                 journals.add_snapshot(db, session, to, self.snapshot)
             return None
-        # If these events are there already, it was only the answer to their commit that was lost.
+        # If these events are stored already, only the answer to their commit was lost.
         if self.events and journals.has(db, self.name, self.base + 1, self.number):
             return None
         _, found = journals.found(db, self.name)
@@ -92,9 +91,9 @@ class _Commit:
         return found
 
     def _move(self, journals: Journals, db: Connection) -> int | None:
-        """Move the session and store the events.
+        """Move the session, store the events and return the session's number.
 
-        Return its number, None where it does not stand at `base`.
+        Return None if the session is not at `base`.
         """
         match self.events:
             case [TurnEvent() as event] if self.base:
@@ -112,7 +111,7 @@ class _Commit:
 
 @contextmanager
 def _counting(session_id: str) -> Generator[_Late]:
-    """Tell who writes, and count how often in a row it was too late."""
+    """Identify the writer, and count how often in a row it came too late."""
     late = _LATE.get()
     late = late if late is not None and late.session_id == session_id else _Late(session_id)
     try:
@@ -124,20 +123,20 @@ def _counting(session_id: str) -> Generator[_Late]:
 
 
 class PostgreSQLStore:
-    """Keep sessions on a PostgreSQL server, in a schema of their own.
+    """A store for sessions on a PostgreSQL server, in a schema of their own.
 
-    Any number of them, from any thread, event loop, process and machine.
+    It can be used from any thread, event loop, process and machine. Once `append` returns, the data
+    is as durable as the server's commits. `append` is a compare-and-swap on the revision; see
+    docs/stores.md for concurrent writers. Stores with the same URL share their connections within a
+    process.
 
-    What `append` has returned from is as durable as the server's commits are. `timeout` bounds in
-    seconds how long a server, a connection or another writer is waited for; `pool` is the number of
-    connections. Stores of one URL share them within a process.
+    Args:
+        timeout: how many seconds to wait for a server, a connection or another writer.
+        pool: the number of connections.
 
     Raises:
         InvalidOptionError: an argument is out of its range.
         StoreError: the server cannot be used; says what to do, and shows no secret of the URL.
-
-    The method `append` is a compare-and-swap on the revision: docs/stores.md tells what follows for
-    two writers.
     """
 
     def __init__(
@@ -172,19 +171,19 @@ class PostgreSQLStore:
     # --- reading ---------------------------------------------------------------------
 
     def load(self, session_id: str, after: int = 0) -> Stored:
-        """Return the events behind revision `after` and the companions."""
+        """Return the events after revision `after`, and the companions."""
         return self._server.read(lambda db: self._journals.stored(db, session_id, after))
 
     def opened(self, session_id: str) -> Opened | None:
-        """Return a session as its newest snapshot has it and what came since.
+        """Return a session as its newest snapshot and the events since.
 
-        None where there is no snapshot.
+        Return None if there is no snapshot.
         """
         found = self._server.read(lambda db: self._journals.snapshot(db, session_id))
         return None if found is None else Opened(*found, partial(self._turns_between, session_id))
 
     def committed(self, session_id: str, key: str) -> int | None:
-        """Return the revision to which the command of that key led, None where there was none."""
+        """Return the revision to which the command with that key led, None if there is none."""
         asked = {"called": escape(session_id), "key": escape(key)}
         return self._server.read(lambda db: db.scalar(self._journals.sql.command, asked))
 
@@ -211,12 +210,13 @@ class PostgreSQLStore:
         key: str | None = None,
         snapshot: Snapshot | None = None,
     ) -> None:
-        """Store `events` behind revision `base`, the companions that changed, the key of the command, and a snapshot; durably, all or none.
+        """Append `events` at revision `base`, with companions, key and snapshot, all or none.
+
+        Once it returns, the data is durable.
 
         Raises:
-            ConflictError: the session does not stand at `base`.
-            StoreError: it could not be stored; says what to do, and whether it is known that
-                nothing was.
+            ConflictError: the session is not at revision `base`.
+            StoreError: it failed; says what to do, and whether it is known that nothing was stored.
         """
         with _counting(session_id) as late:
             self._store(_Commit(late, base, events, companions, key, snapshot))
@@ -224,35 +224,38 @@ class PostgreSQLStore:
     def fork(
         self, session_id: str, new_id: str, revision: int, companions: Mapping[str, str]
     ) -> None:
-        """Store a session of the first `revision` events of another one, with these companions.
+        """Create a session with the first `revision` events of another one, and these companions.
 
-        Texts are shared, keys are not.
+        Texts are shared; keys are not copied.
 
         Raises:
-            ConflictError: there is a session of that id, or the other one has not so many events.
+            ConflictError: the new id is taken, or the other session has fewer events.
         """
         self._server.write(
             lambda db: self._altering.fork(db, session_id, new_id, revision, companions)
         )
 
     def holders(self, session_id: str, resource_ids: Collection[str]) -> dict[str, set[str]]:
-        """Return by session the ids of all turns of the moment of one of these that have its words, or its id."""
+        """Return, by session, the ids of all copies of these turns.
+
+        A copy has the same time and role, and the same content or the same id.
+        """
         return self._server.read(lambda db: self._altering.holders(db, session_id, resource_ids))
 
     def rewrite(self, journals: Mapping[str, Rewritten]) -> None:
-        """Rewrite the journals of some sessions, all or none.
+        """Rewrite the journals of several sessions, all or none.
 
-        What was replaced is in no row then, and once the tables are vacuumed in no file.
+        Afterwards no row contains what was replaced; once the tables are vacuumed, no file does.
 
         Raises:
-            ConflictError: one of the sessions has not as many events as its `base` says.
+            ConflictError: a session does not have as many events as its `base` says.
         """
         self._server.write(lambda db: self._altering.rewrite(db, journals))
 
     def search(self, session_id: str, query: str, limit: int) -> tuple[Found, ...]:
-        """Return at most `limit` turns that say what `query` asks for, best first.
+        """Return at most `limit` turns that match `query`, best first.
 
-        What is new is indexed before.
+        New turns are indexed first.
         """
         asked = AskedWords.of(query)
         while not self._server.write(lambda db: self._altering.index(db, session_id)):
@@ -260,15 +263,15 @@ class PostgreSQLStore:
         return self._server.read(lambda db: self._altering.search(db, session_id, asked, limit))
 
     def delete(self, session_id: str) -> bool:
-        """Forget a session with all that belongs to it; tell whether there was one.
+        """Delete a session with all its data; return whether there was one.
 
-        Its words are in no row then.
+        Afterwards no row contains its text.
         """
         there = False
 
         def work(db: Connection) -> bool:
             nonlocal there
-            # Where the answer to a commit was lost, it is gone the second time.
+            # If the answer to a commit was lost, the retry finds no session.
             there = self._journals.deleted(db, session_id) or there
             return there
 
@@ -281,7 +284,7 @@ class PostgreSQLStore:
     # --- for tasks ---------------------------------------------------------------------
 
     async def aload(self, session_id: str, after: int = 0) -> Stored:
-        """Return what `load` returns, without blocking the event loop."""
+        """Do the same as `load` without blocking the event loop."""
         return await self._server.without_blocking(partial(self.load, session_id, after))
 
     async def aappend(
@@ -294,9 +297,9 @@ class PostgreSQLStore:
         key: str | None = None,
         snapshot: Snapshot | None = None,
     ) -> None:
-        """Store what `append` stores, without blocking the event loop.
+        """Do the same as `append` without blocking the event loop.
 
-        Who is cancelled meanwhile does not know whether it was stored.
+        If the task is cancelled, it is not known whether the data was stored.
         """
         with _counting(session_id) as late:
             await self._server.without_blocking(
@@ -315,7 +318,10 @@ class PostgreSQLStore:
         server, end = self._server, monotonic() + self._shared.timeout
         while (found := server.write(partial(commit.store, self._journals))) == commit.base:
             if monotonic() > end:
-                problem = f"other writers were let first for more than the {server.timeout:g} seconds that were waited"
+                problem = (
+                    f"other writers were let first for more than the {server.timeout:g} seconds "
+                    "that were waited"
+                )
                 raise StoreBusyError(server.name, problem, "Try again, or raise the timeout")
             sleep(uniform(*_TURN))
         if found is not None:

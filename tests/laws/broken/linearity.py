@@ -222,7 +222,7 @@ def moody() -> Classifier:
 
 def numbers(role: str, content: str, metadata: Mapping[str, Any], /) -> ResourceClass:
     """Answer with a number that compares equal to a class."""
-    return 1  # type: ignore[return-value]  # pyright: ignore[reportReturnType] - that is what is broken
+    return 1  # type: ignore[return-value]  # pyright: ignore[reportReturnType] - the fault
 
 
 def marking(role: str, content: str, metadata: Any, /) -> ResourceClass:

@@ -1,4 +1,4 @@
-"""Sessions that hand out what nobody may get, and renderers that leak, each of which a law rejects."""
+"""Sessions that expose private data, and renderers that leak, each of which a law rejects."""
 
 import json
 from collections.abc import Callable

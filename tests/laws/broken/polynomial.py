@@ -1,4 +1,4 @@
-"""Broken agents, combinators, operations, engines, sessions and projections, each of which a law rejects."""
+"""Broken agents, combinators, operations, engines, sessions and projections that laws reject."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -84,7 +84,7 @@ breaks(
 
 
 def hopeful(first: AnyAgent, second: AnyAgent) -> AnyAgent:
-    """Combine in sequence, but announce the directions of the first, whatever the second refuses."""
+    """Combine in sequence, but offer all directions of the first, even those the second refuses."""
     return with_directions(
         sequential(first, second), lambda position: first.directions(position[0])
     )
@@ -629,7 +629,7 @@ class LeftOut(History):
     def export(self) -> Iterator[str]:
         first, *events = super().export()
         header = json.loads(first)
-        header["settings"].pop(getattr(self._session, "left_out"))  # noqa: B009 - of a broken session alone
+        header["settings"].pop(getattr(self._session, "left_out"))  # noqa: B009 - a broken one
         return iter([json.dumps(header) + "\n", *events])
 
 

@@ -1,4 +1,7 @@
-"""Every law of pressure rejects what breaks it: orders that are none, meets that are none, and compressors that lose, split or forget."""
+"""Broken orders, meets and compressors for the laws of pressure.
+
+The compressors lose turns, split atoms or forget classes.
+"""
 
 from collections.abc import Callable, Sequence
 from itertools import count
@@ -408,7 +411,7 @@ def cut(place: int) -> By:
 
 
 def _forgotten(window: ContextWindow) -> ContextWindow:
-    """Compress well, then start a new ledger in which every turn is like any other: a published original did."""
+    """Compress, then rebuild the ledger with every turn REQUIRED, as a published original did."""
     fresh = ContextWindow(window.max_tokens, counter=window.counter)
     for turn in HEAD.compress(window, 0.3).window.all_turns():
         fresh = fresh.append(turn, ResourceClass.REQUIRED)

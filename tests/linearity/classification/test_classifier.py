@@ -54,10 +54,7 @@ def test_a_standing_constraint_is_preserved(content: str) -> None:
 def test_constraints_are_preserved_while_their_share_lasts(
     spent: int, expected: ResourceClass
 ) -> None:
-    """A turn of 10 tokens fits into a share of 100 while 90 are spent at most.
-
-    Beyond, it is REQUIRED.
-    """
+    """A turn with constraints is PRESERVED until their share is spent, and then REQUIRED."""
     facts = {"constraint_tokens": spent, "tokens": 10, "preserved_share_tokens": 100}
     assert default_classifier("user", RULE, facts) is expected
 
@@ -83,10 +80,7 @@ LETTER = "The weather was fine and the train was late. "
 def test_a_turn_that_is_mostly_something_else_is_required(
     filler: int, expected: ResourceClass
 ) -> None:
-    """Half of its characters must belong to sentences that state an instruction.
-
-    Its sentence goes first into the gist of any other.
-    """
+    """A turn is preserved only if at least half of its characters state an instruction."""
     assert default_classifier("user", LETTER * filler + RULE, {}) is expected
 
 
@@ -110,7 +104,7 @@ def test_the_first_user_turn_is_outside_the_share() -> None:
 
 @pytest.mark.parametrize("role", ["assistant", "tool"])
 def test_constraints_are_stated_by_users_only(role: str) -> None:
-    """What an assistant or a tool calls a must is no order of the user."""
+    """Obligations stated by an assistant or a tool are not constraints of the user."""
     assert default_classifier(role, RULE, {}) is REQUIRED
 
 
@@ -140,7 +134,7 @@ def test_parts_lower_no_class() -> None:
 
 @pytest.mark.parametrize("role", ["assistant", "tool"])
 def test_assistant_and_tool_turns_are_required(role: str) -> None:
-    """What an agent needs later lives in them."""
+    """Turns of the assistant and of tools are REQUIRED, since the agent needs them later."""
     assert default_classifier(role, "Flight HAT271 costs 120 dollars.", {}) is REQUIRED
 
 
@@ -149,7 +143,7 @@ def test_assistant_and_tool_turns_are_required(role: str) -> None:
     "content", ["ok", "Great, thank you!", "got it", "👍", "谢谢！", "Merci beaucoup"]
 )
 def test_an_acknowledgement_is_droppable(role: str, content: str) -> None:
-    """Whoever says it."""
+    """An acknowledgement is droppable, whatever its role."""
     assert default_classifier(role, content, {}) is DROPPABLE
 
 

@@ -1,4 +1,7 @@
-"""Constraints are found by how their words stand in a sentence: after a colon, under a condition, about every reply, as what somebody likes."""
+"""Constraints are recognised by the structure of their sentences.
+
+Examples are a colon, a condition and a statement about every reply. Preferences are only notes.
+"""
 
 import pytest
 
@@ -98,7 +101,10 @@ NOT_STATED = [
     "所有测试都通过了。",
     "二番目の案が好きです。",
 ]
-STORY = "I grew up by the sea. We had a boat. My father fished. I learned to sail. Then we moved. The house was small. "
+STORY = (
+    "I grew up by the sea. We had a boat. My father fished. I learned to sail. Then we moved. The "
+    "house was small. "
+)
 
 
 @pytest.mark.parametrize(
@@ -111,17 +117,14 @@ def test_a_constraint_is_found_by_its_form(form: str, content: str) -> None:
 
 @pytest.mark.parametrize("content", NOTED)
 def test_a_preference_is_a_note(content: str) -> None:
-    """What somebody likes, and facts about them, are worth noting and are no instructions."""
+    """Preferences and facts about the user are notes, not instructions."""
     assert constraint_sentences(content) == ()
     assert default_rule().notes(content) == (content,)
 
 
 @pytest.mark.parametrize("content", NOT_STATED)
 def test_what_is_asked_once_or_told_is_no_constraint(content: str) -> None:
-    """A single task, a tale, a question and the words of others state nothing.
-
-    Talk of forgetting neither.
-    """
+    """A single task, a story, a question or another person's words state no constraint."""
     assert constraint_sentences(content) == ()
 
 
@@ -136,10 +139,7 @@ def test_what_is_asked_once_or_told_is_no_constraint(content: str) -> None:
     ],
 )
 def test_what_is_quoted_states_nothing(quote: str) -> None:
-    """The words are somebody else's.
-
-    What stands around them is still read, and quoted with them.
-    """
+    """Quoted words state no constraint, but the sentence around them still can."""
     assert constraint_sentences(f"Translate {quote} for me.") == ()
     assert constraint_sentences(f"Never print {quote} again.") == (f"Never print {quote} again.",)
 
@@ -162,10 +162,7 @@ def test_a_quotation_is_not_broken_into_sentences() -> None:
     ],
 )
 def test_what_is_pasted_states_nothing(line: str) -> None:
-    """Mail that is quoted, logs, commands, data, markup and errors are no orders.
-
-    The line after them may be.
-    """
+    """Quoted mail, logs, commands, data, markup and errors state nothing, but the next line can."""
     assert constraint_sentences(line) == ()
     assert constraint_sentences(f"{line}\nNever push.") == ("Never push.",)
 

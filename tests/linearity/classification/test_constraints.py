@@ -1,4 +1,4 @@
-"""Standing constraints are found in the languages people write them in, and quoted sentence by sentence."""
+"""Standing constraints are found in many languages and quoted sentence by sentence."""
 
 import pytest
 
@@ -91,7 +91,7 @@ NO_CONSTRAINT = [
 
 @pytest.mark.parametrize("content", ENGLISH)
 def test_an_english_constraint_is_found(content: str) -> None:
-    """Orders that stand are found by their markers, in any case and punctuation, as polite questions too."""
+    """Constraints are found by their markers, in any case and punctuation, also in requests."""
     assert states_constraint(content)
     assert constraint_sentences(content) == (content,)
 
@@ -123,13 +123,19 @@ def test_code_states_no_constraint(fence: str) -> None:
 
 def test_only_the_stating_sentences_are_quoted() -> None:
     """Of a long turn the gist gets the rules, in order, each once."""
-    content = "Hi there! You must not delete files. How are you?\nNever push. You must not delete files. Bye."
+    content = (
+        "Hi there! You must not delete files. How are you?\nNever push. You must not delete files. "
+        "Bye."
+    )
     assert constraint_sentences(content) == ("You must not delete files.", "Never push.")
 
 
 def test_a_list_that_a_constraint_announces_belongs_to_it() -> None:
     """Rules are often given as list items; what follows the list is not part of it."""
-    content = "You must follow these rules:\n- be brief\n- metric units\n1. no emoji\nThe weather is nice.\n- a later list"
+    content = (
+        "You must follow these rules:\n- be brief\n- metric units\n1. no emoji\nThe weather is "
+        "nice.\n- a later list"
+    )
     assert constraint_sentences(content) == (
         "You must follow these rules:",
         "- be brief",
@@ -150,14 +156,17 @@ def test_a_list_is_announced_by_a_full_width_colon_too() -> None:
 
 
 def test_a_list_that_no_constraint_announces_is_left_out() -> None:
-    """Items at the start, after a rule without a colon, or after a colon without a rule are no rules."""
+    """List items count as rules only after a rule that ends with a colon."""
     content = "- an item\nNever push.\n- an item\nShopping:\n- milk"
     assert constraint_sentences(content) == ("Never push.",)
 
 
 def test_a_wrapped_constraint_is_quoted_whole() -> None:
     """A sentence over two lines of hard-wrapped text is one sentence."""
-    content = "When you have finished the work on the parser you must\nnever commit before the tests pass."
+    content = (
+        "When you have finished the work on the parser you must\nnever commit before the tests "
+        "pass."
+    )
     assert constraint_sentences(content) == (content.replace("\n", " "),)
 
 
@@ -182,7 +191,7 @@ def test_a_wrapped_constraint_is_quoted_whole() -> None:
     ],
 )
 def test_hostile_repetition_is_read_in_one_pass(unit: str) -> None:
-    """A megabyte of anything repeated is finished: a pattern that backtracks, or a scan a sentence, would not be."""
+    """A megabyte of repeated text is read in one pass, without backtracking."""
     content = unit * (1_000_000 // len(unit))
     assert not states_constraint(content)
     assert states_constraint(f"Never push.\n{content}")

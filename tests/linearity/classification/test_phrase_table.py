@@ -91,7 +91,10 @@ def test_a_question_states_only_as_a_polite_order_or_a_preference() -> None:
 )
 def test_a_script_without_spaces_is_read_by_its_characters(sentence: str, expected: str) -> None:
     """Signs stand for the same."""
-    table = "opener: 那\nthing: 回答; 文件\norder: {thing} … 短; ^别; 好$; 至多#\nrule: 必须\ntold: 他说\nonce: 现在"
+    table = (
+        "opener: 那\nthing: 回答; 文件\norder: {thing} … 短; ^别; 好$; "
+        "至多#\nrule: 必须\ntold: 他说\nonce: 现在"
+    )
     assert kind(table, sentence) == expected
 
 
@@ -114,10 +117,7 @@ def test_what_is_no_table_is_refused(table: str) -> None:
 
 
 def test_a_rule_of_your_own_classifies() -> None:
-    """More tables make another rule, and it gives a classifier.
-
-    The default one stays what it was.
-    """
+    """Adding tables makes a new rule with its own classifier, and the default rule stays."""
     rule = default_rule().with_tables(DUTCH)
     classify = ClassifierByConstraints(rule)
     assert classify("user", "Nooit schrijf.", {}) is ResourceClass.PRESERVED
@@ -165,7 +165,7 @@ def test_french_words_part_at_their_apostrophe() -> None:
     )
 )
 def test_the_quick_look_never_hides_a_constraint(said: list[str]) -> None:
-    """What `may_state` rules out for a text holds for every sentence of it."""
+    """If `may_state` rules out a text, no sentence of that text states anything."""
     content = " ".join(said)
     for table in default_rule().tables:
         assert table.may_state(words_of(content)) or table.kind_of(content) == ""
@@ -179,9 +179,9 @@ def test_a_title_ends_no_sentence() -> None:
 
 
 def test_the_name_of_a_speaker_is_no_part_of_a_sentence() -> None:
-    """In minutes a turn begins with a name.
+    """A speaker's name before a colon is not part of the sentence.
 
-    People give each other orders there: only what is to last counts.
+    In minutes, speakers give each other orders, so only a lasting order counts.
     """
     assert constraint_sentences("Project Manager: don't delete a slide. Never sing.") == (
         "Never sing.",

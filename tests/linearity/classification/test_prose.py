@@ -32,10 +32,7 @@ LONG = "This line is long enough to have been wrapped by an editor, so"
     ],
 )
 def test_text_falls_into_sentences(text: str, expected: list[str]) -> None:
-    """Terminators, line ends and list items end a sentence.
-
-    Numbers, abbreviations and wrapped lines do not.
-    """
+    """Terminators, line ends and list items end a sentence, numbers and abbreviations do not."""
     assert list(sentences(text)) == expected
 
 

@@ -97,7 +97,7 @@ def test_a_bare_acknowledgement_is_recognised(content: str) -> None:
 
 @pytest.mark.parametrize("content", DECISIONS)
 def test_a_decision_is_no_acknowledgement(content: str) -> None:
-    """Yes, no, numbers, choices, consent, questions and everything with a task in it decide something."""
+    """Decisions, numbers, choices, questions and tasks are not acknowledgements."""
     assert not is_acknowledgement(content)
 
 
@@ -108,7 +108,7 @@ def test_a_text_without_an_acknowledgement_is_none(content: str) -> None:
 
 
 def test_a_long_text_is_no_acknowledgement() -> None:
-    """Whoever writes at length says more than thanks, and a megabyte of it costs nothing."""
+    """A text over the length limit is no acknowledgement, and a megabyte is rejected quickly."""
     assert is_acknowledgement("thanks " * 11 + "ok!")
     assert not is_acknowledgement("thanks " * 11 + "ok!!")
     assert not is_acknowledgement("👍" * 1_000_000)

@@ -53,10 +53,7 @@ FILLER: Sequence[Sequence[Call]] = [
 
 
 def test_what_never_yields_stands_word_for_word_and_what_yields_first_leaves_no_trace() -> None:
-    """The policy is in the view whole after compressions.
-
-    The listing is not there at all, in the log both are.
-    """
+    """After compression the policy is in the view verbatim and the listing only in the log."""
     policy, listing = (
         ("policy", "{}", "Refunds need a receipt; " * 6),
         ("list_dir", "{}", "alpha.py beta.py gamma.py"),
@@ -95,10 +92,7 @@ def test_a_call_that_says_something_or_calls_another_tool_does_not_yield_first()
 
 
 def test_a_later_call_replaces_the_earlier_ones_of_the_same_path() -> None:
-    """The part read first is a pointer or gone, whatever its other arguments.
-
-    Another path stays readable.
-    """
+    """A later call replaces the earlier ones of the same path, and another path stays readable."""
     rounds = [[reads("a.py", 0)], [reads("b.py", 0)], [reads("a.py", 40)], *FILLER[:3]]
     session = session_of(rounds, keep_last("read_file", per="path"), max_tokens=2000)
     plan = session.policy.projector.plan_for(session.window, 0.99 * session.pressure)

@@ -45,7 +45,7 @@ def test_the_operations_and_their_arities() -> None:
 
 
 def test_operations_do_what_they_are_called() -> None:
-    """`empty` makes a window, `append` appends, `compress` compresses, `merge` puts one behind the other."""
+    """`empty`, `append`, `compress` and `merge` do what their names say."""
     assert (len(EMPTY()), EMPTY().max_tokens) == (0, 1000)
     assert APPEND(ONE).extract() == ONE.append(Turn("user", "hello")).extract()
     long = window_of(*chat(20))
@@ -115,7 +115,7 @@ def test_the_empty_window_is_the_unit_of_merging(moves: list[Move]) -> None:
 
 @given(st.lists(conversations(max_atoms=4), min_size=3, max_size=3))
 def test_merging_is_associative(three: list[list[Move]]) -> None:
-    """(a · b) · c says what a · (b · c) says, classes included, unless calls of an inner window are open."""
+    """(a · b) · c equals a · (b · c), classes included, unless an inner window has open calls."""
     a, b, c = (closed(filled(moves)) for moves in three)
     assert (
         shown(MERGE(MERGE(a, b), c))
@@ -132,7 +132,7 @@ def closed(window: ContextWindow) -> ContextWindow:
 
 
 def test_merging_keeps_classes_and_makes_ids_unique() -> None:
-    """A promoted turn stays PRESERVED in the merged window, ids that clash are given anew, and the merged window goes on."""
+    """Merging keeps a promoted turn PRESERVED, renames clashing ids, and leaves a usable window."""
     second = TWO.promote("t2", ResourceClass.PRESERVED)
     merged = MERGE(ONE, second)
     assert [merged.class_of(turn) for turn in merged.all_turns()][-1] is ResourceClass.PRESERVED

@@ -41,10 +41,7 @@ def assert_total(agent: Agent) -> None:
 
 
 def safely(agent: Agent, position: object, stranger: object) -> bool:
-    """Tell whether an agent takes a strange input.
-
-    Inputs of another shape are the type checker's business.
-    """
+    """Return whether an agent accepts a foreign input, with inputs of another shape as refused."""
     try:
         return agent.accepts(position, stranger)
     except (AttributeError, IndexError):
@@ -63,10 +60,7 @@ def test_agents_take_exactly_their_directions(agent: Agent) -> None:
 
 
 def test_run_takes_inputs_one_after_the_other() -> None:
-    """`run` threads the position through and collects the outputs.
-
-    It stops at the first refusal.
-    """
+    """`run` passes the position along, collects the outputs, and stops at the first refusal."""
     assert DOOR.run("open", ["close", "lock", "unlock"]) == ("shut", [0, 2, 1])
     assert DOOR.run("open", []) == ("open", [])
     with pytest.raises(
@@ -113,10 +107,7 @@ def test_sequential_feeds_outputs_on() -> None:
 
 
 def test_through_shows_another_interface() -> None:
-    """A lens renames inputs and outputs.
-
-    Inputs outside its domain, or that the agent refuses, are no directions.
-    """
+    """A lens renames inputs and outputs, and inputs outside its domain are not directions."""
     polite = through(
         DOOR,
         Lens(
@@ -153,10 +144,7 @@ def test_combined_agents_take_exactly_their_directions(agent: Agent) -> None:
 
 
 def test_the_context_polynomial_is_the_machine() -> None:
-    """Positions are states with their window, directions the table's.
-
-    A legal input moves it as the machine is moved.
-    """
+    """Positions are states with windows, and inputs move them as they move the machine."""
     places: Container[object] = CONTEXT_POLYNOMIAL.positions
     window = ContextWindow(100, counter=WORDS)
     start, pressured = (
@@ -177,7 +165,7 @@ def test_the_context_polynomial_is_the_machine() -> None:
 
 
 def test_positions_of_the_context_polynomial_can_be_told_and_not_listed() -> None:
-    """There are as many positions as windows: asking is answered, listing and counting are refused in words."""
+    """Membership of a position can be tested, but listing and counting raise TypeError."""
     with pytest.raises(TypeError, match="cannot be listed"):
         list(CONTEXT_POLYNOMIAL.positions)
     with pytest.raises(TypeError, match="cannot be counted"):
@@ -185,10 +173,7 @@ def test_positions_of_the_context_polynomial_can_be_told_and_not_listed() -> Non
 
 
 def test_the_context_polynomial_composes() -> None:
-    """Two conversations in parallel.
-
-    A conversation that feeds a reviewer's; one of two; both at once; through a lens.
-    """
+    """The context polynomial composes with others and with itself, and works through a lens."""
     start = Position(ContextState.EMPTY, ContextWindow(100, counter=WORDS))
     hello, answer = ContextInput.user_turn("hello"), ContextInput.assistant_turn("hi")
     both, _ = parallel(CONTEXT_POLYNOMIAL, CONTEXT_POLYNOMIAL).run(

@@ -45,7 +45,7 @@ def assert_isomorphic(
     inputs: Rename = same,
     outputs: Rename = same,
 ) -> None:
-    """Check everywhere that `right` is `left` with positions, inputs and outputs renamed, one to one."""
+    """Check that `right` is `left` with positions, inputs and outputs renamed one to one."""
     assert {positions(s) for s in left.positions} == right.positions
     assert len(left.positions) == len(right.positions)
     for s in left.positions:
@@ -86,10 +86,7 @@ def triples() -> Iterable[tuple[Agent, Agent, Agent]]:
 
 
 def test_parallel_is_associative_commutative_and_has_a_unit() -> None:
-    """(p ⊗ q) ⊗ r ≅ p ⊗ (q ⊗ r).
-
-    P ⊗ q ≅ q ⊗ p; p ⊗ y ≅ p, which has one position and one direction.
-    """
+    """(p ⊗ q) ⊗ r ≅ p ⊗ (q ⊗ r), p ⊗ q ≅ q ⊗ p, and p ⊗ y ≅ p."""
     for p, q, r in triples():
         names = {"positions": right_bracket, "inputs": right_bracket, "outputs": right_bracket}
         assert_isomorphic(parallel(parallel(p, q), r), parallel(p, parallel(q, r)), **names)
@@ -121,10 +118,7 @@ def test_coproduct_is_associative_commutative_and_has_a_unit() -> None:
 
 
 def test_product_is_associative_commutative_and_has_a_unit() -> None:
-    """(p × q) × r ≅ p × (q × r).
-
-    P × q ≅ q × p; p × 1 ≅ p, which has one position and no direction.
-    """
+    """(p × q) × r ≅ p × (q × r), p × q ≅ q × p, and p × 1 ≅ p."""
     for p, q, r in triples():
         names = {"positions": right_bracket, "inputs": right_sum, "outputs": right_sum}
         assert_isomorphic(product(product(p, q), r), product(p, product(q, r)), **names)
@@ -214,10 +208,7 @@ IDENTITY: Lens[Any, Any, Any, Any] = Lens(
 
 
 def test_lenses_compose() -> None:
-    """Through one lens and then another is through both composed.
-
-    The identity lens changes nothing; composing is associative.
-    """
+    """Lenses compose associatively, with the identity lens as unit."""
     assert_isomorphic(
         through(through(DOOR, SHORTER), NUMBERED), through(DOOR, SHORTER.then(NUMBERED))
     )

@@ -1,9 +1,8 @@
-"""Journals of schema 1, as the first release wrote them, load for ever: what a caller sees of them is what it was.
+"""Journals of schema 1, written by the first release, still load with the same content.
 
-Each ``*.json`` was written by that release; its ``*.expected.json`` says what the session was then,
-and how it went on. Once a journal is
-replayed the guards are asked: where they say another state than was recorded, ``settled.json`` says
-which, and how the session goes on from there.
+Each ``*.json`` was written by that release. Its ``*.expected.json`` describes the session at that
+time and how it continued. The guards are evaluated after replaying a journal: if they give another
+state than the recorded one, ``settled.json`` has that state and how the session continues from it.
 """
 
 import json
@@ -124,7 +123,7 @@ def _messages(session: ContextSession) -> Any:
 
 
 def next_of(session: ContextSession) -> list[list[Any]]:
-    """Return how a session goes on, command by command: the error, or state, tokens, and the ids with their classes."""
+    """Return, per command, the error, or the state, the tokens and the ids with their classes."""
     seen = {turn.resource_id for turn in session.window.all_turns()}
     gone = next(
         (turn.resource_id for turn in session.log() if turn.resource_id not in seen), "nobody"
@@ -172,7 +171,7 @@ def expected_of(name: str) -> dict[str, Any]:
 
 
 def loaded(text: str, own: list[str]) -> ContextSession:
-    """Load a session with what is not written down: the caller's own counter, and the marks, here those of the first release."""
+    """Load a session with the first release's marks and its own counter, which are not saved."""
     options: dict[str, Any] = {"threshold": AdaptiveThreshold()} | {
         name: OWN[name]() for name in own
     }
@@ -181,7 +180,7 @@ def loaded(text: str, own: list[str]) -> ContextSession:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_journal_of_schema_1_loads_as_what_it_was(name: str) -> None:
-    """State, log, turns, classes, tokens, messages and options are those of the session that was saved."""
+    """State, log, turns, classes, tokens, messages and options match the saved session."""
     expected = expected_of(name)
     assert facts_of(loaded(journal(name), expected["own"])) == {
         key: expected[key] for key in expected if key not in {"own", "next"}
@@ -190,7 +189,7 @@ def test_a_journal_of_schema_1_loads_as_what_it_was(name: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_loaded_journal_goes_on_as_the_session_did(name: str) -> None:
-    """The next commands give the ids, classes, states and errors that they gave the session itself."""
+    """Further commands give the same ids, classes, states and errors as in the original session."""
     expected = expected_of(name)
     assert next_of(loaded(journal(name), expected["own"])) == expected["next"]
 
@@ -206,7 +205,7 @@ def test_a_loaded_journal_written_again_is_the_same_session(name: str) -> None:
 
 
 def test_the_journals_show_every_state_and_what_engines_were_called() -> None:
-    """All four states stand in the journals, both values of the option that later schemas no longer have, and schema 1 alone."""
+    """The journals cover all four states and both engines, and all have schema 1."""
     saved = [json.loads(journal(name)) for name in NAMES]
     assert {expected_of(name)["state"] for name in NAMES} == set(map(str, ContextState))
     assert {one["engine"] for one in saved} == {"machine", "table"}

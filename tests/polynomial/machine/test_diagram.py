@@ -104,7 +104,7 @@ def test_arrows_stand_in_the_order_of_the_states() -> None:
 
 
 def test_a_graph_is_one_whole_digraph() -> None:
-    """What Graphviz reads opens and closes, with a line an arrow in between."""
+    """The DOT text is one complete digraph with one line per arrow."""
     lines = dot().split("\n")
     assert (lines[0], lines[-2:]) == ("digraph machine {", ["}", ""])
     assert sum(" -> " in line and "label=" in line for line in lines) == len(arrows())

@@ -1,4 +1,7 @@
-"""Machines of users, made at random: the table and python-statemachine never part, and no class sees another's states."""
+"""Randomly generated user machines.
+
+The table and python-statemachine always agree, and no class sees another's states.
+"""
 
 from collections.abc import Callable
 from random import Random
@@ -31,7 +34,7 @@ def guard(length: int) -> Callable[[Any, Step], bool]:
 
 
 def generated(random: Random, number: int) -> type[ContextMachine]:
-    """Return a machine with one to three states, each with ways in and out, some of them guarded."""
+    """Return a machine with one to three added states, each with ways in and out, some guarded."""
     body: dict[str, Any] = {"__module__": __name__}
     added = [f"s{place}" for place in range(random.randint(1, 3))]
     states = {name: State(name, value=f"{name}_{number}") for name in added}
@@ -48,7 +51,9 @@ def generated(random: Random, number: int) -> type[ContextMachine]:
         ) | states[name].to(known["accumulating"])
     if random.random() < 0.5:
         body["user_turn"] = known["accumulating"].to(states[added[0]], cond=f"may_{added[0]}")
-    machine: type[ContextMachine] = OwnStates(f"Generated{number}", (ContextMachine,), body)  # type: ignore[assignment]
+    machine: type[ContextMachine] = OwnStates(  # type: ignore[assignment]
+        f"Generated{number}", (ContextMachine,), body
+    )
     return machine
 
 
@@ -84,7 +89,7 @@ def outcome(act: Callable[[], object]) -> object:
     "chunk", [0, *(pytest.param(chunk, marks=pytest.mark.deep) for chunk in range(1, 25))]
 )
 def test_both_engines_take_a_generated_machine_the_same_way(chunk: int) -> None:
-    """Twenty machines a chunk: states, windows and refusals are the same, and a session that is driven so is replayed as it was."""
+    """Both engines go through the same states, windows and refusals, and the session replays."""
     base = ContextMachine.table.directions
     for number in range(20 * chunk, 20 * chunk + 20):
         random = seeded(number)

@@ -119,10 +119,7 @@ def test_restoring_a_machine_puts_it_anywhere() -> None:
 
 
 def test_an_output_is_a_value() -> None:
-    """Outputs with the same window and state are equal.
-
-    Their messages are what may be shown, and no call is.
-    """
+    """Outputs with the same window and state are equal, and their messages contain no calls."""
     window = (
         ContextWindow(100, counter=WORDS)
         .append(Turn("user", "hi"))

@@ -62,10 +62,7 @@ class Lockstep(RuleBasedStateMachine):
         self.window = window
 
     def take(self, context_input: ContextInput) -> None:
-        """Take one input three times.
-
-        The outputs or the errors must be the same, and errors must change nothing.
-        """
+        """Send one input to three engines, which must agree, and errors must change nothing."""
         before = self.state, self.window
         machine = outcome(lambda: self.machine.advance(context_input))
         table = outcome(lambda: self.table.advance(context_input))

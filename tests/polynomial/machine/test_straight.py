@@ -1,6 +1,6 @@
-"""Straight on the machine it works as users of python-statemachine expect.
+"""Used directly, the machine behaves as users of python-statemachine expect.
 
-Behind a session it follows what is stored.
+Behind a session, it follows the stored events.
 """
 
 import asyncio
@@ -58,7 +58,7 @@ def place(machine: ContextMachine) -> tuple[ContextState, ContextWindow]:
 
 
 def test_events_take_what_their_input_takes() -> None:
-    """Every event can be called as a method or sent by its name, with text, a turn, calls, a target or nothing."""
+    """Every event works as a method or by name, with every kind of argument that it takes."""
     machine = machine_of()
     machine.system("Be brief.")
     machine.user_turn("hello")
@@ -147,10 +147,7 @@ REFUSALS: dict[str, tuple[Callable[[ContextMachine], object], type[PolycontextEr
 
 @pytest.mark.parametrize("name", REFUSALS)
 def test_refusals_speak_our_words_and_change_nothing(name: str) -> None:
-    """What the machine does not take it refuses as a session would.
-
-    It stands where it stood, and goes on.
-    """
+    """A refused event raises the session's error and leaves the machine usable where it was."""
     act, error, said = REFUSALS[name]
     machine = machine_of()
     machine.user_turn("hello")
@@ -179,7 +176,7 @@ def test_a_pressured_machine_takes_no_turn() -> None:
 
 
 def test_a_listener_sees_state_and_window_after_each_event() -> None:
-    """In ``after_*`` the model has the new window, the same that the machine has when the call returns."""
+    """In ``after_*`` a listener sees the same new window that the machine has after the call."""
     listener = Counting()
     machine = machine_of(listener)
     seen: list[ContextWindow] = []
@@ -255,7 +252,7 @@ INSIDE: dict[str, tuple[Callable[[ContextMachine], object], bool, type[Polyconte
 
 @pytest.mark.parametrize("name", INSIDE)
 def test_what_a_listener_sends_is_taken_whole_or_refused_in_words(name: str) -> None:
-    """Where an event from inside is refused, the outer one is refused with it: nothing has changed, nothing waits to be taken later."""
+    """If an event sent from a listener is refused, the outer event is too, and nothing changes."""
     act, before, error = INSIDE[name]
     machine = machine_of()
     machine.user_turn("hello")
@@ -269,11 +266,13 @@ def test_what_a_listener_sends_is_taken_whole_or_refused_in_words(name: str) -> 
 
 
 def test_an_illegal_event_from_inside_undoes_the_outer_one() -> None:
-    """What is illegal behind the outer event is said in our words, and the outer event is undone."""
+    """An illegal event sent from a listener raises our error and undoes the outer event."""
     machine = machine_of()
     machine.user_turn("hello")
     stood = place(machine)
-    machine.add_listener(Inside(lambda machine: machine.assistant_turn("to whom?")))  # type: ignore[no-untyped-call]
+    machine.add_listener(  # type: ignore[no-untyped-call]
+        Inside(lambda machine: machine.assistant_turn("to whom?"))
+    )
     with pytest.raises(
         IllegalDirectionError, match="input assistant_turn is illegal in state EMPTY"
     ):
@@ -292,10 +291,7 @@ class Lamp(StateChart[Any]):
 
 
 def test_the_refusal_of_another_machine_is_its_own() -> None:
-    """A listener that drives a machine of its own fails with that machine's words.
-
-    Ours is where it was.
-    """
+    """Another machine's error in a listener is passed on, and our machine stays where it was."""
     lamp = Lamp()
     lamp.switch()
     machine = machine_of(Inside(lambda _: lamp.switch()))
@@ -345,10 +341,7 @@ def test_a_machine_with_coroutine_listeners_is_awaited() -> None:
 
 
 def test_listeners_of_a_session_hear_every_stored_event_once() -> None:
-    """In order, with state and window after it, also where one call makes several events.
-
-    Refused calls are not heard.
-    """
+    """Listeners of a session receive every stored event once, in order, and no refused calls."""
     listener = Counting()
     session = ContextSession(300, counter=WORDS, listeners=[listener])
     session.add_user_turn("the task")
@@ -374,7 +367,7 @@ def test_listeners_of_a_session_hear_every_stored_event_once() -> None:
 def test_a_listener_with_a_machine_of_its_own_does_not_break_the_engine(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    """A listener's own context machine may refuse what it likes: that is a listener that fails, and is logged."""
+    """An error in a listener's own context machine is logged and does not break the session."""
     session = ContextSession(
         1000, counter=WORDS, listeners=[Inside(lambda _: machine_of().clear())]
     )
@@ -391,7 +384,7 @@ def test_a_listener_with_a_machine_of_its_own_does_not_break_the_engine(
 
 @pytest.mark.no_cover
 def test_table_and_machine_keep_in_step() -> None:
-    """Over 10,000 random inputs, legal and not, both engines are in one state with one window, and refuse in the same words."""
+    """Over 10,000 random inputs, both engines agree on states, windows and error messages."""
     random = seeded(5)
     met: set[tuple[str, str, bool]] = set()
     for _ in range(100):
@@ -424,10 +417,7 @@ def outcome(advance: Callable[[ContextInput], object], given: ContextInput) -> s
 
 
 class Inputs:
-    """Think of inputs for an engine, legal more often than not.
-
-    A log is kept for what can be recalled.
-    """
+    """Generated inputs for an engine, most of them legal, with a log of what can be recalled."""
 
     def __init__(self, random: Random, table: TableMachine) -> None:
         self.random, self.table, self.log, self.windows = random, table, Log(), [table.window]

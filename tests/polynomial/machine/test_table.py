@@ -1,4 +1,4 @@
-"""The table of states and inputs, cell by cell: 4 states, 11 inputs, with and without a live machine."""
+"""The table of states and inputs, cell by cell, with and without a live machine."""
 
 import pytest
 from attrs import evolve
@@ -131,10 +131,7 @@ def test_legal_input_leads_to(cell: tuple[str, str, str], engine: Engine) -> Non
 @engines
 @pytest.mark.parametrize("cell", ILLEGAL, ids=name)
 def test_illegal_input_raises_and_changes_nothing(cell: tuple[str, str], engine: Engine) -> None:
-    """An illegal input raises the error of its state, naming state, input and what is legal.
-
-    Nothing changes.
-    """
+    """An illegal input raises its state's error, lists the legal inputs, and changes nothing."""
     state, kind = cell
     session = session_in(state, engine)
     before = whole(session)
@@ -156,7 +153,7 @@ def test_illegal_input_raises_and_changes_nothing(cell: tuple[str, str], engine:
 def test_a_settling_event_leads_to(
     cell: tuple[str, str, str], engine: type[ContextMachine]
 ) -> None:
-    """What changes the budget, goes back or erases leads to what the guards say of the window: here, to where it was."""
+    """Resizing, rewinding or erasing leads to the state that the guards give for the window."""
     state, kind, target = cell
     session = session_in(state, "table")
     window = session.window
@@ -198,7 +195,7 @@ def test_valid_directions_are_the_designs(state: str) -> None:
 @engines
 @pytest.mark.parametrize("state", [EMPTY, ACCUMULATING, COMPRESSED])
 def test_a_turn_that_presses_leads_to_pressured(state: str, engine: Engine) -> None:
-    """From every state that takes turns, one above the high mark leads to PRESSURED, cooling down or not."""
+    """A turn above the high mark leads to PRESSURED from every state, even during the cooldown."""
     session = session_in(state, engine)
     session.add_user_turn(words(80, "big"))
     assert session.state == PRESSURED
@@ -229,7 +226,7 @@ class Sinking(ContextProjector):
 
 @engines
 def test_a_compression_below_a_floor_is_refused_whoever_made_it(engine: Engine) -> None:
-    """A projector that drops what is PRESERVED is stopped by the machine, and nothing has changed."""
+    """A projector that drops a PRESERVED turn is refused, and nothing changes."""
     session = with_engine(
         engine, ContextSession(100, auto=False, counter=WORDS, projector=Sinking())
     )
@@ -242,10 +239,7 @@ def test_a_compression_below_a_floor_is_refused_whoever_made_it(engine: Engine) 
 
 
 def test_a_failing_listener_leaves_the_machine_where_it_was() -> None:
-    """The library runs listeners after it has written the state.
-
-    If one raises, the machine goes back.
-    """
+    """If a listener raises, the machine returns to its earlier state."""
 
     class Broken:
         def after_user_turn(self) -> None:

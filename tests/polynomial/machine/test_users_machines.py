@@ -1,4 +1,7 @@
-"""What a user does first with the machine: send an event, ask what is legal, add a state, look for a position."""
+"""A user's first steps with the machine.
+
+Send an event, list the legal inputs, add a state, test a position.
+"""
 
 from typing import Any
 
@@ -55,7 +58,7 @@ def test_an_event_that_is_sent_to_the_machine_of_a_session_is_written() -> None:
 
 
 def test_the_state_of_a_session_is_that_of_the_engine() -> None:
-    """What the engine of python-statemachine is configured to is where the session is, also after an event that it was sent."""
+    """The session's state is the configuration of the python-statemachine engine."""
     session = session_of(1_000)
     session.add_user_turn("hello")
     refused = refusal_of(session.machine, "assistant_turn")

@@ -41,7 +41,7 @@ def seeded(seed: int) -> Random:
 
 
 class FaultyStore(InMemoryStore):
-    """Keep sessions in memory, but for the next append: fail before it, behind it (the answer is lost), in its middle, or as if late."""
+    """A store in memory whose next append fails before, after or during it, or comes late."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -66,7 +66,8 @@ class FaultyStore(InMemoryStore):
         if fault == "middle":
             taken = list(events[: len(events) // 2])
             raise OSError(
-                f"the connection broke after {len(taken)} of {len(events)} events; all were taken back"
+                f"the connection broke after {len(taken)} of {len(events)} events; all were "
+                "taken back"
             )
         super().append(session_id, base, events, companions, key=key)
         self.appends += 1
@@ -144,7 +145,7 @@ class Notes:
 
 
 class Counting:
-    """Listen to a live machine: write down each event, where it led, and the window that was there then."""
+    """A listener that records each event of a live machine, with its state and window."""
 
     def __init__(self) -> None:
         self.heard: list[tuple[InputKind, ContextState]] = []
@@ -168,7 +169,7 @@ class Ticking:
 
 
 class Living:
-    """Live a session over a faulty store, and know the truth: what replaying the store's journal gives."""
+    """A session over a faulty store, compared with a replay of the store's journal."""
 
     def __init__(self, store: FaultyStore, random: Random, *, watched: bool = True) -> None:
         self.store, self.random = store, random
@@ -206,7 +207,7 @@ class Living:
         )
 
     def check_at(self, stored: Stored) -> None:
-        """Expect the session, its live machine and its listener to be where a journal leads that is replayed strictly."""
+        """Check that session, machine and listener match a strict replay of the journal."""
         # From the beginning where it goes back behind what is known.
         known = (
             self.empty

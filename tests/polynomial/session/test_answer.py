@@ -116,7 +116,7 @@ def test_an_answer_that_is_refused_is_not_lost() -> None:
 
 
 def test_a_copy_has_no_open_answer() -> None:
-    """Whoever goes on elsewhere writes an answer of his own."""
+    """A copy of a session has no open answer."""
     session = asked()
     session.answer().add("On its")
     assert said(copy(session)) is None

@@ -1,4 +1,4 @@
-"""Attaching: an item goes into the conversation once, yields to its outline, and comes back word for word."""
+"""An attached item is added once, reduced to an outline under pressure, and recalled verbatim."""
 
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
@@ -71,7 +71,7 @@ BOTH = pytest.mark.parametrize("how", ["sync", "async"])
 
 @BOTH
 def test_an_item_becomes_one_user_turn(how: str) -> None:
-    """Its text is the item's markdown, its class REQUIRED, its time the session's, and its metadata say what it is."""
+    """An item becomes one REQUIRED user turn with the item's markdown and metadata."""
     session, item = started(), module(timestamp=0)
     output = put(session, item, how)
     turn = output.window.extract()
@@ -101,7 +101,7 @@ def test_the_class_is_the_callers_choice(how: str) -> None:
 
 @BOTH
 def test_the_same_item_is_not_said_twice(how: str) -> None:
-    """While it stands in the view, attaching it again changes nothing, under whatever id it comes."""
+    """Attaching an item that is in the view changes nothing, whatever its id."""
     session, item = started(), module()
     put(session, item, how)
     session.add_user_turn("And now?")
@@ -148,10 +148,7 @@ def test_another_text_of_the_same_source_goes_in(how: str) -> None:
 
 @BOTH
 def test_an_explicit_source_joins_what_has_no_file_name(how: str) -> None:
-    """The caller says that two texts are versions of one thing.
-
-    The same text from elsewhere is another attachment.
-    """
+    """An explicit source makes two texts versions of one thing, another keeps them apart."""
     session = started(max_tokens=5000)
     put(session, ContextItem("total 3", "text"), how, source="shopping list")
     put(session, ContextItem("total 4", "text"), how, source="shopping list")
@@ -228,7 +225,10 @@ def test_a_pressured_session_without_auto_refuses(how: str) -> None:
 
 def test_a_formatter_that_fails_changes_nothing() -> None:
     """The error is the formatter's, and the conversation goes on."""
-    register_formatter("test-attach-broken", lambda item: 1 / 0)  # type: ignore[arg-type, return-value]
+    register_formatter(
+        "test-attach-broken",
+        lambda item: 1 / 0,  # type: ignore[arg-type, return-value]
+    )
     session = started()
     before = whole(session)
     with pytest.raises(PluginError, match="ZeroDivisionError"):
@@ -263,10 +263,7 @@ def test_threads_attach_an_item_once() -> None:
 
 @BOTH
 def test_attach_compress_outline_recall(how: str) -> None:
-    """Under pressure the file yields to its name and outline.
-
-    Recalled, the very text stands where it stood.
-    """
+    """Under pressure a file is reduced to its outline, and recalling it restores its text."""
     session = started(max_tokens=2000, projector=ContextProjector(reach=Reach(keep_recent=2)))
     item = module()
     put(session, item, how)
@@ -332,7 +329,7 @@ def test_a_fresh_id_is_one_that_the_conversation_does_not_know(
 
 
 def test_a_refused_attachment_does_not_take_its_id() -> None:
-    """What was undone was never attached."""
+    """An attachment that was undone does not reserve its id."""
 
     def fail(*_: object, **__: object) -> Any:
         raise KeyboardInterrupt
@@ -350,7 +347,7 @@ def test_a_refused_attachment_does_not_take_its_id() -> None:
 
 
 def test_ids_go_on_behind_a_restored_session() -> None:
-    """An item made after loading gets an id that the saved conversation does not have, and so does one that clashes."""
+    """An item made after loading, or with a clashing id, gets an id that the conversation lacks."""
     session = started()
     session.attach(module(id="ctx-1000000"))
     text = text_of(session).replace("ctx-1000000", "ctx-2000000")
@@ -410,7 +407,7 @@ STEPS = st.one_of(
 def test_whatever_happens_an_attached_item_stands_and_messages_are_valid(
     steps: list[tuple[str, Any, Any]],
 ) -> None:
-    """After any steps: what was just attached stands word for word, the view is valid for a provider, an id names one text."""
+    """An attached item stays verbatim, the view stays valid for a provider, and ids stay unique."""
     session = session_of(900)
     session.add_user_turn("the task")
     named: dict[str, str] = {}
@@ -463,7 +460,7 @@ def _recall_something(session: ContextSession) -> None:
 
 
 def test_a_turn_of_the_callers_own_with_such_metadata_is_an_attachment_too() -> None:
-    """What makes an attachment is what its turn says, so a replayed turn is one as well."""
+    """A turn whose metadata describe an attachment is one, so a replayed turn is one too."""
     session, twin = started(), started()
     session.attach(module())
     twin.add(evolve(session.log()[-1], resource_id="", tokens=None), ResourceClass.REQUIRED)
@@ -473,10 +470,7 @@ def test_a_turn_of_the_callers_own_with_such_metadata_is_an_attachment_too() -> 
 
 @BOTH
 def test_a_message_comes_behind_the_items_it_speaks_of(how: str) -> None:
-    """Items and message are turns of the user, in one commit.
-
-    Without a message nothing is attached either.
-    """
+    """Items and message are added in one commit, and a conflict adds neither."""
     session, item = started(), module()
     revision = session.conversation.revision
 

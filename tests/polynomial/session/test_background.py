@@ -1,4 +1,7 @@
-"""Summaries in the background: one at a time, in when they are ready, and nothing changed by those that are not."""
+"""Background summaries.
+
+One is written at a time, it is inserted when ready, and one that fails changes nothing.
+"""
 
 import asyncio
 import copy
@@ -27,7 +30,7 @@ NAME = "polycontext-background"
 
 
 class Writer:
-    """Stand for a model that answers when it is told to, and remembers how many it was asked at once."""
+    """A fake model that answers when told to, and counts its concurrent calls."""
 
     def __init__(self, answer: object = SAID) -> None:
         self.answer = answer
@@ -46,7 +49,7 @@ class Writer:
 
 
 def session_with(writer: object, **options: Any) -> ContextSession:
-    """Return a session that begins a summary above half of its 400 tokens and is compresses above 320."""
+    """Return a session that starts a summary above 200 tokens and compresses above 320."""
     options = {
         "threshold": FixedThreshold(0.8, 0.2),
         "cooldown": 0,
@@ -64,7 +67,7 @@ def talk(session: ContextSession, exchanges: int, first: int = 0) -> ContextSess
 
 
 def gists(session: ContextSession) -> list[str]:
-    """Return what the gists of the view say, without their frames and the ids that are put behind."""
+    """Return the texts of the view's gists, without their frames and the file list at the end."""
     return [
         turn.text.partition("\n")[2].partition("\nFiles:\n")[0]
         for turn in session.window.all_turns()
@@ -105,7 +108,7 @@ def settled(session: ContextSession) -> None:
 
 
 def written(session: ContextSession) -> None:
-    """Wait until the thread that writes has come to its end, whether or not what it wrote was put in."""
+    """Wait until the writing thread has ended, whether or not its summary was used."""
     flight = session.background._flight
     assert flight is not None
     assert flight.thread is not None
@@ -207,7 +210,7 @@ def test_an_answer_that_is_no_summary_changes_nothing(answer: object) -> None:
 
 
 def test_it_is_given_up_where_the_conversation_is_cleared_or_rewound() -> None:
-    """What it was of is gone."""
+    """Clearing or rewinding the conversation discards a summary in progress."""
     for change in (ContextSession.clear, lambda session: session.history.rewind(3)):
         writer = Writer()
         session = talk(session_with(writer), 6)
@@ -231,7 +234,7 @@ def test_it_can_be_given_up() -> None:
 
 
 def test_a_copy_and_a_fork_have_their_own() -> None:
-    """What is written for one is not put into the other."""
+    """A summary written for one session is not inserted into its copy or fork."""
     writer = Writer()
     session = talk(session_with(writer), 6)
     twin, fork = (
@@ -353,10 +356,7 @@ async def never(turns: object, max_tokens: int) -> str:
 
 
 async def asked_again(session: ContextSession) -> None:
-    """Let a model that thinks be asked again.
-
-    A summary is written meanwhile, and waits for the answer.
-    """
+    """Call a thinking model again, with a finished summary waiting for the answer."""
     await session.aadd_user_turn("Sort the shelves.")
     await session.aadd(Turn("assistant", "Plums first.", parts=(THOUGHT,)))
     await atalk(session, 5)
@@ -583,7 +583,7 @@ def test_who_is_interrupted_while_he_puts_it_in_leaves_it_to_the_next(then: str)
 
 
 def test_a_task_that_is_cancelled_while_it_puts_it_in_leaves_it_to_the_next() -> None:
-    """Whose turn made the summary land is cancelled: his turn is there, and the next one puts it in."""
+    """If the task that inserts a summary is cancelled, the next turn inserts it."""
 
     async def work() -> None:
         store = AsyncHeldStore()
@@ -643,10 +643,7 @@ def test_a_loop_that_ends_while_its_task_puts_it_in_bars_nobody(how: str) -> Non
 
 @pytest.mark.parametrize("meanwhile", ["a turn", "clear"])
 def test_what_one_puts_in_another_does_not(meanwhile: str) -> None:
-    """A turn that comes while a task puts it in goes before it.
-
-    A conversation that is cleared has no more place for it.
-    """
+    """A turn added during the insertion comes before it, and clearing discards the summary."""
 
     async def work() -> ContextSession:
         store = AsyncHeldStore()
@@ -703,7 +700,7 @@ def test_a_store_that_fails_costs_the_summary_and_no_turn(tmp_path: Path) -> Non
 
 
 def test_a_store_that_fails_under_a_task_costs_the_summary_and_no_turn() -> None:
-    """Whoever added the turn hears nothing of it."""
+    """If the store fails while a summary is inserted, the summary is lost and no turn is."""
 
     async def work() -> ContextSession:
         store = AsyncHeldStore()
@@ -805,7 +802,7 @@ def test_who_plans_while_another_begins_begins_none(monkeypatch: pytest.MonkeyPa
 
 
 def test_one_at_a_time_whoever_writes() -> None:
-    """Many threads on one session: at most one summary is being written, every turn is there once."""
+    """With many threads, at most one summary is written at a time and every turn is there once."""
     writer = Writer()
     writer.may.set()
     session = session_with(writer)

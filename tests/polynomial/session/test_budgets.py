@@ -1,4 +1,4 @@
-"""Where the budget of a session comes from when it is opened again, and where stores may be named by their place."""
+"""The budget of a reopened session, and stores given by path or URL."""
 
 import logging
 from pathlib import Path

@@ -121,7 +121,7 @@ def together(acts: Sequence[Callable[[], None]]) -> None:
 
 @engines
 def test_threads_lose_and_repeat_no_turn(engine: Engine) -> None:
-    """Eight threads add turns to one session: each is in the log once, in its thread's order, and the journal replays."""
+    """Turns added by eight threads are each in the log once, in order, and the journal replays."""
     session = with_engine(engine, ContextSession(2000, counter=WORDS))
     session.add_user_turn("the task")
 
@@ -163,10 +163,7 @@ def test_of_many_writers_with_one_revision_one_wins() -> None:
 
 @engines
 def test_tasks_take_turns(engine: Engine) -> None:
-    """Tasks that add turns while summaries are slow lose none.
-
-    Every event loop may use the session.
-    """
+    """Tasks that add turns during slow summaries lose none, in any event loop."""
     session = with_engine(engine, session_with(EagerSummariser()))
 
     async def adding(name: int) -> None:
@@ -192,7 +189,7 @@ def test_tasks_take_turns(engine: Engine) -> None:
 
 @pytest.mark.parametrize("write", ["compress", "add while pressured", "add over the budget"])
 def test_an_interrupted_summary_changes_nothing(write: str) -> None:
-    """Ctrl-C in the middle of a summary leaves window, state, ledger, log and journal as they were."""
+    """Ctrl-C during a summary leaves window, state, ledger, log and journal unchanged."""
 
     class Interrupted:
         def summarise(
@@ -223,7 +220,7 @@ def test_an_interrupted_summary_changes_nothing(write: str) -> None:
 
 @pytest.mark.parametrize("write", ["acompress", "aadd while pressured", "aadd over the budget"])
 def test_a_cancelled_summary_changes_nothing(write: str) -> None:
-    """Cancelling in the middle of a summary leaves window, state, ledger, log and journal as they were."""
+    """Cancelling during a summary leaves window, state, ledger, log and journal unchanged."""
 
     async def scene() -> None:
         summariser = SlowSummariser()
@@ -252,10 +249,7 @@ def test_a_cancelled_summary_changes_nothing(write: str) -> None:
 
 
 def test_a_summary_for_a_window_that_has_changed_is_made_anew() -> None:
-    """Who writes while a summary is under way wins.
-
-    The compression is decided again, on what stands then, and loses nothing.
-    """
+    """A write during a summary wins, and the compression is decided again for the new window."""
 
     async def scene() -> None:
         summariser = SlowSummariser()
@@ -274,7 +268,7 @@ def test_a_summary_for_a_window_that_has_changed_is_made_anew() -> None:
 
 
 def test_a_turn_that_somebody_went_on_from_stays() -> None:
-    """A turn and the compression it needs are one commit: if another writer clears first, the turn goes into the empty window."""
+    """If another writer clears the session first, the turn goes into the empty window."""
 
     async def scene() -> None:
         summariser = SlowSummariser()
@@ -351,10 +345,7 @@ def test_a_failing_async_summariser_costs_its_own_gist_only() -> None:
     ids=["empty", "blank", "too long", "lone surrogate"],
 )
 def test_a_useless_summary_is_not_taken(offer: str) -> None:
-    """Empty, overlong and unstorable summaries are rejected.
-
-    The view is valid and within budget all the same.
-    """
+    """Empty, overlong and unstorable summaries are rejected, and the view stays in budget."""
 
     class Useless:
         def summarise(

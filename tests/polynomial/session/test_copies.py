@@ -43,7 +43,7 @@ def grown(**options: Any) -> ContextSession:
 
 @copies
 def test_a_copied_session_is_the_same(copy: Copy) -> None:
-    """State, window, log, journal and settings are those of the original, and so is what it says to a model."""
+    """A copy has the same state, window, log, journal, settings and messages."""
     session = grown()
     twin = copy(session)
     assert whole(twin) == whole(session)
@@ -54,10 +54,7 @@ def test_a_copied_session_is_the_same(copy: Copy) -> None:
 
 @copies
 def test_a_copied_session_goes_on_by_itself(copy: Copy) -> None:
-    """Neither hears of what the other takes in.
-
-    Both go on alike, live machine and recall included.
-    """
+    """Copy and original are independent, and both continue alike, recall included."""
     session = grown()
     twin = copy(session)
     before = whole(session)
@@ -78,10 +75,7 @@ def test_a_copied_session_goes_on_by_itself(copy: Copy) -> None:
 
 @copies
 def test_listeners_and_the_live_machine_stay_behind(copy: Copy) -> None:
-    """A copy has a live machine of its own, to which nobody listens.
-
-    The original's listener hears of the original alone.
-    """
+    """A copy has a live machine of its own, without the original's listeners."""
     listener = Counting()
     session = grown(listeners=[listener])
     heard = len(listener.heard)
@@ -116,10 +110,7 @@ def test_companions_travel(copy: Copy) -> None:
 
 @copies
 def test_a_store_in_memory_travels_with_its_sessions(copy: Copy) -> None:
-    """Sessions of one store that are copied together share a store afterwards.
-
-    It holds the others too.
-    """
+    """Sessions copied together share one copied in-memory store, with its other sessions."""
     store = InMemoryStore()
     one = ContextSession(400, counter=WORDS, store=store, session_id="one")
     same = ContextSession(400, counter=WORDS, store=store, session_id="one")
@@ -151,11 +142,9 @@ class Elsewhere:
 
 @copies
 def test_a_session_that_is_kept_elsewhere_is_not_copied(copy: Copy) -> None:
-    """Two sessions over one journal would each take the other's place.
-
-    The refusal says what to do.
-    """
-    session = ContextSession(400, store=Elsewhere())  # type: ignore[arg-type]  # as much of one as a session asks for
+    """A session in an external store cannot be copied, and the error says what to do."""
+    # `Elsewhere` has only the methods that a session calls.
+    session = ContextSession(400, store=Elsewhere())  # type: ignore[arg-type]
     session.add_user_turn("hello")
     with pytest.raises(
         TypeError, match=r"kept in a Elsewhere cannot be copied. Open it again over its store"
@@ -166,7 +155,7 @@ def test_a_session_that_is_kept_elsewhere_is_not_copied(copy: Copy) -> None:
 
 @copies
 def test_an_output_travels_with_its_compression(copy: Copy) -> None:
-    """Whoever consumes outputs may be another process: what was compressed, dropped and saved is told there too."""
+    """A copied output keeps what was compressed, dropped and saved."""
     session = grown()
     for output in (session.output, session.add_user_turn("more"), session.compress(0.1)):
         twin = copy(output)

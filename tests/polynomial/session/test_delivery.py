@@ -1,4 +1,4 @@
-"""Delivery: handing out again and again gives what rendering anew gives, and what is handed out is the caller's own."""
+"""Repeated delivery equals a fresh rendering, and the caller owns the result."""
 
 from typing import Any
 
@@ -22,7 +22,7 @@ PROVIDERS = st.lists(st.sampled_from(Provider), max_size=2)
 def test_delivering_again_is_rendering_anew(
     moves: list[Move], asked: list[list[Provider]], budget: int
 ) -> None:
-    """However often and for whomever a growing, compressed or cleared view is handed out, it is the rendering of its turns."""
+    """However often a view is delivered, the result is the rendering of its turns."""
     session = ContextSession(budget, counter=FAST)
     for number, (turn, resource_class) in enumerate(moves):
         try:
@@ -74,10 +74,7 @@ def spoilt(value: Any) -> None:
 
 
 def test_what_is_handed_out_is_the_callers_own() -> None:
-    """A caller may change every part of a message list.
-
-    The next one is as if nothing had happened.
-    """
+    """A caller can change every part of a message list without affecting the next one."""
     session = ContextSession(5000, counter=WORDS)
     further = Part("openai", '{"extra": {"deep": [1]}}', PartKind.MESSAGE)
     session.add(
@@ -129,7 +126,7 @@ SAID = st.lists(
 def test_there_is_room_for_what_a_provider_wants_said_between_turns(
     said: list[tuple[str, int]], budget: int
 ) -> None:
-    """System turns in the middle cost Anthropic's separators: a turn that leaves no room for them is refused, and what is in can be sent."""
+    """A turn that leaves no room for Anthropic's separators is refused, so a request fits."""
     session = ContextSession(budget, counter=WORDS)
     session.add_system("You are an agent.")
     session.add_user_turn("Sort the shelves.")
@@ -144,7 +141,7 @@ def test_there_is_room_for_what_a_provider_wants_said_between_turns(
 
 @given(session_moves())
 def test_what_is_introduced_is_never_more_than_a_window_counts(moves: list[Move]) -> None:
-    """The window counts at least what any provider has said between the turns, however they came to stand there."""
+    """The window counts at least the text that any provider needs between the turns."""
     window = ContextWindow(10_000, counter=FAST)
     for turn, resource_class in moves:
         window = window.append(turn, resource_class)

@@ -168,10 +168,7 @@ def test_what_is_no_event_is_refused(event: Any, error: type[Exception]) -> None
 
 
 def test_the_live_machine_is_where_the_session_is() -> None:
-    """Its events, its state and its window are the session's, whoever wrote.
-
-    A refusal changes neither.
-    """
+    """The live machine has the session's state and window after every write and refusal."""
     session = begun()
     machine = session.machine
     machine.send("user_turn", "more")
@@ -302,10 +299,7 @@ class Awaited:
 
 
 def test_coroutine_listeners_are_awaited(caplog: pytest.LogCaptureFixture) -> None:
-    """In the twins and through the machine.
-
-    A write that does not await is refused inside an event loop before it decides.
-    """
+    """Coroutine listeners are awaited, and a blocking write in an event loop is refused first."""
     listener = Awaited()
 
     async def scene() -> None:
@@ -411,7 +405,7 @@ def test_a_state_of_its_own_is_persisted(tmp_path: Path) -> None:
 
 
 def test_entering_is_heard_when_the_step_is_played() -> None:
-    """What is attached to a state runs after the commit, once."""
+    """A state's entry action runs once, after the commit."""
     Approval.entered.clear()
     session = session_of(600, machine=Approval, listeners=[Heard()])
     session.add_user_turn("Pay the bill.")
@@ -504,7 +498,7 @@ def test_a_guard_that_is_overridden_decides() -> None:
 
 
 def test_two_subclasses_do_not_see_each_other() -> None:
-    """Each class has states of its own: what one declares on a shared name changes no other, and not the base."""
+    """Each machine class has its own states, even under a shared name."""
 
     class First(ContextMachine):
         waiting = State("WAITING", value="WAITING")
@@ -551,7 +545,7 @@ def test_two_subclasses_do_not_see_each_other() -> None:
 
 
 def test_a_class_body_that_fails_leaves_no_trace() -> None:
-    """What it has declared on inherited states by then is no part of the next class."""
+    """A class body that fails adds nothing to the inherited states."""
     with pytest.raises(ZeroDivisionError):
 
         class Broken(ContextMachine):  # pyright: ignore[reportUnusedClass] - its body fails

@@ -1,4 +1,4 @@
-"""Sessions saved under schema 2 are written as they were before: what stood in a turn's metadata is told by its parts."""
+"""Sessions of schema 2 load with their turns' parts, which were kept in metadata then."""
 
 import json
 from typing import Any
@@ -96,7 +96,7 @@ SAVED: list[tuple[dict[str, Any], list[dict[str, Any]]]] = [
 def test_a_saved_turn_is_written_as_it_came(
     turn: dict[str, Any], messages: list[dict[str, Any]]
 ) -> None:
-    """Developer roles, refusals, further fields, custom calls and blocks on either side of the text come out of a loaded session."""
+    """A loaded session renders developer roles, refusals, extra fields, custom calls and blocks."""
     session = ContextSession(100_000, counter=FAST)
     session.add_user_turn("first")
     session.extend(messages)
@@ -120,6 +120,6 @@ def test_a_saved_turn_is_written_as_it_came(
 
 @pytest.mark.parametrize("parts", [7, [7], "x", {"a": 1}])
 def test_broken_parts_are_left_for_the_codec(parts: object) -> None:
-    """What is no list of parts is not made into something that is."""
+    """Parts that are not a list are left unchanged for the codec to refuse."""
     turn = {"role": "user", "content": "hi", "parts": parts, "metadata": {"mood": "sad"}}
     assert upgraded({"events": [{"turn": turn}]}) == {"events": [{"turn": turn}]}

@@ -122,10 +122,7 @@ ERROR = {"block_binding": {"prefix_mismatch_behavior": "error"}}
 def test_options_of_the_caller_are_merged_and_win(
     own: dict[str, Any], merged: dict[str, Any]
 ) -> None:
-    """Before the compression they are all there is.
-
-    Behind it they stand beside what the provider needs, and are not changed.
-    """
+    """The caller's options win over those that the provider needs after a compression."""
     session, given = worked(ContextSession(100_000, counter=FAST), 10), json.dumps(own)
     before = {name: value for name, value in own.items() if (name, value) != ("betas", None)}
     assert session.request("anthropic", options=own).options == before
@@ -178,7 +175,7 @@ def test_options_that_are_no_fields_are_refused(options: Any) -> None:
 
 
 def test_a_compression_that_changes_nothing_begins_no_epoch() -> None:
-    """What was sent is still what is sent."""
+    """A compression that changes nothing starts no epoch."""
     session = ContextSession(100_000, counter=FAST)
     session.add_user_turn("hello")
     session.compress(0.9)
@@ -199,10 +196,7 @@ def test_clearing_begins_an_epoch_and_promoting_none() -> None:
 
 
 def test_recalling_begins_an_epoch() -> None:
-    """What comes back stands before what was there.
-
-    Its own thinking stays behind, which was made on another prefix.
-    """
+    """A recall starts an epoch, and thinking signed for the old prefix is omitted."""
     session = worked(ContextSession(100_000, counter=FAST), 10)
     session.compress(0.001)
     first = session.log()[2].resource_id

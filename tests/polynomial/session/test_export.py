@@ -1,4 +1,4 @@
-"""Sessions and logs go out as lines of JSON, and come in elsewhere as what they were, or not at all."""
+"""Sessions and logs are exported as JSON lines, and imported unchanged or refused."""
 
 import asyncio
 import json
@@ -32,7 +32,7 @@ class Order:
 
 
 def lived() -> ContextSession:
-    """Return a session with compressions, a recall, a companion, and words that lines could break."""
+    """Return a session with compressions, a recall, a companion, and hostile texts for lines."""
     session = ContextSession(
         400, counter=FAST, session_id="s", clock=lambda: datetime(2026, 1, 1, tzinfo=UTC)
     )
@@ -60,10 +60,7 @@ def imported(
 
 @given(sessions())
 def test_a_session_is_the_same_in_every_store_it_goes_through(session: ContextSession) -> None:
-    """From memory into a file and back: the conversation is equal, and so is every line.
-
-    Preserved turns are the same bytes.
-    """
+    """A session exported to a file and back is equal, and so is every exported line."""
     policy = session.policy
     options: Any = {"max_tokens": session.window.max_tokens, "counter": FAST}
     options |= {"threshold": policy.threshold, "auto": policy.auto, "cooldown": policy.cooldown}
@@ -89,10 +86,7 @@ def test_a_session_is_the_same_in_every_store_it_goes_through(session: ContextSe
 
 @given(sessions())
 def test_a_log_begins_a_conversation_of_the_same_turns(session: ContextSession) -> None:
-    """Ids, times, calls and parts are what they were.
-
-    The log of the new one exports as the same lines.
-    """
+    """A new conversation made from a log keeps its turns, and exports the same lines."""
     anew = ContextSession.history.load_turns(
         session.history.export_turns(), 1_000_000, counter=FAST
     )
@@ -112,10 +106,7 @@ def test_a_log_begins_a_conversation_of_the_same_turns(session: ContextSession) 
 
 @given(sessions())
 def test_a_providers_list_of_the_log_says_every_word_again(session: ContextSession) -> None:
-    """The list holds what the view has dropped.
-
-    Who spoke, and with which words and calls, is read from it again.
-    """
+    """The full message list of the log includes dropped turns, and reads back as the same turns."""
     told = [
         (turn.role, turn.text, turn.tool_calls)
         for turn in with_missing_results(session.log())
@@ -175,20 +166,27 @@ def in_lines() -> list[str]:
         (lambda lines: [*lines[:70], lines[70][:-9], *lines[71:]], "line 71: not JSON"),
         (lambda lines: [*lines[:70], *lines[71:]], "the last line: 1 events are missing behind it"),
         (lambda lines: [*lines[:70], *lines[71:], lines[-1]], r"line [0-9]+(\.edit|: OrderError)"),
-        (lambda lines: [*lines[:-2], lines[-1]], "line [0-9]+: OrderError|the last line: 1 events are missing"),
+        (lambda lines: [*lines[:-2], lines[-1]],
+         "line [0-9]+: OrderError|the last line: 1 events are missing"),
         (lambda lines: lines[:70], "the last line: [0-9]+ events are missing"),
         (lambda lines: [*lines, lines[-1]], "behind the last event"),
         (lambda lines: [lines[0], *lines[2:4], lines[1], *lines[4:]], "line [2-5]"),
-        (lambda lines: [*lines[:9], lines[9].replace('"ACCUMULATING"', '"EMPTY"'), *lines[10:]], "line 10.state: .* leads to"),
-        (lambda lines: [*lines[:9], lines[9].replace("TurnEvent", "TornEvent"), *lines[10:]], r"line 10\.event: "),
+        (lambda lines: [*lines[:9], lines[9].replace('"ACCUMULATING"', '"EMPTY"'), *lines[10:]],
+         "line 10.state: .* leads to"),
+        (lambda lines: [*lines[:9], lines[9].replace("TurnEvent", "TornEvent"), *lines[10:]],
+         r"line 10\.event: "),
         (lambda lines: [*lines[:5], "7\n", *lines[6:]], "line 6: int is not an object"),
-        (lambda lines: [*lines[:9], lines[9].replace('"role"', '"rôle"'), *lines[10:]], "line 10.turn"),
+        (lambda lines: [*lines[:9], lines[9].replace('"role"', '"rôle"'), *lines[10:]],
+         "line 10.turn"),
         (lambda lines: lines[1:], "line 1.* Use an object with format, schema"),
-        (lambda lines: [lines[0].replace('"schema":4', '"schema":5'), *lines[1:]], "line 1: format 'polycontext session', schema 5. Use .* schema 4"),
+        (lambda lines: [lines[0].replace('"schema":4', '"schema":5'), *lines[1:]],
+         "line 1: format 'polycontext session', schema 5. Use .* schema 4"),
         (lambda lines: ["{}"], "line 1.format: is missing"),
-        (lambda lines: [re.sub('"events":[0-9]+', '"events":-1', lines[0]), *lines[1:]], r"line 1\.events: -1 events"),
+        (lambda lines: [re.sub('"events":[0-9]+', '"events":-1', lines[0]), *lines[1:]],
+         r"line 1\.events: -1 events"),
         (lambda lines: [lines[0].replace("QX7-2281", 'QX7"'), *lines[1:]], "line 1: not JSON"),
-        (lambda lines: [lines[0].replace('QX7-2281\\"}', "QX7"), *lines[1:]], "line 1.companions.order: not JSON"),
+        (lambda lines: [lines[0].replace('QX7-2281\\"}', "QX7"), *lines[1:]],
+         "line 1.companions.order: not JSON"),
         (lambda lines: [], "line 1: not JSON"),
         (lambda lines: [None], "line 1: not JSON"),
     ],
@@ -196,7 +194,7 @@ def in_lines() -> list[str]:
 def test_damage_is_refused_with_its_line_and_nothing_is_stored(
     damage: Callable[[list[str]], list[str]], line: str, tmp_path: Path
 ) -> None:
-    """A line that is cut, missing, twice, in another order, of another format: the store is as it was, and none is made for it."""
+    """A damaged line is refused by its number, and nothing is stored."""
     file = tmp_path / "sessions.db"
     with pytest.raises(InvalidDataError, match=line):
         imported(damage(in_lines()), file)
@@ -234,16 +232,14 @@ def test_lines_come_from_a_file_a_text_or_its_bytes(tmp_path: Path) -> None:
     with file.open(encoding="utf-8") as read, file.open("rb") as raw:
         found = [
             list(imported(given, InMemoryStore()).history.export())
-            for given in (read, raw, "".join(lines), "".join(lines).encode(), "\r\n".join(line.rstrip("\n") for line in lines), ["\n", *lines])
+            for given in (read, raw, "".join(lines), "".join(lines).encode(),
+                          "\r\n".join(line.rstrip("\n") for line in lines), ["\n", *lines])
         ]  # fmt: skip
     assert all(each == lines for each in found)
 
 
 def test_an_id_that_is_taken_is_refused(tmp_path: Path) -> None:
-    """Nothing of the session that is there changes.
-
-    Under another id the same lines come in beside it.
-    """
+    """Importing a taken id is refused and changes nothing, and a new id imports beside it."""
     file = tmp_path / "sessions.db"
     with ContextSession.open(file, "s", 400, counter=FAST) as there:
         there.documents.accompany("order", Order())
@@ -315,7 +311,7 @@ def test_an_import_goes_on_and_its_ids_rise() -> None:
 
 
 def test_ids_go_on_behind_those_of_a_log_with_gaps() -> None:
-    """Gists have taken numbers between those of turns: a new conversation gives none of them again, nor a lower one."""
+    """New ids follow the highest id of the log, which may have gaps where gists were numbered."""
     session = lived()
     anew = ContextSession.history.load_turns(session.history.export_turns(), 100_000, counter=FAST)
     assert anew.log() == session.log()
@@ -326,7 +322,7 @@ def test_ids_go_on_behind_those_of_a_log_with_gaps() -> None:
 
 
 def test_an_export_is_what_the_session_was_when_it_was_asked_for() -> None:
-    """What is said while lines are written is not in them."""
+    """An export has the session as it was when the export began."""
     session = lived()
     lines = session.history.export()
     first = next(lines)
@@ -381,7 +377,7 @@ def test_a_task_imports_without_blocking(tmp_path: Path) -> None:
 
 
 def test_two_imports_of_one_id_are_one(tmp_path: Path) -> None:
-    """Whoever is second finds the session there, also where it came in between the look and the write."""
+    """The second of two imports of one id fails, even if the first comes just before its write."""
     store = SQLiteStore(tmp_path / "s.db")
 
     class Late(SQLiteStore):
@@ -408,10 +404,7 @@ def test_an_imported_file_opens_from_a_snapshot(tmp_path: Path) -> None:
 
 @pytest.mark.no_cover
 def test_a_long_import_is_read_in_parts(tmp_path: Path) -> None:
-    """What is looked at is read, and not all the rest.
-
-    It goes on from there, and opens as it was.
-    """
+    """Opening a long import reads only the turns that are accessed, and the session continues."""
     session = ContextSession(400, counter=FAST, session_id="s")
     session.extend([Turn("user", f"turn {number}") for number in range(1_500)])
     imported(session.history.export(), tmp_path / "s.db").close()

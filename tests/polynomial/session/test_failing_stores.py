@@ -1,4 +1,7 @@
-"""Stores fail, answers are lost, tasks are cancelled: a session is what it was, or what its store has."""
+"""Failing stores, lost answers and cancelled tasks.
+
+A session is either unchanged, or what its store has.
+"""
 
 import asyncio
 import json
@@ -25,9 +28,9 @@ TRAVELS = ("rewind", "edit", "regenerate")
 
 @frozen
 class Call:
-    """Hold one call of a session's method.
+    """One call of a session's method.
 
-    `mark` is a word that the log holds once if it has happened, None where it adds nothing.
+    `mark` is a word that the log holds once if the call has happened, or None if it adds nothing.
     """
 
     name: str
@@ -159,7 +162,7 @@ class Caller:
         )
 
     def rewinding(self) -> Call:
-        """Go back to some revision, also one that was abandoned: now and then that undoes another."""
+        """Rewind to a random revision, sometimes an abandoned one, which undoes another rewind."""
         revision = self.living.session.history.revision
         far = 0 if self.random.random() < 0.1 else revision - 4
         return Call("rewind", (self.random.randrange(max(0, far), revision + 1),))
@@ -224,7 +227,7 @@ class Attempt:
             assert self._times() == (self.call.mark is not None)
 
     def failed(self) -> None:
-        """Expect everything by value as it was, and nothing that was added there twice, also where the answer was lost."""
+        """Check that nothing changed, and that a lost answer stored its turn at most once."""
         self._check_unchanged()
         assert self.living.store.appends - self.appends <= 1
         assert self._times() <= 1
@@ -259,10 +262,7 @@ def spoil(living: Living) -> None:
 
 @chunks
 def test_a_failing_store_changes_nothing(chunk: int) -> None:
-    """Whatever is asked, a store that fails leaves session, machine, log, companions and journal by value as they were.
-
-    What was stored although the answer is lost is known after the next write, once.
-    """
+    """A failing store changes nothing in memory, and a lost write is seen after the next one."""
     for seed in range(chunk * CHUNK, (chunk + 1) * CHUNK, 2):
         living = Living(FaultyStore(), seeded(seed), watched=seed % 4 == 0)
         caller = Caller(living)
@@ -280,7 +280,7 @@ def test_a_failing_store_changes_nothing(chunk: int) -> None:
 
 @chunks
 def test_a_failing_store_changes_nothing_for_tasks(chunk: int) -> None:
-    """The same through the async twins, over a store that lets other tasks run before and behind every access."""
+    """The same holds for the async twins, over a store that yields before and after each access."""
 
     async def life(seed: int) -> None:
         living = Living(FaultyAsyncStore(), seeded(seed), watched=seed % 4 == 1)
@@ -304,10 +304,7 @@ def test_a_failing_store_changes_nothing_for_tasks(chunk: int) -> None:
 
 
 async def was_cancelled(living: Living, call: Call, pauses: int) -> bool:
-    """Tell whether `call` was still running after so many trips round the loop.
-
-    Then it has been cancelled there.
-    """
+    """Cancel `call` after a number of loop cycles, and return whether it was still running."""
     attempt = Attempt(living, call)
     task = asyncio.ensure_future(call.twin_on(living.session))
     for _ in range(pauses):
@@ -325,10 +322,7 @@ async def was_cancelled(living: Living, call: Call, pauses: int) -> bool:
 
 @pytest.mark.parametrize("chunk", seeds(3, 10, 2))
 def test_cancelling_at_any_await_changes_nothing(chunk: int) -> None:
-    """A call that is cancelled at its first, second, ... await until it completes leaves everything by value as it was.
-
-    Where the store had it already, the next write catches up.
-    """
+    """Cancelling a call at any await leaves the session as it was or as the store has it."""
 
     async def lives() -> None:
         for seed in range(chunk * CHUNK // 5, (chunk + 1) * CHUNK // 5):

@@ -1,4 +1,4 @@
-"""The first compression after a conversation came in from elsewhere costs what stands in the view, not what the log holds."""
+"""The first compression after an import costs as much as the view, not as the whole log."""
 
 import pickle
 from collections import Counter
@@ -59,7 +59,7 @@ def read(monkeypatch: pytest.MonkeyPatch) -> Read:
 def in_file(
     session: ContextSession, folder: Path, opened: int = BUDGET, told: int = BUDGET
 ) -> ContextSession:
-    """Import the session into a file with room for `told` tokens, and open it there with room for `opened`."""
+    """Import the session into a file with room for `told` tokens, and open it with `opened`."""
     ContextSession.history.load(
         session.history.export(), folder / "kept.db", "again", told, counter=WORDS
     ).close()
@@ -107,7 +107,7 @@ def test_no_turn_is_read_twice_and_the_first_compression_reads_the_view(
 def test_what_the_first_compression_leaves_is_what_it_would_have_left_elsewhere(
     tmp_path: Path,
 ) -> None:
-    """Word for word, under the same budget: reading at once what came in many times chooses the same."""
+    """An imported session's first compression gives the same view as the original's."""
     session = grown(150)
     others = [
         WAYS[way](session, tmp_path) for way in ("lines into a file", "JSON", "a pickle", "a copy")

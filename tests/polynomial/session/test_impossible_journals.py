@@ -1,4 +1,4 @@
-"""A journal that no conversation can have written is refused, by the number of its first impossible event."""
+"""A journal that no conversation can have written is refused by its first impossible event."""
 
 import json
 from collections.abc import Callable
@@ -52,7 +52,7 @@ def loaded(data: Json) -> ContextSession:
 
 
 def test_the_honest_journal_loads() -> None:
-    """What the lies are told of is itself a journal that loads, and has every kind of event where the lies look for it."""
+    """The honest journal loads, and has every kind of event at the places that the lies change."""
     data = json.loads(honest())
     session = loaded(data)
     assert json.dumps(document(session)) == honest()
@@ -218,7 +218,7 @@ lies = pytest.mark.parametrize("name", LIES)
 
 
 def lied(name: str) -> tuple[str, int]:
-    """Return the saved session with a lie in it, and the number of the event that cannot have happened."""
+    """Return the saved session with one lie, and the number of the impossible event."""
     number, lie = LIES[name]
     data = json.loads(honest())
     lie(data["events"])
@@ -253,7 +253,7 @@ def test_an_impossible_journal_is_not_replayed(name: str) -> None:
 
 
 def test_no_journal_is_replayed_halfway() -> None:
-    """However a journal is shuffled, cut or repeated: it loads, and then says itself again, or it is refused as data from outside."""
+    """A shuffled, cut or repeated journal either loads and saves unchanged, or is refused."""
     random, refused = seeded(11), 0
     for _ in range(300):
         data = json.loads(honest())

@@ -1,4 +1,4 @@
-"""A provider's messages are taken in as they come: an answer, then the results of its calls, in each format."""
+"""A provider's messages are accepted as they are: an answer, then its results, in each format."""
 
 from typing import Any
 
@@ -70,10 +70,7 @@ ANSWERS: dict[str, list[list[Any]]] = {
 
 @pytest.mark.parametrize("provider", ANSWERS)
 def test_messages_go_on_with_what_is_there(provider: str) -> None:
-    """Taken in one by one they leave as they came, all in one list.
-
-    Neighbours of one role may be one message.
-    """
+    """Messages added one by one render as one list, with neighbours of one role possibly joined."""
     session = ContextSession(10_000)
     for messages in ANSWERS[provider]:
         session.extend(messages, provider)

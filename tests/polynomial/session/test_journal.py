@@ -72,7 +72,7 @@ def attempt(session: ContextSession, what: str, number: int) -> None:
 def test_replaying_the_journal_gives_the_same_session(
     moves: list[Move], actions: Actions, max_tokens: int, engine: Engine, *, auto: bool
 ) -> None:
-    """The events alone lead to the session's state and window, without classifier, clock or summariser."""
+    """The events alone give state and window, without classifier, clock or summariser."""
     session = drive(
         with_engine(engine, ContextSession(max_tokens, counter=FAST, auto=auto)), moves, actions
     )
@@ -87,7 +87,7 @@ def unasked(*_: object) -> ResourceClass:
 
 
 def test_every_accepted_input_is_one_event() -> None:
-    """Turns, compressions, recalls, promotions and clearings each become one event that knows the state after it."""
+    """Each accepted input becomes one event that records the state after it."""
     session = add_all(ContextSession(2000, counter=WORDS, auto=False), chat(10))
     session.compress(0.0)
     session.recall(["t3"])
@@ -159,10 +159,7 @@ def rich_session(engine: Engine = "machine") -> ContextSession:
 
 @pytest.mark.parametrize("engine", ["machine", "table"])
 def test_a_saved_session_is_restored_identically_and_goes_on_alike(engine: Engine) -> None:
-    """State, window, ledger, log, journal, revision and policy come back.
-
-    From then on both do the same.
-    """
+    """A restored session equals the saved one, and both continue alike."""
     session = rich_session(engine)
     restored = ContextSession.history.load(text_of(session), threshold=session.policy.threshold)
     assert whole(restored) == whole(session)
@@ -191,10 +188,7 @@ def test_a_saved_session_is_restored_identically_and_goes_on_alike(engine: Engin
 
 @given(session_moves(), ACTIONS)
 def test_any_session_survives_being_saved(moves: list[Move], actions: Actions) -> None:
-    """Whatever was said and done, the saved session restores to the identical one.
-
-    A counter of one's own is passed again.
-    """
+    """Any saved session restores to an identical one, if a custom counter is passed again."""
     session = drive(ContextSession(500, counter=FAST), moves, actions)
     restored = ContextSession.history.load(text_of(session).encode(), counter=FAST)
     assert whole(restored) == whole(session)
@@ -212,10 +206,7 @@ def test_an_empty_session_survives_being_saved() -> None:
 
 
 def test_what_is_no_data_is_passed_again() -> None:
-    """A counter of the caller's own cannot be saved: restoring without it is refused and says so.
-
-    The marks are never saved.
-    """
+    """Restoring without the custom counter is refused, and marks are never saved."""
     given = FixedThreshold(0.9, 0.1)
     saved = text_of(add_all(ContextSession(300, counter=WORDS, threshold=given), chat(2)))
     with pytest.raises(InvalidDataError, match=r"settings\.counter.*the same counter="):
@@ -283,7 +274,7 @@ FAULTS = [
     ("path", "value", "named"), FAULTS, ids=[f"{path}={value!r:.20}" for path, value, _ in FAULTS]
 )
 def test_a_faulty_save_is_refused_and_the_place_named(path: str, value: Any, named: str) -> None:
-    """Unknown versions, missing, surplus and wrong values are refused with the path of the fault."""
+    """Unknown versions and missing, surplus or wrong values are refused with their path."""
     with pytest.raises(InvalidDataError, match=named) as caught:
         ContextSession.history.load(faulty(path, value))
     assert caught.value.path.startswith(("$", "settings"))
@@ -319,7 +310,7 @@ JUNK: st.SearchStrategy[Any] = (
 
 @given(st.data())
 def test_any_damage_is_a_snapshot_error_or_harmless(data: st.DataObject) -> None:
-    """Whatever single value is damaged: the save is refused with `InvalidDataError`, or is a session that reads and goes on."""
+    """A save with a damaged value raises `InvalidDataError`, or loads as a usable session."""
     session = ContextSession(400, counter=TiktokenCounter())
     saved: Any = document(add_all(session, [*chat(9, 20), *tool_atom("search", 9)]))
     node: Any = saved
@@ -342,10 +333,7 @@ def test_any_damage_is_a_snapshot_error_or_harmless(data: st.DataObject) -> None
 
 @pytest.mark.parametrize("engine", ["machine", "table"])
 def test_a_promotion_of_schema_1_that_came_in_empty_stands_before_the_clear(engine: str) -> None:
-    """The first schema let a class rise in EMPTY.
-
-    Read today it rose in the last state that had turns, and the session is the same.
-    """
+    """A promotion that schema 1 recorded in EMPTY is read as one in the last state with turns."""
     session = ContextSession(500, counter=FAST)
     session.add_user_turn("Book a seat.")
     session.clear()

@@ -1,4 +1,4 @@
-"""JSON Patches are applied as the library that is kept for it applies them, and share what they do not touch."""
+"""JSON Patches are applied as jsonpatch applies them, and untouched parts are shared."""
 
 import json
 from typing import Any
@@ -21,10 +21,7 @@ JSON = st.recursive(
 
 
 def _leads(before: Any, patch: Any, after: Any) -> bool:
-    """Tell whether the library comes to `after`.
-
-    Without its moves a patch may lead elsewhere, or nowhere.
-    """
+    """Return whether jsonpatch, given no move operations, turns `before` into `after`."""
     try:
         return bool(jsonpatch.apply_patch(before, patch) == after)
     except jsonpatch.JsonPatchException:
@@ -33,7 +30,7 @@ def _leads(before: Any, patch: Any, after: Any) -> bool:
 
 @given(before=JSON, after=JSON)
 def test_a_patch_leads_where_the_library_says(before: Any, after: Any) -> None:
-    """What jsonpatch finds between two documents leads from one to the other, and leaves the first as it was."""
+    """A patch made by jsonpatch leads to the same document, and leaves the first unchanged."""
     patch = [
         each
         for each in jsonpatch.make_patch(before, after).patch

@@ -1,6 +1,6 @@
-"""A command under a key happens once, however often it is asked for.
+"""Idempotency keys, and calls left open by a writer that died.
 
-And calls that a dead writer left can be ended.
+A command with a key happens once, and open calls can be closed.
 """
 
 import asyncio
@@ -64,7 +64,7 @@ COMMANDS: Mapping[str, Callable[[ContextSession, str | None], object]] = {
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_each_command_happens_once_under_a_key(name: str, store: SessionStore) -> None:
-    """Asked again it does nothing, in the same session, in one that knows nothing of it, and in one that is opened later."""
+    """A repeated key does nothing, in the same session, in a stale one, and in a reopened one."""
     session, late = session_in(store), session_in(store)
     session.add_user_turn(words(50))
     session.add_assistant_turn(words(100))
@@ -90,7 +90,7 @@ def test_another_key_is_another_command(store: SessionStore) -> None:
 
 
 def test_a_key_outlives_a_stale_revision(store: SessionStore) -> None:
-    """Who asks again names the revision that it had seen before the first time: it has happened, and is no conflict."""
+    """Repeating a key with its old revision is no conflict, since the command has happened."""
     session = session_in(store)
     session.add_user_turn("one", expected_revision=0, idempotency_key="k")
     session.add_user_turn("one", expected_revision=0, idempotency_key="k")
@@ -100,7 +100,7 @@ def test_a_key_outlives_a_stale_revision(store: SessionStore) -> None:
 
 
 def test_a_lost_answer_is_asked_for_again(tmp_path: Path) -> None:
-    """The store took the command and the answer never came: the same key again changes nothing, another command goes on behind it."""
+    """After a lost answer, the same key changes nothing and another command follows."""
 
     class Silent(SQLiteStore):
         lost = 0
@@ -189,10 +189,7 @@ def left_open(store: SessionStore, results: int = 0, **options: Any) -> ContextS
 
 
 def test_calls_that_a_dead_writer_left_are_seen_on_opening(store: SessionStore) -> None:
-    """With name and arguments, so that they can be made again, in their order.
-
-    Answered ones are not among them.
-    """
+    """Reopening a session lists its unanswered calls, with name and arguments, in order."""
     assert session_in(store).open_calls == ()
     session = left_open(store, results=1)
     assert session.open_calls == tuple(
@@ -204,10 +201,7 @@ def test_calls_that_a_dead_writer_left_are_seen_on_opening(store: SessionStore) 
 
 
 def test_they_are_ended_with_a_marked_result(store: SessionStore) -> None:
-    """One commit ends all of them.
-
-    The results say why there is none, the output names them, and the conversation goes on.
-    """
+    """One commit closes all open calls with marked results, and the conversation goes on."""
     session = left_open(store, results=1)
     with pytest.raises(OrderError):
         session.add_user_turn("are you there?")
@@ -233,10 +227,7 @@ def test_ending_calls_twice_is_ending_them_once(store: SessionStore) -> None:
 
 
 def test_a_conversation_under_pressure_is_not_blocked(store: SessionStore) -> None:
-    """With `auto` room is made first.
-
-    Without, compressing is legal as ever, and the calls can be ended then.
-    """
+    """Open calls can be closed under pressure, once `auto` or the caller has compressed."""
     options = {"auto": False}
     session = session_in(store, **options)
     session.add_user_turn(words(40))
@@ -262,13 +253,19 @@ def test_a_reason_is_a_text(reason: Any) -> None:
 
 
 def test_a_word_that_no_write_knows_is_refused() -> None:
-    """A slip of the pen beside the revision and the key is an error, as with any function, and nothing is written."""
+    """A misspelt keyword of a write raises TypeError, and nothing is written."""
     session = ContextSession(1_000)
     session.add_user_turn("Sort the shed.")
     with pytest.raises(TypeError, match="expected_revison"):
-        session.clear(expected_revison=1)  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
+        session.clear(
+            expected_revison=1  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
+        )
     with pytest.raises(TypeError, match="key"):
-        session.promote("t1", "PRESERVED", key="k")  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
+        session.promote(
+            "t1",
+            "PRESERVED",
+            key="k",  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
+        )
     assert session.history.revision == 1
 
 
@@ -290,10 +287,7 @@ class Least:
 
 
 def test_a_store_of_two_methods_keeps_a_session_and_says_what_it_cannot() -> None:
-    """Without a key it is written to.
-
-    A key, listing and deleting are refused in words, and nothing has changed then.
-    """
+    """A minimal store keeps a session, and refuses keys, listing and deleting with an error."""
     store: Any = Least()
     with ContextSession.open(store, "s", max_tokens=1_000) as session:
         session.add_user_turn("Sort the shed.")

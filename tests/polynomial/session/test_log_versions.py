@@ -1,4 +1,4 @@
-"""A log is a value: what another version of it took in, kept or not, changes nothing in this one."""
+"""A log is a value: another version's additions do not change it."""
 
 import pytest
 from hypothesis import given
@@ -28,7 +28,7 @@ def attached(name: str) -> Turn:
 
 
 def test_versions_that_part_find_their_own() -> None:
-    """Two versions that took the same ids in at different places each find turns and items where they have them."""
+    """Two versions that added the same ids at different places each find their own turns."""
     base = Log().append(said("a"))
     kept = base.append(said("b")).append(said("c")).append(attached("d"))
     other = base.append(attached("d")).append(said("c"))
@@ -43,7 +43,7 @@ def test_versions_that_part_find_their_own() -> None:
 
 
 def test_the_journal_behind_any_revision_ends_where_the_session_does() -> None:
-    """Events that only the store knows of, since their answer was lost, are not handed out before the session has caught up."""
+    """Events stored under a lost answer are not returned before the session has caught up."""
     store = FaultyStore()
     session = ContextSession(1000, counter=WORDS, store=store)
     session.add_user_turn("one")
@@ -68,7 +68,7 @@ NAMES = st.integers(1, 40).map("t{}".format) | st.sampled_from(
 def test_every_id_is_found_whatever_its_number(
     first: list[str], second: list[str], shared: int
 ) -> None:
-    """Rising, falling or no numbers, and versions that part: each finds all of its own and nothing else."""
+    """Versions with rising, falling or no numbers each find all of their own ids and no others."""
     base = Log()
     for name in first[:shared]:
         base = base.append(said(name))
@@ -87,7 +87,7 @@ def test_every_id_is_found_whatever_its_number(
 
 
 def test_rising_numbers_need_no_index() -> None:
-    """A thousand turns as a window numbers them, gists between them, leave the table of ids empty."""
+    """A thousand turns with a window's numbering, and gists between them, need no table of ids."""
     log = Log()
     for number in range(1, 1_001):
         if number % 50:

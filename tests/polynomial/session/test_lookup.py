@@ -1,4 +1,8 @@
-"""Seeing what happened: what a call compressed, what became of a turn, where something was said, and who gave which class."""
+"""Explanations of a session's history.
+
+The outputs and reports say what a call compressed, where a turn went, where a text was said, and
+who gave a class.
+"""
 
 import asyncio
 import logging
@@ -28,23 +32,22 @@ def session(**options: Any) -> ContextSession:
     told.add_user_turn("Paint the house.")
     for number in range(30):
         told.add_assistant_turn(
-            f"Wall {number} got the colour shade-{number * 37 % 101}, two coats of it, and dries until tomorrow."
+            f"Wall {number} got the colour shade-{number * 37 % 101}, two coats of it, and "
+            "dries until tomorrow."
         )
     return told
 
 
 def test_the_call_that_compressed_says_so() -> None:
-    """With `auto` the output of the very turn that made room reports what that took.
-
-    Those of other turns report nothing.
-    """
+    """Only the output of a turn that triggered a compression reports it."""
     told = ContextSession(600, counter=FAST)
     told.add_user_turn("Paint the house.")
     reports = []
     for number in range(30):
         epoch = told.window.epoch.number
         output = told.add_assistant_turn(
-            f"Wall {number} got the colour shade-{number}, two coats of it, and dries until tomorrow."
+            f"Wall {number} got the colour shade-{number}, two coats of it, and dries until "
+            "tomorrow."
         )
         assert (
             (output.compression is not None)
@@ -59,10 +62,7 @@ def test_the_call_that_compressed_says_so() -> None:
 def test_a_summary_that_was_not_taken_is_reported_and_logged_once(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    """The rejection is in the output of the call that asked for the summary.
-
-    One warning tells of it.
-    """
+    """A rejected summary is in the output of the call that asked for it, and is logged once."""
     told = ContextSession(
         600, counter=FAST, projector=ContextProjector(lambda turns, max_tokens: "")
     )
@@ -71,7 +71,8 @@ def test_a_summary_that_was_not_taken_is_reported_and_logged_once(
     with caplog.at_level(logging.WARNING, logger="polycontext.session"):
         for number in range(30):
             output = told.add_assistant_turn(
-                f"Wall {number} got the colour shade-{number}, two coats of it, and dries until tomorrow."
+                f"Wall {number} got the colour shade-{number}, two coats of it, and dries "
+                "until tomorrow."
             )
             rejected += len(output.compression.rejections) if output.compression else 0
     assert rejected > 0
@@ -80,10 +81,7 @@ def test_a_summary_that_was_not_taken_is_reported_and_logged_once(
 
 
 def test_what_became_of_a_turn() -> None:
-    """In the view.
-
-    In a gist since a revision; kept by somebody, for a reason, at a time; forgotten.
-    """
+    """A turn is explained as in the view, in a gist since a revision, pinned, or forgotten."""
     told = session()
     last, first = told.window.all_turns()[-1].resource_id, told.log()[1].resource_id
     assert told.explain(last).place == len(told.window) - 1
@@ -127,7 +125,7 @@ def test_the_reason_of_an_awaited_pin_is_kept() -> None:
 
 
 def test_who_gave_a_class_and_why() -> None:
-    """The classifier by its default rule, the caller, and nobody known where the journal does not tell."""
+    """A class is attributed to the classifier, the caller, or nobody if the journal lacks it."""
     told = ContextSession(max_tokens=8_000, counter=FAST)
     told.add_system("Be brief.")
     told.add_user_turn("Paint the house.")
@@ -186,7 +184,7 @@ def test_search_finds_what_is_not_in_the_view() -> None:
 
 
 def test_calls_are_searched_too() -> None:
-    """What was asked of a tool was said as well."""
+    """A search also finds the names and arguments of calls."""
     told = ContextSession(4000, counter=FAST)
     told.add_user_turn("Look.")
     told.add_assistant_turn(None, [ToolCall("c1", "read_file", '{"path": "src/paint.py"}')])
@@ -198,7 +196,7 @@ def test_calls_are_searched_too() -> None:
 
 @pytest.mark.parametrize("provider", ["auto", "openai", "anthropic"])
 def test_a_list_that_the_assistant_begins_is_opened(provider: str) -> None:
-    """A marked line of the user's stands first, is reported, and is neither the task nor there twice."""
+    """A list that starts with the assistant gets one opening user line, which is reported."""
     told = ContextSession.from_messages(GREETED, 4000, provider=provider, counter=FAST)
     texts = [turn.text for turn in told.window.all_turns()]
     assert texts == [OPENING, GREETED[0]["content"], GREETED[1]["content"]]

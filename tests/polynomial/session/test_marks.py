@@ -1,4 +1,4 @@
-"""A session's marks: shares of the room that is free, so that what stands in every request costs its room and no more."""
+"""A session's marks are shares of the free room, so fixed content costs only its own tokens."""
 
 from itertools import pairwise
 
@@ -20,7 +20,8 @@ def grown(share: float) -> ContextSession:
     session.add_user_turn("Sort the orders.")
     for number, code in enumerate(CODES):
         session.add_user_turn(
-            f"Order {code} goes to shelf {number}, please, and mind the {number}th box beside it, which is fragile."
+            f"Order {code} goes to shelf {number}, please, and mind the {number}th box beside "
+            "it, which is fragile."
         )
         session.add_assistant_turn(
             f"Done: order {code} stands on shelf {number}; the box beside it was moved first."
@@ -29,7 +30,7 @@ def grown(share: float) -> ContextSession:
 
 
 def test_a_large_system_prompt_takes_its_room_and_no_more() -> None:
-    """From none to four fifths of the budget, what is kept and how often is compressed follow the room that is free: there is no cliff."""
+    """With a growing system prompt, retention follows the free room without a sudden drop."""
     kept, often = [], []
     for share in (0.4, 0.5, 0.6, 0.7, 0.8):
         session = grown(share)
@@ -50,7 +51,7 @@ def test_a_session_has_marks_of_its_own_that_follow_the_free_room() -> None:
 
 
 def test_a_compression_by_hand_makes_room_below_the_marks() -> None:
-    """Whoever asks for room gets some, though a session by itself would wait until hardly any is left."""
+    """An explicit compression frees tokens below the marks, where the session would still wait."""
     session = ContextSession(2_000, counter=COUNTER)
     for number in range(32):
         session.add_user_turn(f"Where is tin {number}? " + "It was on the shelf. " * 4)

@@ -1,4 +1,4 @@
-"""Counting that learns: what providers report gives the window the room that it has, and nothing else changes by it."""
+"""Calibration of token counts: usage reports change the window's budget, and nothing else."""
 
 import asyncio
 import random
@@ -56,7 +56,7 @@ def told(session: ContextSession, tokens: int) -> ContextSession:
 def test_no_request_is_over_the_budget_as_the_provider_counts(
     factor: float, besides: int, lengths: list[int]
 ) -> None:
-    """Once a request of a thousand tokens was reported: whatever stands for each of our tokens, and whatever stands beside them."""
+    """After the first report of a long request, no request exceeds the provider's own count."""
     session, sure = ContextSession(ROOM, counter=WORDS), False
     for number, length in enumerate(lengths):
         session.add_user_turn(words(length, f"u{number}."))
@@ -69,7 +69,7 @@ def test_no_request_is_over_the_budget_as_the_provider_counts(
 
 
 def test_what_is_reported_as_it_was_counted_leaves_the_room_as_it_is() -> None:
-    """An exact counter learns nothing from being right, and the counts of turns are never touched."""
+    """An exact counter learns nothing from matching reports, and turn counts never change."""
     session = ContextSession(ROOM, counter=WORDS)
     for number in range(30):
         told(session, 100)
@@ -97,7 +97,7 @@ def test_a_gauge_and_its_trigger_agree() -> None:
 
 
 def test_what_stands_beside_the_turns_is_taken_off_once() -> None:
-    """Tools that the session was told of are in what is reported, and in what was taken off already; others come to light by it."""
+    """Tools are subtracted once, whether the session knows them or learns of them from a report."""
     tools = [{"type": "function", "function": {"name": "look", "description": words(400)}}]
     knowing = told(ContextSession(ROOM, counter=WORDS, tools=tools), 1_200)
     tool_tokens = ROOM - knowing.window.max_tokens
@@ -116,7 +116,7 @@ def test_what_stands_beside_the_turns_is_taken_off_once() -> None:
 
 
 def test_one_odd_report_moves_little() -> None:
-    """A report of another request (a summariser's, say) leaves what is known of how the model counts."""
+    """One report of another request, such as a summariser's, barely changes the calibration."""
     session = ContextSession(ROOM, counter=WORDS)
     for _ in range(8):
         session.usage.reported(chat(round(1.5 * asked(told(session, 150)))))
@@ -131,7 +131,7 @@ def test_one_odd_report_moves_little() -> None:
 
 
 def test_each_model_counts_for_itself() -> None:
-    """A conversation that changes its model goes by what the new one reports, and still knows the old one."""
+    """Each model has its own calibration, which survives a change of model."""
     session = told(ContextSession(ROOM, counter=WORDS), 1_200)
     dear = session.usage.reported({"model": "dear", "usage": chat(2 * asked(session))})
     cheap = session.usage.reported(chat(asked(session)), model="cheap")
@@ -146,7 +146,7 @@ def test_each_model_counts_for_itself() -> None:
 
 
 def test_what_cannot_be_is_refused_and_changes_nothing() -> None:
-    """Nothing handed out, no usage, or nothing left for the turns: a typed error, the room as before."""
+    """A report without a request, without usage, or that leaves no room, is a typed error."""
     session = ContextSession(ROOM, counter=WORDS)
     with pytest.raises(InvalidOptionError, match=r"messages\(\) or request\(\)"):
         session.usage.reported(chat(5))
@@ -184,10 +184,7 @@ def driven(session: ContextSession, *, factor: float) -> ContextSession:
 
 
 def test_a_journal_knows_nothing_of_what_was_reported() -> None:
-    """Replaying gives the same conversation in the room that was asked for.
-
-    A saved session has that room, too.
-    """
+    """Reports are not in the journal, so a replayed or loaded session has the original budget."""
     session = driven(ContextSession(ROOM, counter=FAST), factor=1.4)
     assert session.window.max_tokens < ROOM
     assert session.window.epoch.number > 2
@@ -235,7 +232,7 @@ def test_going_back_keeps_the_room_that_was_measured(tmp_path: Any) -> None:
 
 
 def test_a_report_in_the_middle_of_a_summary_loses_nothing() -> None:
-    """While words are made the room changes: what was decided for another room is decided again, and every turn is there once."""
+    """A report during a summary causes a new decision, and every turn is kept once."""
     session: ContextSession
 
     def summarise(turns: Any, max_tokens: int) -> str:
@@ -280,7 +277,7 @@ class SlowStore(InMemoryStore):
 
 
 def test_a_report_in_the_middle_of_a_write_loses_nothing() -> None:
-    """While a store is written to the room changes: the turn is there at once, and the live machine goes on."""
+    """A report during a write changes the budget, and the turn and the live machine are kept."""
 
     async def run() -> ContextSession:
         store = SlowStore()
@@ -306,7 +303,7 @@ def test_a_report_in_the_middle_of_a_write_loses_nothing() -> None:
 
 
 def test_a_plan_lands_in_another_room() -> None:
-    """A summary that is being written when a report comes in is no waste: what it promises is tokens, whatever the room."""
+    """A summary written while a report arrives is still used, since its promise is in tokens."""
     session = ContextSession(ROOM, counter=WORDS)
     for number in range(8):
         told(session, 200).add_assistant_turn(words(200, f"a{number}."))
@@ -323,7 +320,7 @@ def test_a_plan_lands_in_another_room() -> None:
 
 
 def test_an_open_call_is_no_request() -> None:
-    """A list that is looked at while calls are open was not sent: what is reported is about the one before."""
+    """A list viewed while calls are open is not a request, so a report is about the one before."""
     session = told(ContextSession(ROOM, counter=WORDS), 1_000)
     counted = asked(session)
     session.add_assistant_turn(words(500), [ToolCall("c1", "look", "{}")])
@@ -386,10 +383,7 @@ COMPACTED = [
     ],
 )
 def test_the_tokens_of_what_was_sent(given: Any, tokens: int | None, model: str) -> None:
-    """Cached ones too, of the first of several requests, with what the provider left out.
-
-    Nothing where it summed up before it read.
-    """
+    """Input tokens include cached ones and are None if the provider summarised before reading."""
     assert input_tokens(given) == (tokens, model)
     with_dump = SimpleNamespace(model_dump=lambda **_: given)
     assert input_tokens(with_dump) == (tokens, model)
@@ -404,10 +398,7 @@ def test_a_request_that_was_summed_up_teaches_nothing() -> None:
 
 
 def test_the_objects_of_the_sdks_are_taken_as_they_are() -> None:
-    """Responses and usages of all three endpoints, over HTTP.
-
-    The strict provider's accounting is met to within a few tokens.
-    """
+    """Responses and usage objects of all three SDK endpoints can be reported directly."""
     strict = (
         StrictChat(lambda _: "Yes."),
         StrictResponses(lambda _: "Yes."),
@@ -429,7 +420,10 @@ def test_the_objects_of_the_sdks_are_taken_as_they_are() -> None:
             session.usage.reported(answer),
             session.usage.reported(answer.usage, model="gpt-5.6"),
         ]
-        answer = one.responses.create(model="gpt-5.6", input=session.messages("openai-responses"))  # type: ignore[arg-type]
+        answer = one.responses.create(
+            model="gpt-5.6",
+            input=session.messages("openai-responses"),  # type: ignore[arg-type]
+        )
         seen += [
             session.usage.reported(answer),
             session.usage.reported(answer.usage, model="gpt-5.6"),
@@ -453,7 +447,7 @@ def test_the_objects_of_the_sdks_are_taken_as_they_are() -> None:
 
 
 def test_a_provider_that_counts_otherwise_refuses_nothing() -> None:
-    """A strict provider with a tokenizer of its own and a window of its own: a long conversation that reports goes through, one that does not is refused."""
+    """With a costlier tokenizer, a conversation that reports usage is never refused."""
 
     class Dear:
         exact = True

@@ -1,4 +1,4 @@
-"""What a newcomer gets wrong: each mistake is told in words he knows, at once, and nothing has changed; or it was none, and works."""
+"""Typical mistakes of a new user: each raises a clear error and changes nothing, or works."""
 
 import re
 import traceback
@@ -155,9 +155,17 @@ REFUSED: dict[str, tuple[type[PolycontextError], str, Mistake]] = {
         lambda s: s.add({"role": "user", "content": "x"}),  # type: ignore[arg-type]
     ),
     "nothing where a turn goes": (InvalidTurnError, "no Turn", lambda s: s.add(any_)),
-    "a text where a turn goes": (InvalidTurnError, "add_user_turn", lambda s: s.add("hello")),  # type: ignore[arg-type]
+    "a text where a turn goes": (
+        InvalidTurnError,
+        "add_user_turn",
+        lambda s: s.add("hello"),  # type: ignore[arg-type]
+    ),
     "a user who says nothing": (InvalidTurnError, "content", lambda s: s.add_user_turn(any_)),
-    "a user who says a number": (InvalidTurnError, "int is not text", lambda s: s.add_user_turn(5)),  # type: ignore[arg-type]
+    "a user who says a number": (
+        InvalidTurnError,
+        "int is not text",
+        lambda s: s.add_user_turn(5),  # type: ignore[arg-type]
+    ),
     "a user who says blocks": (
         InvalidTurnError,
         "list is not text.*add_message",
@@ -232,7 +240,11 @@ REFUSED: dict[str, tuple[type[PolycontextError], str, Mistake]] = {
     "recalling a stranger": (UnknownResourceError, "t99", lambda s: s.recall(["t99"])),
     "pinning a stranger": (UnknownResourceError, "t99", lambda s: s.pin("t99")),
     "explaining a stranger": (UnknownResourceError, "t99", lambda s: s.explain("t99")),
-    "a question that is a number": (InvalidOptionError, "query = 5", lambda s: s.compress(query=5)),  # type: ignore[arg-type]
+    "a question that is a number": (
+        InvalidOptionError,
+        "query = 5",
+        lambda s: s.compress(query=5),  # type: ignore[arg-type]
+    ),
     "promoting None": (
         InvalidOptionError,
         "resource_id = None",
@@ -273,9 +285,17 @@ REFUSED: dict[str, tuple[type[PolycontextError], str, Mistake]] = {
         lambda s: s.promote("t2", "IMPORTANT"),
     ),
     "promoting downward": (DemotionError, "cannot", lambda s: s.promote("t1", "droppable")),
-    "compressing to a text": (InvalidOptionError, "target", lambda s: s.compress("0.5")),  # type: ignore[arg-type]
+    "compressing to a text": (
+        InvalidOptionError,
+        "target",
+        lambda s: s.compress("0.5"),  # type: ignore[arg-type]
+    ),
     "compressing to percent": (InvalidOptionError, "0.0 to 1.0", lambda s: s.compress(50)),
-    "a part that is a text": (InvalidTurnError, "parts", lambda _: Turn("user", "x", parts=("x",))),  # type: ignore[arg-type]
+    "a part that is a text": (
+        InvalidTurnError,
+        "parts",
+        lambda _: Turn("user", "x", parts=("x",)),  # type: ignore[arg-type]
+    ),
     "a part that is no JSON": (
         InvalidTurnError,
         "NaN",
@@ -283,7 +303,11 @@ REFUSED: dict[str, tuple[type[PolycontextError], str, Mistake]] = {
     ),
     "a role of another library": (InvalidTurnError, "human", lambda _: Turn("human", "x")),
     "extending by nothing": (InvalidMessagesError, "list", lambda s: s.extend(any_)),
-    "extending by a text": (InvalidMessagesError, "list", lambda s: s.extend("hi")),  # type: ignore[arg-type]
+    "extending by a text": (
+        InvalidMessagesError,
+        "list",
+        lambda s: s.extend("hi"),  # type: ignore[arg-type]
+    ),
     "extending by a list of nothing": (InvalidMessagesError, "object", lambda s: s.extend([any_])),
     "a provider that is none": (UnknownNameError, "anthropic", lambda s: s.messages("gpt")),
     "a provider that is nothing": (UnknownNameError, "openai", lambda s: s.request("")),
@@ -294,7 +318,11 @@ REFUSED: dict[str, tuple[type[PolycontextError], str, Mistake]] = {
         lambda _: ContextSession("gpt5"),
     ),
     "tokens as a text, first": (InvalidOptionError, "max_tokens", lambda _: ContextSession("4000")),
-    "a list for a model": (InvalidOptionError, "name of a model", lambda _: ContextSession([1])),  # type: ignore[arg-type]
+    "a list for a model": (
+        InvalidOptionError,
+        "name of a model",
+        lambda _: ContextSession([1]),  # type: ignore[arg-type]
+    ),
     "tokens twice": (
         InvalidOptionError,
         "one number",
@@ -328,7 +356,11 @@ REFUSED: dict[str, tuple[type[PolycontextError], str, Mistake]] = {
     ),
     "nothing saved": (InvalidOptionError, "lines", lambda _: ContextSession.history.load(any_)),
     "projecting nothing": (InvalidMessagesError, "list", lambda _: project(any_, 100)),
-    "projecting a text": (InvalidMessagesError, "list", lambda _: project("hi", 100)),  # type: ignore[arg-type]
+    "projecting a text": (
+        InvalidMessagesError,
+        "list",
+        lambda _: project("hi", 100),  # type: ignore[arg-type]
+    ),
     "projecting into a text": (InvalidOptionError, "max_tokens", lambda _: project(ONE, "100")),
     "projecting into less than nothing": (
         InvalidOptionError,
@@ -355,10 +387,22 @@ REFUSED: dict[str, tuple[type[PolycontextError], str, Mistake]] = {
         "counter",
         lambda _: project(ONE, 100, counter=len),  # type: ignore[arg-type]
     ),
-    "a number for signals": (InvalidOptionError, "Signals", lambda s: s.background.signal(0.5)),  # type: ignore[arg-type]
-    "searching for a number": (InvalidOptionError, "text", lambda s: s.history.search(5)),  # type: ignore[arg-type]
+    "a number for signals": (
+        InvalidOptionError,
+        "Signals",
+        lambda s: s.background.signal(0.5),  # type: ignore[arg-type]
+    ),
+    "searching for a number": (
+        InvalidOptionError,
+        "text",
+        lambda s: s.history.search(5),  # type: ignore[arg-type]
+    ),
     "at most no turns": (InvalidOptionError, "limit", lambda s: s.history.search("x", 0)),
-    "a window of a text": (InvalidOptionError, "max_tokens", lambda _: ContextWindow("5")),  # type: ignore[arg-type]
+    "a window of a text": (
+        InvalidOptionError,
+        "max_tokens",
+        lambda _: ContextWindow("5"),  # type: ignore[arg-type]
+    ),
     "greeting first": (
         IllegalDirectionError,
         "from_messages",
@@ -406,7 +450,7 @@ def session() -> ContextSession:
 
 @pytest.mark.parametrize("name", REFUSED)
 def test_a_mistake_is_told_and_changes_nothing(name: str) -> None:
-    """A typed error that says what would be legal, few lines of ours above it, and the session is what it was."""
+    """A mistake raises a typed error with the legal values, a short traceback, and no change."""
     kind, words, mistake = REFUSED[name]
     begun = session()
     before = begun.conversation

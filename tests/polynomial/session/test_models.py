@@ -1,6 +1,6 @@
 """A session of a model takes window, reserve, counter and provider from its profile.
 
-What is said beside it goes before.
+Explicit arguments override the profile.
 """
 
 from typing import Any
@@ -34,7 +34,7 @@ def talk(session: ContextSession) -> ContextSession:
 
 
 def test_a_session_is_made_of_a_models_name() -> None:
-    """Its window is the model's without the longest reply, its counter the model's, its requests the provider's."""
+    """A model name gives window minus reply, the model's counter and the provider's format."""
     session = talk(ContextSession("claude-sonnet-4-5"))
     assert (session.window.max_tokens, session.usage.provider) == (
         200_000 - 64_000,
@@ -71,10 +71,7 @@ def test_a_counter_of_ones_own_goes_before_the_profiles() -> None:
 
 
 def test_without_a_model_nothing_changes() -> None:
-    """A number, first or by name, is the window.
-
-    Without any it is 8000; OpenAI's counting and format.
-    """
+    """Without a model the window is the given number or 8,000, with OpenAI's counter."""
     for session, room in (
         (ContextSession(500), 500),
         (ContextSession(max_tokens=500), 500),
@@ -113,10 +110,7 @@ def test_a_session_of_a_model_is_saved_and_goes_on(registered: ModelProfile) -> 
 def test_a_saved_session_of_a_model_that_is_not_known_says_so(
     registered: ModelProfile, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Where a profile was not registered, its name and both ways out are told.
-
-    With a counter it loads.
-    """
+    """Loading a session of an unregistered model names it and both remedies, such as a counter."""
     text = text_of(talk(ContextSession("mine")))
     monkeypatch.setattr(module, "_REGISTERED", {})
     with pytest.raises(
@@ -130,7 +124,7 @@ def test_a_saved_session_of_a_model_that_is_not_known_says_so(
 
 
 def test_a_calibrated_counter_is_the_callers_own(registered: ModelProfile) -> None:
-    """What was learnt of usage is no data of the profile: it is passed again."""
+    """A calibrated counter is not saved with the profile and must be passed again."""
     counter = registered.counter().calibrate(120, 100)
     text = text_of(talk(ContextSession("mine", counter=counter)))
     with pytest.raises(InvalidDataError, match="counter of the caller's own"):
@@ -151,7 +145,7 @@ def test_a_copy_keeps_its_provider() -> None:
     import pickle  # noqa: PLC0415
 
     session = talk(ContextSession("claude-sonnet-4-5"))
-    for other in (copy.deepcopy(session), pickle.loads(pickle.dumps(session))):  # noqa: S301 - our own
+    for other in (copy.deepcopy(session), pickle.loads(pickle.dumps(session))):  # noqa: S301 - ours
         assert other.request() == session.request()
 
 
@@ -164,7 +158,7 @@ def messages(count: int) -> list[dict[str, Any]]:
 
 
 def test_a_list_is_projected_for_a_model(registered: ModelProfile) -> None:
-    """Into the model's window without the reply, by its counter, in its format where the list does not tell another."""
+    """A list is projected into the model's window minus the reply, with its counter and format."""
     projection = project(messages(20), "mine")
     assert (projection.max_tokens, projection.reached) == (1_000, True)
     check(projection.messages, "anthropic")
@@ -180,7 +174,7 @@ def test_a_list_is_projected_for_a_model(registered: ModelProfile) -> None:
 
 
 def test_a_greeting_is_projected_as_its_model_wants_it() -> None:
-    """Claude wants the user to begin, and a list of plain words does not say whom it is for: the model does."""
+    """A list that starts with the assistant is repaired only if the named model requires it."""
     greeted = [{"role": "assistant", "content": "Hello!"}, {"role": "user", "content": "Hi"}]
     assert project(greeted, "claude-sonnet-4-5").repaired == ("opening",)
     assert project(greeted, "gpt-5").repaired == ()

@@ -1,4 +1,7 @@
-"""What gists stand for is told by ranges in a saved session: small, the same when it is written again, refused where it makes no sense."""
+"""Gists' sources are saved as ranges.
+
+They stay small, are identical when saved again, and are refused if they make no sense.
+"""
 
 import copy
 import json
@@ -25,7 +28,7 @@ from tests.polynomial.conversations import document, session_moves, text_of
 
 
 def grown(turns: int, max_tokens: int = 400, **options: Any) -> ContextSession:
-    """Return a session that lived through so many turns, with its task and a rule pinned, and acknowledgements that fall."""
+    """Return a session after so many turns, with a pinned task and rule, and droppable turns."""
     session = ContextSession(max_tokens, counter=FAST, **options)
     session.add_user_turn("Sort the crates by harbour.")
     session.add_assistant_turn("From which harbour?")
@@ -72,10 +75,7 @@ def changed(session: ContextSession, number: int, sources: Any) -> str:
 
 
 def test_a_session_told_by_ranges_is_the_same_when_it_is_loaded() -> None:
-    """Conversation, journal and text are the same.
-
-    Both go on the same, and what they write then is the same.
-    """
+    """A session with ranges loads as an equal one, and both continue and save alike."""
     session = grown(300)
     text = text_of(session)
     assert any(len(gist.sources) > 100 for gist in gists(session))
@@ -101,14 +101,14 @@ def test_a_session_told_by_ranges_is_the_same_when_it_is_loaded() -> None:
 
 @pytest.mark.no_cover
 def test_the_text_of_a_gist_s_sources_does_not_grow() -> None:
-    """After 1,500 turns a gist that stands for a thousand is told in as few ranges as after 150, and no id is written."""
+    """After 1,500 turns a gist's sources take as few ranges as after 150, and no ids."""
     told = [json.dumps(sources) for sources in written(grown(1_500))]
     assert max(map(len, told[-10:])) < 4 * max(map(len, told[:10]))
     assert '"' not in "".join(told)
 
 
 def test_a_compression_lists_no_ids_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Behind 2,000 turns, ten more compressions and their replay look at no more ids than there are new turns, a few times over."""
+    """After 2,000 turns, ten compressions and their replay look at few ids per new turn."""
     session = grown(2_000)
     listed: list[str] = []
     marked = room._marked
@@ -134,7 +134,7 @@ def test_a_compression_lists_no_ids_again(monkeypatch: pytest.MonkeyPatch) -> No
 
 @given(session_moves(), st.data())
 def test_whatever_happened_loads_as_it_was(moves: list[Move], data: st.DataObject) -> None:
-    """Compressed, recalled, promoted, cleared: the loaded session is equal in all its parts, and writes the same text."""
+    """After any events, a session loads as an equal one and saves alike."""
     session = ContextSession(300, counter=FAST)
     for turn, resource_class in moves:
         try:
@@ -223,7 +223,7 @@ class Elsewhere(ContextProjector):
 
 
 def test_what_a_projector_tells_by_other_places_is_written_by_ids() -> None:
-    """Its gists stand for what they stood for, in the view, in the journal and when it is loaded."""
+    """If a projector names sources by other places, they are saved as ids and load unchanged."""
     session = grown(60, projector=Elsewhere())
     told = written(session)
     assert all(isinstance(each, str) for sources in told for each in sources)
@@ -235,10 +235,7 @@ def test_what_a_projector_tells_by_other_places_is_written_by_ids() -> None:
 
 
 def test_lists_of_ids_load_as_before() -> None:
-    """Up to schema 3 a gist named every id.
-
-    The session is the same, and is written by those lists again.
-    """
+    """Schema 3 and earlier listed every source id, and such a session loads and saves unchanged."""
     session = grown(120)
     data = document(session)
     lists = iter(gists(session))
@@ -296,7 +293,7 @@ def test_a_turn_that_came_in_is_not_told_by_ranges() -> None:
 
 
 def test_an_edit_without_gists_has_no_sources() -> None:
-    """What only drops and bares is taken as it is."""
+    """An edit that only drops turns and removes parts has no sources."""
     event = CompressEvent(ContextState.COMPRESSED, Edit(), grown(3).log()[0].timestamp)
     before = grown(3).conversation
     assert replay([event], before).window.all_turns() == before.window.all_turns()
@@ -316,10 +313,7 @@ def pinned_between() -> ContextSession:
 
 
 def compressed(before: Conversation, *ids: str) -> CompressEvent:
-    """Return a compression of `pinned_between` by a gist that stands for `ids`.
-
-    Its second and fourth turn go.
-    """
+    """Return a compression of `pinned_between` to a gist of `ids`, which removes turns 2 and 4."""
     sources = Sources.joined(before.window.linearity, [(each, ()) for each in ids])
     gist = Turn(Role.USER, "crates", resource_id="g1", tokens=4, sources=sources)
     splices = (Splice(1, 2, (gist,)), *([Splice(3, 4)] if len(ids) > 1 else []))
@@ -343,10 +337,7 @@ def test_a_recalled_atom_takes_the_place_of_the_gist_that_stood_for_it_alone() -
 
 
 def test_a_gist_stands_for_turns_on_both_sides_of_a_pinned_one() -> None:
-    """Of what the edit takes out anywhere, and of nothing else.
-
-    It does not go before all of it is back.
-    """
+    """A gist may stand for removed turns on both sides of a pinned one, and for no others."""
     before = pinned_between().conversation
     after = replay([compressed(before, "t2", "t4")], before)
     assert [turn.resource_id for turn in after.window.all_turns()] == ["t1", "g1", "t3", "t5"]

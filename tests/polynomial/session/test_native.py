@@ -1,4 +1,7 @@
-"""A session behind a summary that its provider wrote: what comes back, is forgotten, goes elsewhere, and is read again."""
+"""A session behind a provider's own summary.
+
+Recalling, forgetting, changing the provider and loading all work.
+"""
 
 import json
 from pathlib import Path
@@ -37,7 +40,7 @@ def thinking(number: int) -> Part:
 
 
 def compacted(**options: Any) -> ContextSession:
-    """Return a session whose first turns the provider has summarised, and whose later ones hold thinking."""
+    """Return a session with its first turns summarised by the provider, and later thinking."""
     session = ContextSession(max_tokens=100_000, auto=False, **options)
     session.add_system("Be brief.")
     session.add_user_turn("Count the jars.")
@@ -162,10 +165,7 @@ def test_our_own_summary_takes_the_block_in() -> None:
 
 
 def test_a_turn_behind_the_block_may_be_promoted_and_pinned() -> None:
-    """It stays in the log.
-
-    The view shows it once it is recalled, and says it again from then on.
-    """
+    """A turn behind the block can be pinned and recalled, and stays in the view from then on."""
     session = compacted()
     wanted = next(each for each in gist_of(session).sources if each not in ("t2", "t3"))
     session.pin(wanted, "it matters")
@@ -220,7 +220,7 @@ def test_a_database_keeps_the_block_and_what_is_said_again(tmp_path: Path) -> No
 
 
 def test_where_a_turn_is_said_again_it_is_explained_as_standing() -> None:
-    """What yielded is explained by the gist."""
+    """A repeated turn is explained as in the view, and a summarised one by its gist."""
     session = compacted()
     assert session.explain("t2").place is not None
     assert session.explain("t4").stands_for_it == gist_of(session).resource_id
@@ -241,10 +241,7 @@ def test_where_a_turn_is_said_again_it_is_explained_as_standing() -> None:
     ],
 )
 def test_a_journal_that_says_something_else_again_is_refused(change: dict[str, Any]) -> None:
-    """What was not taken out, twice the same, at no place, inside of what is taken out.
-
-    Or a turn that may not yield is lost.
-    """
+    """A journal with an invalid repetition, or that loses a turn that may not yield, is refused."""
     session = compacted()
     *events, last = session.history.events()
     assert isinstance(last, CompressEvent)

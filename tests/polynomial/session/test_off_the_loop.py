@@ -1,4 +1,7 @@
-"""Nothing blocks an event loop: what takes as long as a text is long runs in a thread, counted by threads and not by a clock."""
+"""Long work runs in threads and does not block the event loop.
+
+The tests count threads and do not measure time.
+"""
 
 import asyncio
 import gc
@@ -86,7 +89,7 @@ WORK = ("counted", "classified", "planned", "stored")
 
 
 def test_a_turn_of_2_kb_is_counted_classified_planned_and_stored_in_threads() -> None:
-    """Not one of them is done by the thread of the loop, in a turn that compresses as in one that does not."""
+    """A 2 KB turn is counted, classified, planned and stored in threads, compressed or not."""
     watched = Counter.watched = Watched()
 
     async def lived() -> int:

@@ -1,4 +1,7 @@
-"""What is kept by patches is what the journal says, wherever it is read: in another writer, after a restart, in a fork, after going back."""
+"""Data kept by patches match the journal.
+
+That holds in another writer, after a restart, in a fork and after a rewind.
+"""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -51,7 +54,7 @@ def counted(data: Any) -> Patch:
 
 
 def test_two_sessions_over_one_store_lose_nothing(store: SessionStore) -> None:
-    """Who was late is asked again, of what the other has left."""
+    """Two sessions over one store lose no patch: the later one is retried on fresh data."""
     one, other = opened(store), opened(store)
     for _ in range(5):
         count(one)
@@ -79,7 +82,7 @@ def test_threads_count_together(store: SessionStore) -> None:
 
 
 def test_a_thousand_patches_open_at_once_from_a_snapshot(store: SessionStore) -> None:
-    """What the data were is in the snapshot; what came since is applied to that."""
+    """The data are in the snapshot, and later patches are applied to it on opening."""
     session = opened(store)
     session.add_user_turn("Count.")
     for _ in range(1_000):
@@ -133,10 +136,7 @@ def test_a_key_counts_once(store: SessionStore) -> None:
 def test_going_back_takes_the_data_back_and_a_fork_has_them_as_they_were(
     store: SessionStore,
 ) -> None:
-    """The data are what the patches up to there say.
-
-    What goes on elsewhere changes nothing here.
-    """
+    """A rewind restores the data of its revision, and forks have data of their own."""
     session = opened(store)
     count(session)
     here = session.history.revision
@@ -241,7 +241,7 @@ def test_a_journal_with_a_patch_that_cannot_have_been_is_refused() -> None:
 
 
 def test_a_store_that_fails_keeps_the_data_as_they_were(tmp_path: Path) -> None:
-    """What could not be stored has not happened."""
+    """If the store fails, the data keep their former value."""
     store = SQLiteStore(tmp_path / "sessions.db")
     session = opened(store)
     count(session)

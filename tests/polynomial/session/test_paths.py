@@ -1,4 +1,7 @@
-"""Every path of the specification answers, by its name of today and by its former one, and says what is wrong with a call."""
+"""Every path of the specification works under its current and former name.
+
+A wrong call gets an error that says what is wrong.
+"""
 
 import asyncio
 import json
@@ -176,7 +179,7 @@ def test_what_a_session_answers_is_the_list(session: ContextSession) -> None:
 def test_a_path_gives_what_the_session_gives(
     name: str, door: Callable[[ContextSession], Invoke]
 ) -> None:
-    """Result and whole session are those of a twin that was asked without paths, and the result has its type."""
+    """A path gives the same result and session as the method, with the right type."""
     asked, one, other = ASKED[name], conversation(), conversation()
     found = door(one)(name, *asked.arguments, **asked.options)
     expected = asked.own(other)
@@ -246,7 +249,7 @@ def test_the_warning_points_at_the_line_that_called(session: ContextSession) -> 
 
 
 def test_where_warnings_are_errors_a_former_path_does_nothing(session: ContextSession) -> None:
-    """Who forbids former paths finds the session as it was."""
+    """If warnings are errors, a former path raises and changes nothing."""
     before = whole(session)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -301,7 +304,10 @@ def test_the_tables_of_the_page_are_those_of_the_paths() -> None:
 
 def test_a_session_without_paths_loads_none() -> None:
     """The table of paths does not come with a plain session."""
-    code = "import sys; from polycontext import ContextSession; ContextSession(max_tokens=100); print(*sys.modules)"
+    code = (
+        "import sys; from polycontext import ContextSession; ContextSession(max_tokens=100); "
+        "print(*sys.modules)"
+    )
     loaded = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     ).stdout.split()
@@ -332,10 +338,7 @@ def test_an_empty_session_has_no_focus_and_a_history_of_none() -> None:
 
 
 def test_history_is_the_view_and_the_log_stays() -> None:
-    """What a compression took out of the view is not in it.
-
-    Compressing twice is compressing twice.
-    """
+    """History is the view without compressed turns, and compressing twice makes two events."""
     session = add_all(session_of(600), chat(12, 40))
     session.invoke("self.context.pressure.compress", 0.3)
     once = session.invoke("self.context.window.history")
@@ -349,7 +352,7 @@ def test_history_is_the_view_and_the_log_stays() -> None:
 def test_the_threshold_parts_what_is_pressured_from_what_is_not(
     session: ContextSession, progress: float
 ) -> None:
-    """What is asked by path is what the guard of the machine asks: above it a window counts as pressured, at it it does not."""
+    """The threshold path agrees with the machine's guard, above and at the mark."""
     session.background.signal(Signals(progress=progress))
     above = session.invoke("self.context.pressure.check") > session.invoke(
         "self.context.pressure.threshold"
@@ -358,7 +361,7 @@ def test_the_threshold_parts_what_is_pressured_from_what_is_not(
 
 
 def test_the_threshold_follows_what_it_is_told() -> None:
-    """Progress raises the mark, a threshold of one's own is asked, and a floor above it is allowed for where room is made by itself."""
+    """The threshold path follows progress, a custom threshold, and a floor above the mark."""
     session = add_all(session_of(), chat(4))
     floor = session.policy.projector.floor(session.window) / 1000
     assert session.invoke("self.context.pressure.threshold") == mark_above(floor, 0.7) > 0.7
@@ -398,10 +401,7 @@ def test_tagging_twice_is_tagging_once_and_promoting_twice_is_refused(
 
 
 def test_templates_of_ones_own_have_their_values() -> None:
-    """A builder and the values of its templates go through.
-
-    The system prompt has no word of the conversation.
-    """
+    """A custom builder gets its templates' values, and the system prompt has no conversation."""
     session, prompts = (
         conversation(),
         PromptBuilder({"guide": "You guide through {position} with {query} in {session}."}),
@@ -498,10 +498,7 @@ def test_a_cancelled_call_changes_nothing_and_the_next_one_does() -> None:
 def test_a_path_that_is_none_names_the_one_that_was_meant(
     name: str, near: str, door: Callable[[ContextSession], Invoke]
 ) -> None:
-    """The first that comes to mind is the one.
-
-    What stands where it was looked for is listed; nobody is warned of a path that is none.
-    """
+    """An unknown path suggests the intended one first, and raises no deprecation warning."""
     with pytest.raises(UnknownPathError) as refused:
         door(conversation())(name)
     assert (refused.value.kind, refused.value.name, refused.value.near[0]) == ("path", name, near)
@@ -510,10 +507,7 @@ def test_a_path_that_is_none_names_the_one_that_was_meant(
 
 
 def test_what_is_legal_is_what_stands_there(session: ContextSession) -> None:
-    """In a namespace its paths, elsewhere the namespaces.
-
-    A former one is looked up where it leads.
-    """
+    """The error lists the paths of the namespace, or the namespaces, and resolves former names."""
     with pytest.raises(UnknownPathError) as refused:
         session.invoke("self.context.window.frobnicate")
     assert refused.value.legal == tuple(TABLE["paths"][:4])
@@ -543,7 +537,7 @@ def test_what_is_legal_is_what_stands_there(session: ContextSession) -> None:
     ],
 )
 def test_a_path_is_a_text(name: Any, door: Callable[[ContextSession], Invoke]) -> None:
-    """What is none is refused in words."""
+    """A path that is not text raises an error."""
     with pytest.raises(
         InvalidOptionError, match=r"path = .*Use a text, such as 'self.context.window.focus'"
     ):
@@ -578,12 +572,14 @@ WRONG_CALLS: Mapping[str, tuple[str, Sequence[Any], Mapping[str, Any], str]] = {
     "a namespace with an argument": ("self.context.window", [1], {}, "one argument too many, 1"),
     "a question in order": (f"{P}compress", [0.5, "why?"], {}, "one argument too many, 'why?'"),
     "a position twice": (f"{W}seek", [1], {"position": 1}, "position: is given twice"),
-    "a target misspelt": (f"{P}compress", [], {"taget": 0.5}, "taget: is no argument of it, did you mean 'target'?"),
+    "a target misspelt": (f"{P}compress", [], {"taget": 0.5},
+                           "taget: is no argument of it, did you mean 'target'?"),
     "a name for nothing": (f"{L}stats", [], {"of": "t1"}, "of: is no argument of it"),
     "the path by name": (f"{W}focus", [], {"path": "x"}, "path: is no argument of it"),
     "a session": (f"{W}seek", [], {"session": 1, "position": 1}, "session: is no argument of it"),
     "a value named self": (f"{T}system", [], {"self": 1}, "self: is no argument of it"),
-    "a render without the conversation": (f"{T}render", [], {"system_only": True}, "system_only: is no argument of it"),
+    "a render without the conversation": (f"{T}render", [], {"system_only": True},
+                                          "system_only: is no argument of it"),
 }  # fmt: skip
 
 
@@ -592,7 +588,7 @@ WRONG_CALLS: Mapping[str, tuple[str, Sequence[Any], Mapping[str, Any], str]] = {
 def test_arguments_that_do_not_fit_are_named(
     case: str, door: Callable[[ContextSession], Invoke]
 ) -> None:
-    """The path, the argument and the signature that is legal stand in the error, and nothing has changed."""
+    """Wrong arguments raise an error with path, argument and signature, and change nothing."""
     name, arguments, options, problem = WRONG_CALLS[case]
     session = conversation()
     before = whole(session)
@@ -694,7 +690,7 @@ def test_what_is_wrong_with_a_task_is_said_when_it_is_awaited(session: ContextSe
 
 
 def test_every_argument_of_a_path_that_nobody_else_looks_at_is_looked_at() -> None:
-    """An argument that is added to a path is checked here or, by name, known to be checked by the session."""
+    """Every argument of a path is checked here, or is known to be checked by the session."""
     elsewhere = {"target", "resource_class", "values"}
     of_methods = {
         "content",

@@ -1,4 +1,7 @@
-"""Plan, fulfil, commit: what was written while a conversation went on lands on it, or changes nothing."""
+"""Plan, fulfil, commit.
+
+A summary written while the conversation went on is applied to it or changes nothing.
+"""
 
 import asyncio
 from collections.abc import Callable
@@ -35,12 +38,15 @@ def told(plan: Plan, text: object = SAID) -> Fulfilment:
     """Return a plan with `text` in the place of all words that are wanted."""
     return Fulfilment(
         plan,
-        tuple((text if job.kind.needs_words else None, None) for job in plan.jobs),  # type: ignore[misc]
+        tuple(
+            (text if job.kind.needs_words else None, None)  # type: ignore[misc]
+            for job in plan.jobs
+        ),
     )
 
 
 def test_what_was_written_meanwhile_stands_before_what_came_meanwhile() -> None:
-    """The gist is the model's, the turns that came since are behind it, and a journal repeats it."""
+    """The model's gist comes before the turns added since the plan, and the journal replays it."""
     session = grown()
     plan = session.background.plan(0.15)
     came = [
@@ -82,7 +88,7 @@ def test_what_was_planned_on_something_else_is_refused(
 
 
 def test_a_plan_of_a_conversation_that_was_rewound_to_it_lands() -> None:
-    """What came since is gone, what was planned on is there."""
+    """A plan can be committed after a rewind to the revision it was made for."""
     session = grown()
     plan, revision = session.background.plan(0.15), session.history.revision
     session.add_assistant_turn("Wrong.")
@@ -94,7 +100,7 @@ def test_a_plan_of_a_conversation_that_was_rewound_to_it_lands() -> None:
 def test_an_answer_that_is_no_summary_changes_nothing_and_is_told(
     answer: object, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """What was refused, of which turns, and why; a warning says so, too."""
+    """An answer that is no summary changes nothing, and is reported and logged with its reason."""
     session = grown()
     plan, before = session.background.plan(0.15), session.conversation
     output = session.background.commit(
@@ -155,7 +161,7 @@ def test_an_extract_stands_where_that_is_wanted() -> None:
 
 
 def test_the_sessions_own_summariser_is_never_refused() -> None:
-    """What it says too much of is said shorter, at every size."""
+    """The built-in summariser's texts are short enough to be accepted for every target."""
     for target in range(5, 32):
         session = grown()
         output = session.background.commit(
@@ -251,7 +257,7 @@ def test_tasks_do_the_same() -> None:
 
 
 def test_a_plan_outlives_its_process(tmp_path: Path) -> None:
-    """What was planned before a restart lands on what was opened since: it is the same conversation."""
+    """A plan made before a restart can be committed to the reopened conversation."""
     with ContextSession.open(
         tmp_path / "s.db", max_tokens=1000, counter=WORDS, auto=False
     ) as session:

@@ -1,4 +1,4 @@
-"""A conversation changes its provider: what can go along does, the rest stays behind and is told."""
+"""A conversation changes its provider, and parts that the new one cannot read are omitted."""
 
 import json
 
@@ -9,7 +9,10 @@ from polycontext.testing import FAST
 from polycontext.window import Part, ToolCall, Turn
 from polycontext.window.providers import Provider, check
 
-PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+PNG = (
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg"
+    "=="
+)
 IMAGE = Part(
     "anthropic",
     json.dumps(
@@ -61,7 +64,7 @@ def test_what_stays_behind_is_told() -> None:
 
 @pytest.mark.parametrize("provider", Provider)
 def test_every_provider_takes_it(provider: Provider) -> None:
-    """Whoever wrote the parts."""
+    """Every provider accepts the conversation, whichever provider its parts are from."""
     session = seen()
     session.add(Turn("user", "And this?", parts=[STORED, IMAGE]))
     check(session.request(provider).messages, provider)

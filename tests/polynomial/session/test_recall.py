@@ -52,7 +52,7 @@ def stands_verbatim(session: ContextSession, *places: int) -> bool:
 
 
 def test_a_gisted_atom_comes_back_where_it_stood() -> None:
-    """A summarised turn comes back verbatim, behind the gist that stood for it and before what came later."""
+    """A recalled turn comes back verbatim, after its gist and before later turns."""
     session = compressed(*chat(16, 20)[1:])
     gist = next(turn for turn in session.window.all_turns() if turn.is_gist)
     assert "t5" in gist.sources
@@ -106,10 +106,7 @@ def test_the_id_of_a_gist_brings_all_its_sources_back() -> None:
 
 
 def test_several_atoms_come_back_in_the_order_of_the_log() -> None:
-    """Whatever order the ids are given in, the log's order is kept.
-
-    Naming one twice brings it once.
-    """
+    """Recalled turns come back once each, in the order of the log."""
     session = compressed(*chat(16, 20)[1:])
     session.recall(["t6", "t3", "t5", "t3"])
     standing = [i for i in ids(session) if i in ("t3", "t5", "t6")]
@@ -117,10 +114,7 @@ def test_several_atoms_come_back_in_the_order_of_the_log() -> None:
 
 
 def test_an_unknown_id_is_refused_with_a_near_miss() -> None:
-    """A slip of the pen is answered with what was probably meant.
-
-    Nothing changes, not even for the good ids.
-    """
+    """Recalling an unknown id suggests a similar one and changes nothing."""
     session = compressed(*chat(16, 20)[1:])
     before = whole(session)
     with pytest.raises(UnknownResourceError, match="t12") as caught:
@@ -139,10 +133,7 @@ def test_recalling_what_stands_changes_nothing() -> None:
 
 
 def test_a_recall_that_would_press_is_refused_with_both_numbers() -> None:
-    """What does not fit below the high mark stays in the log.
-
-    The numbers say how much it would take.
-    """
+    """A recall above the high mark is refused with both token counts, and changes nothing."""
     session = add_all(session_of(700), chat(33, 20))
     session.compress()
     before = whole(session)
@@ -159,7 +150,10 @@ def test_there_is_nothing_to_recall_into_while_empty_or_pressured() -> None:
     session = ContextSession(100, counter=WORDS, auto=False, threshold=AdaptiveThreshold())
     with pytest.raises(
         IllegalDirectionError,
-        match=r"input recall is illegal in state EMPTY. Send forget, resize, rewind, system, user_turn",
+        match=(
+            r"input recall is illegal in state EMPTY. Send forget, resize, rewind, system, "
+            r"user_turn"
+        ),
     ):
         session.recall(["t1"])
     session.add_user_turn(words(80))
@@ -195,7 +189,7 @@ def test_a_gist_from_elsewhere_does_not_break_recall() -> None:
 
 @given(session_moves(), st.data())
 def test_recall_is_valid_in_order_and_replayable(moves: list[Move], data: st.DataObject) -> None:
-    """Whatever is recalled from whatever was compressed: the view is valid, within budget, in the order of the log, and replays."""
+    """After any recalls the view is valid, within budget and in log order, and it replays."""
     session = ContextSession(4000, counter=FAST, auto=False, threshold=AdaptiveThreshold())
     for turn, resource_class in moves:
         if session.state is not ContextState.PRESSURED:
@@ -240,7 +234,7 @@ def test_recall_is_valid_in_order_and_replayable(moves: list[Move], data: st.Dat
 
 
 def test_an_automatic_session_makes_room_for_what_comes_back() -> None:
-    """Too much is refused as such, though the gist that was named went into another one on the way, and nothing has changed."""
+    """A recall that needs too much room is refused, even if its gist was merged meanwhile."""
     session = ContextSession(400, counter=WORDS)
     add_all(session, [Turn("user", "the task"), *chat(40, 30)])
     session.add_assistant_turn(words(375 - session.window.tokens, "long"))

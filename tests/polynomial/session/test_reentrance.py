@@ -1,6 +1,6 @@
-"""Whoever works for a session may read it and not write it.
+"""Helpers of a session may read it but not write to it.
 
-Writers in many threads and event loops lose nothing.
+Writers in many threads and event loops lose no turns.
 """
 
 import asyncio
@@ -36,10 +36,7 @@ Act = Callable[[ContextSession], object]
 
 
 class Helper:
-    """Work for a session in every way there is.
-
-    Do `act` when asked, in the way that is being looked at.
-    """
+    """A helper of a session in every possible role, which runs `act` in the role under test."""
 
     def __init__(self, way: str) -> None:
         self.way = way
@@ -188,7 +185,7 @@ ways = pytest.mark.parametrize(("way", "tasks"), WAYS)
 
 @ways
 def test_helpers_may_read(way: str, tasks: bool) -> None:
-    """Summariser, classifier, companion and listener may ask everything of the session while they work for it."""
+    """Summariser, classifier, companion and listener may read the session while they are called."""
     helper = Helper(way)
     session = pressed(helper)
     helper.act = reading
@@ -200,10 +197,10 @@ def test_helpers_may_read(way: str, tasks: bool) -> None:
 
 @ways
 def test_helpers_may_not_write(way: str, tasks: bool, caplog: pytest.LogCaptureFixture) -> None:
-    """A write from inside is refused in words; nothing is lost or doubled, and the session goes on.
+    """A write by a helper raises an error, loses or doubles nothing, and the session can continue.
 
-    It costs a summariser its own gist, a listener nothing, and the others the write that they were
-    asked for.
+    A summariser loses its gist, a listener nothing, and the others make the write that called them
+    fail.
     """
     helper = Helper(way)
     session = pressed(helper)
@@ -232,10 +229,7 @@ def test_helpers_may_not_write(way: str, tasks: bool, caplog: pytest.LogCaptureF
 
 @pytest.mark.parametrize(("way", "tasks"), SUMMARISERS)
 def test_a_summariser_that_writes_costs_its_own_gist(way: str, tasks: bool) -> None:
-    """The output reports the refusal as the reason why its gist was not taken.
-
-    Another one stands in its place.
-    """
+    """A summariser that writes loses its gist to an extract, and the output gives the reason."""
     helper = Helper(way)
     session = pressed(helper)
     helper.act = awriting if way == "asummariser" else writing
@@ -275,10 +269,7 @@ def test_what_a_helper_begins_may_write_afterwards(way: str) -> None:
 
 
 def test_a_helper_may_write_to_another_session() -> None:
-    """A summariser may keep a session of its own.
-
-    Only the session that it works for is closed to it, however it gets there.
-    """
+    """A summariser may write to another session, but not to the one that it works for."""
     helper = Helper("summariser")
     session, notebook = pressed(helper), ContextSession(BUDGET, counter=WORDS)
     helper.act = lambda _: notebook.add_user_turn("noted")
@@ -369,10 +360,7 @@ class Crowd:
             self.session.add_user_turn(f"{name}/{number} {words(9)}")
 
     def loop(self, name: str, tasks: int) -> None:
-        """Run tasks that add a turn each.
-
-        Every second one names the revision it has seen, until it is right.
-        """
+        """Run tasks that add a turn each, every second one with a revision, which it retries."""
 
         async def add(number: int) -> None:
             text = f"{name}/{number} {words(9)}"
@@ -425,9 +413,9 @@ class Crowd:
 def test_threads_and_event_loops_lose_no_turn(
     store: type[InMemoryStore], turns: int, tasks: int
 ) -> None:
-    """Eight threads with some turns each and four event loops with some tasks each write to one session, which a live machine follows.
+    """Eight threads and four event loops write to one session with a live machine and lose no turn.
 
-    Every turn is in it once, in the order of its thread, and the journal replays. Who names no
+    Every turn is in the log once, in its thread's order, and the journal replays. A write without a
     revision succeeds.
     """
     session = ContextSession(2000, counter=WORDS, store=store())
@@ -473,10 +461,7 @@ class Slow:
 
 
 def test_a_slow_summariser_holds_nobody_up() -> None:
-    """While a summary is made readers read and other writers write.
-
-    Who waited for the summary then decides again, and nothing is lost.
-    """
+    """Others read and write during a slow summary, and the compression is decided again then."""
     slow = Slow()
     session = add_all(
         ContextSession(BUDGET, counter=WORDS, projector=ContextProjector(slow)), chat(10, 45)
@@ -507,7 +492,7 @@ async def asyncio_add(session: ContextSession, text: str) -> None:
 
 
 def test_a_slow_summary_with_a_revision_is_refused_if_others_wrote() -> None:
-    """Who named a revision is not decided again on another one: the conflict says so, and what others wrote stands."""
+    """A compression with a revision raises a conflict if others wrote during its summary."""
     slow = Slow()
     session = add_all(
         ContextSession(BUDGET, counter=WORDS, projector=ContextProjector(slow)), chat(10, 45)

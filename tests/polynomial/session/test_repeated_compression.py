@@ -1,4 +1,7 @@
-"""Compressing again and again: the ledger and every PRESERVED turn outlive it (a published original lost both at the second time)."""
+"""Repeated compression keeps the ledger and every PRESERVED turn.
+
+A published original lost both at the second compression.
+"""
 
 import pytest
 
@@ -43,7 +46,7 @@ def ledger_items(window: ContextWindow) -> dict[str, ResourceClass]:
 def test_compressing_a_window_again_keeps_ledger_and_preserved_turns(
     times: int, target: float
 ) -> None:
-    """The projector alone: no id leaves the ledger, no class changes, PRESERVED turns stay byte-identical and in order."""
+    """The projector keeps ids and classes, and PRESERVED turns byte-identical and in order."""
     window = ContextWindow(1500, counter=WORDS)
     for turn in [*TASK, *ROUND, *ROUND, *ROUND]:
         window = window.append(turn)
@@ -74,7 +77,7 @@ def test_compressing_again_at_once_changes_nothing() -> None:
 def test_compressing_a_session_again_keeps_ledger_and_preserved_turns(
     times: int, engine: Engine
 ) -> None:
-    """With turns in between: after every compression the ledger still knows all, and what is PRESERVED is delivered byte for byte."""
+    """With turns between compressions, the ledger stays complete and PRESERVED turns unchanged."""
     session = add_all(with_engine(engine, ContextSession(1500, counter=WORDS, auto=False)), TASK)
     session.promote("t3", ResourceClass.PRESERVED)
     for number in range(times):
@@ -97,7 +100,7 @@ def test_compressing_a_session_again_keeps_ledger_and_preserved_turns(
 
 
 def test_gists_never_lose_their_sources() -> None:
-    """After any number of compressions every turn of the log stands, is a source of a standing gist, or was DROPPABLE."""
+    """Every turn of the log is in the view, is a source of a gist, or was DROPPABLE."""
     session = add_all(ContextSession(1500, counter=WORDS), TASK)
     for _ in range(12):
         add_all(session, [*ROUND, *chat(4, 20)])

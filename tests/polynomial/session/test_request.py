@@ -1,4 +1,4 @@
-"""What a session hands out: valid, within budget, with everything preserved in it, or refused."""
+"""A session's messages are valid, within budget and contain all preserved turns, or are refused."""
 
 import pytest
 from hypothesis import given
@@ -32,7 +32,7 @@ from tests.polynomial.conversations import (
 
 @pytest.mark.parametrize("provider", Provider)
 def test_messages_refuses_an_empty_conversation(provider: Provider) -> None:
-    """There is no empty request: neither without turns, nor with nothing but what Anthropic takes apart."""
+    """An empty request is refused, also one with only system turns for Anthropic."""
     session = session_of()
     with pytest.raises(InvalidMessagesError, match="empty"):
         session.messages(provider)
@@ -57,10 +57,7 @@ def test_messages_refuses_open_calls_unless_they_are_asked_for(provider: Provide
 
 
 def test_messages_refuses_a_view_over_its_budget() -> None:
-    """Without `auto` a view may be over budget.
-
-    It is not handed out then, and the numbers are right.
-    """
+    """Without `auto`, a view over its budget is refused with the right token counts."""
     session = session_of(100, auto=False)
     session.add_user_turn("the task")
     session.add_assistant_turn(words(60))
@@ -78,19 +75,25 @@ def test_messages_of_an_unknown_provider_is_refused() -> None:
 
 
 def says_it_as_it_is(turn: Turn) -> bool:
-    """Tell whether Anthropic can be told `turn` without the stand-ins it needs for blank text and broken arguments, which nobody counts."""
+    """Return whether `turn` needs none of Anthropic's uncounted stand-ins.
+
+    They replace blank text and broken arguments.
+    """
     return bool(turn.text.strip()) and all(
         call.arguments.startswith("{") for call in turn.tool_calls
     )
 
 
 def needs_stand_ins(session: ContextSession) -> bool:
-    """Tell whether Anthropic's form of the view holds more than it: for blank text and broken arguments."""
+    """Return whether Anthropic's form of the view needs stand-ins."""
     return not all(map(says_it_as_it_is, session.window.all_turns()))
 
 
 def leaves_no_gist(session: ContextSession) -> bool:
-    """Tell whether what never yields leaves less room than the least gist: what is answered gets in all the same, and cannot leave."""
+    """Return whether the turns that never yield leave less room than the smallest gist needs.
+
+    A call's results are accepted even then, and cannot be evicted.
+    """
     besides = REQUEST_OVERHEAD + session.window.introduced_tokens
     return session.policy.projector.floor(session.window) + besides > session.window.max_tokens
 
@@ -100,7 +103,7 @@ def leaves_no_gist(session: ContextSession) -> bool:
 def test_whatever_is_handed_out_is_valid_and_within_budget(
     provider: Provider, moves: list[Move]
 ) -> None:
-    """After every turn the messages pass the provider's check and an independent recount, or are refused by a typed error."""
+    """After every turn, messages are valid and within a recount, or a typed error is raised."""
     session = ContextSession(300, counter=FAST)
     for turn, resource_class in moves:
         try:
@@ -123,11 +126,9 @@ def test_whatever_is_handed_out_is_valid_and_within_budget(
 
 @given(session_moves())
 def test_preserved_turns_are_in_every_request_byte_for_byte(moves: list[Move]) -> None:
-    """At the end all PRESERVED turns of the log stand in the view in order, with all their words.
+    """All PRESERVED turns are in the final view, in order and unchanged.
 
-    Without parts they leave as they were.
-
-    A user turn for which there is no room may be truncated instead, and says so.
+    Only a user turn without room may be truncated, and it is marked.
     """
     session = ContextSession(400, counter=FAST)
     for turn, resource_class in moves:
@@ -165,7 +166,7 @@ def test_special_tokens_are_text() -> None:
 
 
 def test_the_output_is_what_readers_see() -> None:
-    """An output holds window, state, pressure and messages, and says whether this input compressed."""
+    """An output holds window, state, pressure and messages, and whether its input compressed."""
     session = session_of()
     output = session.add_user_turn("hello")
     assert (output.messages, output.pressure, output.compressed) == ((user("hello"),), 0.005, False)

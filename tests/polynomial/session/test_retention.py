@@ -1,7 +1,4 @@
-"""Words that are forgotten are nowhere.
-
-What has expired is gone from the log alone; all else is as it was.
-"""
+"""Forgotten words are gone everywhere, and expired words only from the log."""
 
 import asyncio
 from contextlib import suppress
@@ -54,7 +51,7 @@ def told(session: Any) -> str:
 
 
 def long_talk(session: ContextSession, turns: int = 60) -> ContextSession:
-    """Return a session that has compressed often, with a secret early in it, of which gists tell."""
+    """Return a session with many compressions, and an early secret that its gists mention."""
     for number in range(turns):
         said_besides = (
             f" Its password is {SECRET}, see /srv/{SECRET}/key.pem line 4711."
@@ -65,16 +62,14 @@ def long_talk(session: ContextSession, turns: int = 60) -> ContextSession:
             f"We talk of /srv/file{number % 7}.py and of other things, as people do.{said_besides}"
         )
         session.add_assistant_turn(
-            f"Yes, that we do, number {number}, for a while at least, and then we go on with the next."
+            f"Yes, that we do, number {number}, for a while at least, and then we go on with "
+            "the next."
         )
     return session
 
 
 def test_a_forgotten_turn_is_nowhere() -> None:
-    """Not in the log, the journal, the view, a gist, nor what was read of it.
-
-    The others stand as before, and the talk goes on.
-    """
+    """A forgotten turn is gone from log, journal, view and gists, and all other turns stay."""
     session = long_talk(session_of(900, clock=Ticking()), 40)
     forgotten = next(turn for turn in session.log() if SECRET in turn.text)
     before = session.log()
@@ -93,10 +88,7 @@ def test_a_forgotten_turn_is_nowhere() -> None:
 
 
 def test_a_gist_is_written_anew_from_what_is_left() -> None:
-    """It still says what it stands for besides, in no more tokens than it had.
-
-    So the view hardly changes.
-    """
+    """A gist is rewritten without the forgotten turn, in no more tokens than before."""
     session = long_talk(session_of(400, clock=Ticking()), 30)
     gist = next(turn for turn in session.window.all_turns() if turn.is_gist)
     session.history.forget("t7")
@@ -110,7 +102,7 @@ def test_a_gist_is_written_anew_from_what_is_left() -> None:
 
 @pytest.mark.parametrize("seed", seeds(20, 60))
 def test_after_any_life_words_are_gone_and_all_else_is_there(seed: int) -> None:
-    """Whatever happened, and whichever turn it is: open calls, compressed, recalled, promoted, abandoned, attached."""
+    """After any history, any turn can be forgotten without affecting the others."""
     random = seeded(seed)
     living = Living(FaultyStore(), random, watched=seed % 3 == 0)
     caller, marks = Caller(living), []
@@ -209,10 +201,7 @@ def test_forks_copies_and_abandoned_branches_forget_as_well() -> None:
 
 
 def test_an_open_session_elsewhere_sees_it_at_its_next_write() -> None:
-    """What it held is replaced, and its live machine follows.
-
-    Nothing that was forgotten is written again.
-    """
+    """A session open elsewhere sees the erasure at its next write, and its machine follows."""
     store, listener = InMemoryStore(), Counting()
     session = long_talk(session_of(400, clock=Ticking(), store=store), 20)
     other = session_of(400, clock=Ticking(), store=store, listeners=[listener])
@@ -226,7 +215,7 @@ def test_an_open_session_elsewhere_sees_it_at_its_next_write() -> None:
 
 
 def test_a_turn_of_others_words_stays() -> None:
-    """Who quotes somebody has said it himself."""
+    """A turn that quotes a forgotten one stays."""
     session = spoken_twice()
     session.history.forget("t1")
     assert said(session) == ["[forgotten]", "You said: the code is 7."]
@@ -275,10 +264,7 @@ def test_an_attached_item_is_forgotten_with_its_name() -> None:
 
 
 def test_words_are_in_no_byte_of_the_files(tmp_path: Path) -> None:
-    """Neither the database nor what SQLite writes beside it.
-
-    Snapshots and compressed gists included.
-    """
+    """Forgotten words are in no byte of the files, including snapshots, gists and SQLite's own."""
     file = tmp_path / "s.db"
     with ContextSession.open(file, "s", 400, counter=WORDS, clock=Ticking()) as session:
         long_talk(session, 400)
@@ -318,10 +304,7 @@ def spoken(session: ContextSession) -> str:
 
 
 def test_what_is_too_old_expires_and_the_view_stays() -> None:
-    """Gists and turns of the view keep every word.
-
-    Of older turns the place is left; the next gist still tells what the last one told.
-    """
+    """Old turns expire from the log, and the view and the next gist keep their content."""
     session = long_talk(session_of(900, clock=Ticking()), 40)
     view = session.window.all_turns()
     words_before = repr(session.messages())
@@ -363,10 +346,7 @@ def test_a_session_whose_log_expired_opens_as_it_was(tmp_path: Path) -> None:
 
 
 def test_the_newest_words_stay_within_a_number_of_bytes() -> None:
-    """Counted from the newest turn back.
-
-    What stands in the view counts, and stays whatever it takes.
-    """
+    """The newest words within a number of bytes stay, and so does the whole view."""
     session = session_of(clock=Ticking())
     for number in range(10):
         session.add_user_turn(f"{number}" * 100)
@@ -439,7 +419,10 @@ def test_a_journal_that_says_erased_of_words_is_refused() -> None:
     """Replaying believes nothing."""
     session = spoken_twice()
     data = document(session)
-    data["events"].append({"event": "EraseEvent", "state": "ACCUMULATING", "resource_ids": ["t1"], "why": "forgotten", "at": "2026-01-01T00:00:00+00:00"})  # fmt: skip
+    data["events"].append({
+        "event": "EraseEvent", "state": "ACCUMULATING", "resource_ids": ["t1"], "why": "forgotten",
+        "at": "2026-01-01T00:00:00+00:00",
+    })  # fmt: skip
     with pytest.raises(InvalidDataError, match="has words still"):
         ContextSession.history.load(orjson.dumps(data), counter=WORDS)
 

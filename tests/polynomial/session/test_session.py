@@ -1,4 +1,4 @@
-"""The session: guards, cooldown, overflow, order, revisions, signals, what is kept free, and what it hands out."""
+"""The session: guards, cooldown, overflow, order, revisions, signals, reserve and messages."""
 
 import asyncio
 from collections.abc import Callable
@@ -80,7 +80,7 @@ def test_hysteresis(engine: Engine) -> None:
 @engines
 @pytest.mark.parametrize("cooldown", [0, 1, 2, 4])
 def test_cooldown_counts_turns_since_the_compression(cooldown: int, engine: Engine) -> None:
-    """After a compression the machine is COMPRESSED until `cooldown` turns have come, and counts anew after the next."""
+    """The state stays COMPRESSED for `cooldown` turns after each compression."""
     session = add_all(with_engine(engine, session_of(auto=False, cooldown=cooldown)), chat(3))
     for _ in range(2):
         session.compress(0.5)
@@ -97,7 +97,7 @@ def test_a_pressing_turn_ends_the_cooldown() -> None:
 
 
 def test_without_auto_a_pressured_session_waits_for_its_caller() -> None:
-    """With ``auto=False`` nothing is compressed behind the caller's back: turns are refused until it compresses."""
+    """With ``auto=False`` a pressured session refuses turns until its caller compresses."""
     session = add_all(session_of(400, auto=False), chat(12, 20))
     assert session.state is PRESSURED
     with pytest.raises(ContextPressureError):
@@ -107,7 +107,7 @@ def test_without_auto_a_pressured_session_waits_for_its_caller() -> None:
 
 
 def test_with_auto_a_pressured_session_compresses_before_the_next_turn() -> None:
-    """With ``auto=True`` the turn goes in, into a compressed window, and the journal holds both steps."""
+    """With ``auto=True`` a pressured session compresses first, and the journal has both events."""
     session = add_all(session_of(400), chat(13, 20))
     assert session.state is PRESSURED
     events = session.history.revision
@@ -120,7 +120,7 @@ def test_with_auto_a_pressured_session_compresses_before_the_next_turn() -> None
 
 
 def test_with_auto_a_turn_over_the_budget_compresses_at_once() -> None:
-    """A turn that alone takes the view over its budget is followed by a compression, so that `messages` works."""
+    """A turn that exceeds the budget triggers a compression, so that `messages` works."""
     session = add_all(session_of(1000), chat(13, 45))
     assert session.state is ACCUMULATING
     output = session.add_user_turn(words(400, "big"))
@@ -131,7 +131,7 @@ def test_with_auto_a_turn_over_the_budget_compresses_at_once() -> None:
 
 @pytest.mark.parametrize("size", range(2, 14))
 def test_a_high_mark_at_the_end_of_the_window_keeps_the_view_within_budget(size: int) -> None:
-    """Even a threshold of 1.0, cooling down, never leaves a view that cannot be handed out: what is over budget is pressured."""
+    """Even with a threshold of 1.0, and during the cooldown, the view stays within budget."""
     session = session_of(500, threshold=FixedThreshold(1.0), cooldown=1000)
     for number, turn in enumerate(chat(100, size)):
         session.add(turn)
@@ -142,7 +142,7 @@ def test_a_high_mark_at_the_end_of_the_window_keeps_the_view_within_budget(size:
 
 @engines
 def test_signals_move_the_threshold(engine: Engine) -> None:
-    """The machine's guard asks the threshold with the signals: errors lower the mark, progress raises it."""
+    """Errors lower the high mark and progress raises it."""
     session = with_engine(engine, session_of(auto=False, threshold=AdaptiveThreshold()))
     session.add_user_turn(words(596))
     assert session.state is ACCUMULATING
@@ -201,10 +201,7 @@ ADD_BIG: dict[str, Callable[[ContextSession], object]] = {
 def test_a_turn_that_only_fits_the_harshest_compression_is_accepted(
     add: Callable[[ContextSession], object],
 ) -> None:
-    """Compressing to the low mark does not always make room.
-
-    Then the session compresses as far as it takes.
-    """
+    """If the low mark does not free enough, the session compresses as far as necessary."""
     session = session_of(1000)
     session.add_user_turn(words(10, "task"))
     session.add_assistant_turn(words(800, "long"))
@@ -219,7 +216,7 @@ def test_a_turn_that_only_fits_the_harshest_compression_is_accepted(
 
 
 def test_reserve_and_tools_are_taken_off_the_window() -> None:
-    """What the reply and the tool definitions need is not there for turns."""
+    """Reserve and tool definitions are subtracted from the window."""
     tools = [
         {
             "type": "function",
@@ -290,10 +287,7 @@ def test_a_result_without_any_call_is_refused() -> None:
 
 
 def test_calls_come_in_the_shapes_of_providers() -> None:
-    """Tool calls may be OpenAI's objects, Anthropic's, or ours.
-
-    Anything else is refused and says what is legal.
-    """
+    """Tool calls may have OpenAI's, Anthropic's or our form, and others are refused."""
     session = session_of()
     session.add_user_turn("find flights")
     function = {"name": "search", "arguments": '{"q": 1}'}
@@ -341,10 +335,7 @@ def test_impossible_targets_are_refused(target: Any) -> None:
 
 
 def test_a_stale_writer_gets_a_conflict() -> None:
-    """Every writing method takes the revision its caller has seen.
-
-    A stale one is refused and changes nothing.
-    """
+    """Every writing method refuses a stale revision and changes nothing."""
     session = add_all(session_of(), chat(4))
     stale = session.history.revision - 1
     before = whole(session)
@@ -368,7 +359,7 @@ def test_a_stale_writer_gets_a_conflict() -> None:
 
 
 def test_a_failing_clock_changes_nothing() -> None:
-    """What a collaborator breaks in the middle of an input is put back."""
+    """If the clock fails during an input, the session is unchanged."""
     ticks = count()
 
     def clock() -> datetime:
@@ -407,7 +398,7 @@ def test_promoted_turns_are_preserved_from_then_on() -> None:
 
 @engines
 def test_clear_forgets_the_view_and_keeps_log_and_ledger(engine: Engine) -> None:
-    """After `clear` the view is empty, the log and the ledger hold what they held, and new ids are new."""
+    """`clear` empties the view, keeps log and ledger, and new ids are unused ones."""
     session = add_all(with_engine(engine, session_of(auto=False)), chat(6))
     log, ledger = session.log(), session.window.linearity
     assert session.clear().state is ContextState.EMPTY
@@ -424,7 +415,7 @@ def test_clear_forgets_the_view_and_keeps_log_and_ledger(engine: Engine) -> None
 
 @given(session_moves())
 def test_the_log_keeps_every_accepted_turn_in_order(moves: list[Move]) -> None:
-    """Whatever is compressed meanwhile, the log holds exactly the accepted turns, in order, word for word."""
+    """The log holds exactly the accepted turns, in order and verbatim, despite compressions."""
     session = ContextSession(300, counter=FAST)
     accepted = []
     for turn, resource_class in moves:
@@ -443,7 +434,7 @@ def test_the_log_keeps_every_accepted_turn_in_order(moves: list[Move]) -> None:
     ("option", "value"), [("cooldown", -1), ("cooldown", 1.5), ("cooldown", True)]
 )
 def test_an_impossible_option_is_refused(option: str, value: Any) -> None:
-    """An option out of its range is named with what would be legal, instead of meaning something else in silence."""
+    """An option outside its range raises an error with the legal values."""
     with pytest.raises(InvalidOptionError, match=option):
         ContextSession(1000, **{option: value})
 
@@ -455,7 +446,7 @@ def _asks_again(session: ContextSession, number: int, result: str) -> str:
 
 
 def test_a_loop_lowers_the_high_mark_without_being_told() -> None:
-    """Three identical calls with identical results in a row press a window that stands between both marks; another result does not."""
+    """Three identical calls and results in a row lower the high mark, another result does not."""
     states = []
     for last in ("no such file", "hello"):
         session = session_of(auto=False)
@@ -472,7 +463,7 @@ def test_a_loop_lowers_the_high_mark_without_being_told() -> None:
 
 
 def test_a_pinned_result_that_does_not_fit_gets_in_all_the_same() -> None:
-    """What a tool answered has happened: whole in the log, cut in the view, whatever class its caller wanted."""
+    """A tool result that is too large is whole in the log and cut in the view, even if pinned."""
     session = ContextSession(max_tokens=200, counter=FAST)
     session.add_user_turn("Repair the fence.")
     session.add_assistant_turn(None, [ToolCall("c1", "look")])
@@ -482,10 +473,7 @@ def test_a_pinned_result_that_does_not_fit_gets_in_all_the_same() -> None:
 
 
 def test_what_fits_beside_the_rules_is_taken_in_though_other_pinned_turns_leave_no_room() -> None:
-    """The task stays whole, what was said now is truncated in the view and whole in the log.
-
-    It may be refused instead.
-    """
+    """A long message is truncated in the view and whole in the log, or refused if so asked."""
     session = ContextSession(max_tokens=200, counter=FAST)
     session.add_system("Be brief.")
     session.add_user_turn("Repair the fence. " * 15)

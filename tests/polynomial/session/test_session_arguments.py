@@ -1,4 +1,4 @@
-"""Whatever a caller passes to a session's writes arrives where it belongs, by the blocking door and by its async twin."""
+"""Every argument of a session's writes reaches its place, in the blocking and the async form."""
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
@@ -121,7 +121,7 @@ class Asked(Says):
 def test_a_compression_has_its_target_and_its_question(
     door: Callable[[ContextSession], Any],
 ) -> None:
-    """The summariser hears the question, and the pressure falls to the target, by default to the low mark."""
+    """The summariser gets the question, and pressure falls to the target or to the low mark."""
     asked = Asked()
     session = add_all(
         session_of(projector=ContextProjector(asked), auto=False, cooldown=0), chat(40, 10)
@@ -137,10 +137,7 @@ def test_a_compression_has_its_target_and_its_question(
 
 
 def test_the_live_machine_is_made_when_it_is_looked_at() -> None:
-    """Nobody pays for python-statemachine's instance who does not look at it.
-
-    Then it is one and the same, and follows.
-    """
+    """The live machine is created at its first use, and then follows the session."""
     session = session_of()
     session.add_user_turn("hello")
     machine = session.machine
@@ -165,7 +162,7 @@ def test_open_calls_are_handed_out_only_where_asked_for() -> None:
 def test_an_item_keeps_the_source_it_was_given_under_a_fresh_id_too(
     door: Callable[[ContextSession], Any],
 ) -> None:
-    """Where its id named another item it gets a new one, and still supersedes by the source that the caller named."""
+    """An item with a clashing id gets a new one and keeps the source that the caller named."""
     session = session_of()
     write = door(session)
     for content in ("first", "second"):
@@ -224,7 +221,7 @@ def test_a_prompt_builder_of_ones_own_is_told_everything(system_only: bool) -> N
 
 
 def test_a_session_without_a_name_is_kept_under_one_that_can_be_found() -> None:
-    """Whoever gives a store and no id finds the journal under `session`."""
+    """A session without an id is stored as `session`."""
     store = InMemoryStore()
     ContextSession(500, store=store).add_user_turn("hello")
     assert len(store.load("session").events) == 1

@@ -1,4 +1,4 @@
-"""A session beside the replay of its own journal: after every act, legal or refused, both are in one place."""
+"""A session and the replay of its journal agree after every action, legal or refused."""
 
 from collections.abc import Callable
 
@@ -19,10 +19,7 @@ NUMBERS = st.integers(0, 40)
 
 
 class SessionAgainstReplay(RuleBasedStateMachine):
-    """Live a session's life.
-
-    A plain list keeps what was accepted, and the journal must tell the same.
-    """
+    """A session, compared with a list of the accepted turns and with its journal."""
 
     @initialize(budget=BUDGETS, engine=st.sampled_from(["machine", "table"]), auto=st.booleans())
     def begin(self, budget: int, engine: Engine, auto: bool) -> None:
@@ -132,10 +129,7 @@ class SessionAgainstReplay(RuleBasedStateMachine):
 
     @invariant()
     def the_journal_tells_it_all(self) -> None:
-        """Replaying every event gives the state and the window.
-
-        The log is what was accepted, in order.
-        """
+        """Check that a replay gives state and window, and that the log is the accepted turns."""
         if hasattr(self, "session"):
             events = self.session.history.events()
             assert (

@@ -1,4 +1,4 @@
-"""The state is what the guards say after everything that changes the view or its budget, and every commit leaves a view that fits."""
+"""The state always agrees with the guards, and every commit leaves a view that fits."""
 
 import json
 from collections.abc import Callable, Iterable
@@ -54,7 +54,7 @@ def report(session: ContextSession, factor: float) -> None:
 
 
 def test_a_reported_count_presses() -> None:
-    """A report that takes the room from under a view makes the session PRESSURED, and a turn without `auto` waits."""
+    """A report that shrinks the budget makes the session PRESSURED, and it waits without `auto`."""
     session = filled(0.8, auto=False)
     report(session, 2.0)
     assert session.pressure > 1
@@ -66,10 +66,7 @@ def test_a_reported_count_presses() -> None:
 
 
 def test_what_was_reported_is_stored_with_the_next_commit() -> None:
-    """A report writes nothing.
-
-    The next commit tells of the room, so that replaying the journal gives the state.
-    """
+    """A report writes nothing, and the next commit stores the new budget for the replay."""
     session = filled(0.8, auto=False)
     before = session.history.revision
     report(session, 1.5)
@@ -107,7 +104,7 @@ def test_signals_move_the_mark_and_the_state() -> None:
 
 
 def test_the_signals_of_an_export_leave_it_compressed() -> None:
-    """What a compression ended in stands until something happens, also where the session is loaded with the signals it had before."""
+    """An exported COMPRESSED state is kept on loading, even with signals that lower the mark."""
     session = session_of(1_000, auto=False, cooldown=0)
     session.add_user_turn("What is in the halls?")
     session.background.signal(Signals(progress=0.5, looping=True))
@@ -118,7 +115,7 @@ def test_the_signals_of_an_export_leave_it_compressed() -> None:
 
 
 def test_rewinding_asks_the_guards() -> None:
-    """What fitted once is PRESSURED where less room is left since."""
+    """A rewind to a view that no longer fits leads to PRESSURED."""
     session = filled(0.8, auto=False)
     full = session.history.revision
     session.compress(0.3)
@@ -129,10 +126,7 @@ def test_rewinding_asks_the_guards() -> None:
 
 
 def test_a_promotion_asks_the_guards() -> None:
-    """The cooldown is counted in turns.
-
-    A promotion that comes when pressure is high does not hide it.
-    """
+    """A promotion does not count as a turn of the cooldown, so high pressure leads to PRESSURED."""
     session = over_its_mark()
     assert session.state == ContextState.PRESSURED
     session.compress(0.85)
@@ -142,7 +136,7 @@ def test_a_promotion_asks_the_guards() -> None:
 
 
 def test_a_state_that_no_guard_says_is_settled_at_the_end_of_a_journal() -> None:
-    """A journal may say PRESSURED of an almost empty window: opened, the session is where the guards say."""
+    """A state in the journal that contradicts the guards is corrected on loading."""
     session = session_of(2_000)
     session.add_user_turn("hello")
     saved = document(session)
@@ -170,7 +164,7 @@ def test_a_compression_stays_compressed_across_reopening() -> None:
 
 
 def test_after_a_report_the_request_is_handed_out() -> None:
-    """A view that a provider counts 1.6 times is compressed before it is handed out, not refused as if nothing could yield."""
+    """A view that a report makes too large is compressed before it is sent, and not refused."""
     session = filled(0.66)
     report(session, 1.6)
     assert session.pressure > 1
@@ -248,10 +242,7 @@ def guards_say(session: ContextSession) -> str:
 
 
 def live(session: ContextSession, random: Random) -> bool:
-    """Do something, legal or not.
-
-    Return whether its last commit, if it makes any, is the last thing that happens.
-    """
+    """Do something at random, legal or not, and return whether it was an action that can commit."""
     ids = [turn.resource_id for turn in session.log()] or ["t1"]
     acts: list[Callable[[], object]] = [
         *[
@@ -286,11 +277,10 @@ def live(session: ContextSession, random: Random) -> bool:
 
 
 def live_through(seeds: Iterable[int]) -> None:
-    """Live a session for each seed; after everything that happens hold it to the laws.
+    """Drive a session for each seed, and check the laws after each step.
 
-    The state is what the guards say. Every commit of a session that makes room by itself leaves a
-    view that can be handed out. What python-statemachine made of each stored event is what the
-    table did.
+    The state agrees with the guards. After every commit, a session with `auto` has a view that can
+    be sent. python-statemachine treats each stored event as the table does.
     """
     for seed in seeds:
         random, listener = seeded(seed), Counting()

@@ -1,4 +1,7 @@
-"""A conversation that is kept elsewhere: what is new comes in, what was taken back is rewound, and the view knows what everything came as."""
+"""A session follows a conversation kept elsewhere.
+
+New turns are added, withdrawn ones are rewound, and the view maps back to the caller's objects.
+"""
 
 import asyncio
 import copy
@@ -91,7 +94,10 @@ def test_what_is_not_to_be_rewound_is_left_as_it_is(awaited: bool) -> None:
     for _ in range(2):
         with pytest.raises(
             ConflictError,
-            match="conversation: made for one that begins with 4 turns of it, found the first 3 of them",
+            match=(
+                "conversation: made for one that begins with 4 turns of it, found the first 3 of "
+                "them"
+            ),
         ):
             sync(turns)
     assert texts(session)[-1] == "Otherwise."
@@ -99,7 +105,7 @@ def test_what_is_not_to_be_rewound_is_left_as_it_is(awaited: bool) -> None:
 
 
 def test_what_yielded_before_the_change_stays_as_it_is() -> None:
-    """Only what came behind it is undone: a long conversation is not summed up anew for an edited message."""
+    """Editing a message undoes only later changes, so an earlier gist stays as it is."""
     session, turns = session_of(400), chat(60)
     session.sync(turns)
     gist = session.window.all_turns()[1]
@@ -268,7 +274,7 @@ def test_the_view_fits_beside_what_the_request_needs() -> None:
 
 
 def test_what_the_session_keeps_free_anyway_counts_once() -> None:
-    """Its own reserve, and tools that it was told of: a request that says them again has all the room."""
+    """Reserve and tools that the session knows are not subtracted again by a request."""
     tool = {
         "type": "function",
         "function": {"name": "look", "description": words(40), "parameters": {}},
@@ -284,7 +290,7 @@ def test_what_the_session_keeps_free_anyway_counts_once() -> None:
 
 
 def test_what_a_view_was_handed_out_for_is_a_request() -> None:
-    """What the provider reports of it is learned from, with what was sent beside the turns."""
+    """A view counts as a request, so a usage report for it calibrates the budget."""
     session = session_of(1000, threshold=None)
     session.sync(chat(14))
     with pytest.raises(InvalidOptionError, match="handed out"):
@@ -298,7 +304,7 @@ def test_what_a_view_was_handed_out_for_is_a_request() -> None:
 
 
 def test_no_thought_falls_between_a_view_and_its_answer() -> None:
-    """A summary that lands meanwhile has changed what was thought on: the thought is left behind, not sent behind another beginning."""
+    """Thinking made before a compression is omitted, since its prefix has changed."""
     session = session_of(1000, threshold=None)
     session.sync(chat(14))
     session.view()
@@ -337,7 +343,7 @@ def test_tasks_do_the_same() -> None:
 
 @pytest.mark.parametrize("awaited", [False, True])
 def test_what_another_writer_was_first_with_is_seen(awaited: bool) -> None:
-    """Two sessions over one store follow one list: what the other has put in is there, or is taken back where the list has it not."""
+    """Two sessions that follow one list over one store see, or undo, each other's additions."""
     store, turns = InMemoryStore(), chat(6)
     session, other = (session_of(store=store) for _ in range(2))
     session.sync(turns[:2])

@@ -42,7 +42,7 @@ def spoken(*texts: str, **options: Any) -> ContextSession:
 
 @pytest.mark.parametrize("steps", sizes(100, 400))
 def test_whatever_happened_since_a_rewind_takes_it_back(steps: int) -> None:
-    """Log, view, classes, state, what yielded: all is what it was at that revision, however often it went back before."""
+    """A rewind restores log, view, classes, state and evictions, however often it is repeated."""
     random = Random(7)  # noqa: S311 - nothing here is a secret
     session = session_of(300, clock=Ticking(), cooldown=2)
     seen = {0: session.conversation}
@@ -87,10 +87,7 @@ def test_no_id_is_given_twice_however_often_a_session_goes_back() -> None:
 
 
 def test_an_id_of_the_callers_own_is_free_again() -> None:
-    """Whoever names turns himself names the one that is said instead alike.
-
-    Both are found where they stand.
-    """
+    """After a rewind the caller's own id is free again, and each turn is found at its revision."""
     session = session_of()
     session.add(Turn("user", "red?", resource_id="own"))
     before = session.history.revision
@@ -124,7 +121,7 @@ def test_where_a_session_stands_already_it_need_not_go() -> None:
 
 
 def test_going_back_begins_an_epoch_that_says_from_where_it_differs() -> None:
-    """What a provider was sent before is a prefix no more."""
+    """A rewind begins an epoch that records the first changed turn."""
     session = spoken("one", "two", "three", "four")
     session.history.rewind(2)
     assert (
@@ -148,10 +145,7 @@ def test_thoughts_that_fall_by_going_back_are_named() -> None:
 
 
 def test_the_last_message_is_edited() -> None:
-    """Another text stands in its place, under an id of its own.
-
-    What came behind it is gone from the log, and attached items stay.
-    """
+    """Editing a message replaces it under a new id, drops later turns, and keeps attached items."""
     session = session_of()
     session.send_message(
         "What of this file?", [ContextItem("print(1)", "code", metadata={"filename": "a.py"})]
@@ -236,7 +230,10 @@ def test_in_the_middle_of_calls_a_session_goes_back_too() -> None:
     session.add_tool_turn("seen", tool_call_id="c1")
 
 
-@pytest.mark.parametrize("moment", [-1, 4, True, None, 1.0, "nobody's", "", datetime(2026, 1, 1)])  # noqa: DTZ001 - the point of it
+@pytest.mark.parametrize(
+    "moment",
+    [-1, 4, True, None, 1.0, "nobody's", "", datetime(2026, 1, 1)],  # noqa: DTZ001 - the point
+)
 def test_what_is_no_moment_is_refused(moment: Any) -> None:
     """It is said what would be one; nothing changes."""
     session = spoken("one", "two", "three")
@@ -258,7 +255,7 @@ def test_a_time_is_a_moment() -> None:
 
 
 def test_a_past_session_reads_and_does_not_write() -> None:
-    """Messages, events, pressure, search are those of then, and stay so while the session goes on."""
+    """A past session shows the messages, events, pressure and search results of its revision."""
     session = spoken("A train to Vienna", "two")
     past = session.history.at("t1")
     session.add_user_turn("three")
@@ -275,10 +272,7 @@ def test_a_past_session_reads_and_does_not_write() -> None:
 
 
 def test_a_past_session_refuses_what_is_written() -> None:
-    """Whatever writes says where to write instead, and neither session changes.
-
-    Looking further back and branching off are still possible.
-    """
+    """Every write to a past session raises an error and changes nothing, but forks are allowed."""
     session = spoken("one", "two", "three")
     past, before = session.history.at(2), session.conversation
     acts: list[Callable[[ContextSession], object]] = [
@@ -303,10 +297,7 @@ def test_a_past_session_refuses_what_is_written() -> None:
 
 
 def test_a_fork_keeps_the_options_and_lives_by_itself(tmp_path: Path) -> None:
-    """Budget, policy and clock are those of the session.
-
-    Its file stays open for the fork when the session is closed.
-    """
+    """A fork keeps budget, policy and clock, and works after the original is closed."""
     session = ContextSession.open(tmp_path / "s.db", "first", 500, auto=False, reserve=17)
     session.add_user_turn("one")
     fork = session.history.fork("second")
@@ -374,7 +365,7 @@ def test_a_fork_shares_the_stored_texts(tmp_path: Path) -> None:
 
 
 def test_writers_see_that_another_went_back() -> None:
-    """The next write of a session that is behind catches up with it, its live machine too, whether it was near or far."""
+    """A stale session catches up with a rewind at its next write, with its live machine."""
     store = InMemoryStore()
     for to in (1, 3):
         listener = Counting()

@@ -68,7 +68,7 @@ def take(session: ContextSession, number: int, kind: str, size: int) -> None:
 def test_conversations_do_not_end_for_want_of_room(
     budget: int, system: float, task: float, steps: list[tuple[str, int]], marks: Threshold
 ) -> None:
-    """Whatever the user says, and as often as it is compressed: the view is within budget, the log whole, and a truncated task stays as it was."""
+    """Whatever the user says, the view fits, the log is whole, and a truncated task stays."""
     session = session_of(budget, threshold=marks)
     said = words(int(task * budget) + 1, "t")
     session.add_system(words(int(system * budget) + 1, "s"))
@@ -115,7 +115,7 @@ def test_a_truncated_task_has_its_beginning_and_its_end(system: int) -> None:
 
 
 def test_a_task_that_fits_stays_whole_until_nothing_else_helps() -> None:
-    """It is not shortened for what may yield: what the user says later, and what tools answer, is truncated before."""
+    """A task that fits stays whole while later user turns or tool results can be truncated."""
     session = session_of(600)
     task = words(450, "t")
     session.add_user_turn(task)
@@ -132,10 +132,7 @@ def test_a_task_that_fits_stays_whole_until_nothing_else_helps() -> None:
 
 
 def test_what_comes_to_stand_beside_it_truncates_a_task() -> None:
-    """The rules of the system and what a caller pins are whole.
-
-    They are refused where even a truncated task leaves them no room.
-    """
+    """System and pinned turns truncate the task, or are refused if that frees too little."""
     session = session_of(600)
     session.add_user_turn(words(400, "t"))
     session.add_system(words(300, "s"))
@@ -175,7 +172,7 @@ def test_a_truncated_task_comes_back_whole_where_there_is_room() -> None:
     "turn", [Turn("user", words(9), resource_id="t1"), Turn("system", words(9), resource_id="t1")]
 )
 def test_no_edit_truncates_what_is_pinned_or_what_the_system_says(turn: Turn) -> None:
-    """Whoever planned it: the floor of a pinned turn, and of a second truncation, is the turn as it stands."""
+    """A pinned turn, a system turn and a truncated turn may not be truncated by any edit."""
     window = ContextWindow(100, counter=WORDS).append(
         turn, ResourceClass.PRESERVED, pinned=turn.role is Role.USER
     )

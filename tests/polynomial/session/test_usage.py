@@ -1,4 +1,7 @@
-"""The bill of a session: to the token what strict providers account for, every miss with its reason, and limits that hold."""
+"""The bill of a session.
+
+It equals a strict provider's accounting to the token, names each miss, and enforces limits.
+"""
 
 import subprocess
 import sys
@@ -71,7 +74,7 @@ class Talk:
             self.session.add_tool_turn(f"{name} " + "fish " * words, tool_call_id=name)
 
     def send(self, plan: CachePlan | bool = True) -> tuple[int, int, int]:
-        """Ask for a request, send it, and return what the provider says was read, written and neither."""
+        """Send a request, and return the tokens that the provider read, wrote and neither."""
         tools = plan.tools if isinstance(plan, CachePlan) else None
         return self.sent(self.session.request(cache=plan), tools or ())
 
@@ -175,10 +178,7 @@ def _step(talk: Talk, kind: str, size: int) -> None:
 def test_the_bill_is_to_the_token_what_the_provider_says(
     provider: Provider, steps: list[tuple[str, int]]
 ) -> None:
-    """Whatever happens between two requests: read, written and neither.
-
-    And what is new or missed adds up to the input.
-    """
+    """The bill's tokens equal the provider's, and new plus missed tokens add up to the input."""
     talk = Talk(provider)
     talk.session.add_system("You look for fish. " * 200)
     talk.session.add_user_turn("How many fish? " * 150)
@@ -238,7 +238,7 @@ def _begun(provider: Provider, words: int = 2000, **options: Any) -> Talk:
 
 @pytest.mark.parametrize("calls", [1, 10, 30])
 def test_a_loop_of_tools_never_loses_its_prefix(calls: int) -> None:
-    """59 steps with calls side by side, more of them than a breakpoint looks back: everything but the first request is read."""
+    """In a loop of 59 steps with parallel calls, all requests but the first read the cache."""
     talk = _begun(Provider.ANTHROPIC, max_tokens=100_000)
     talk.send()
     for _ in range(59):
@@ -250,7 +250,7 @@ def test_a_loop_of_tools_never_loses_its_prefix(calls: int) -> None:
 
 
 def test_a_compression_leaves_the_head_in_the_cache() -> None:
-    """Days after it was written: the head is used by every request, and the one behind a compression reads it."""
+    """Each request refreshes the cached head, so the one after a compression still reads it."""
     talk = _begun(Provider.ANTHROPIC)
     for _ in range(30):
         talk.call(1, 40)
@@ -307,10 +307,7 @@ def _as_before(talk: Talk) -> CachePlan:
 def test_every_miss_has_its_reason(
     provider: Provider, change: Callable[[Talk], CachePlan], words: int, why: Why, what: str
 ) -> None:
-    """What was sent before and is not read says why.
-
-    So the reasons of two requests of one kind are told together.
-    """
+    """Every cached token that is not read has a reason."""
     talk = _begun(provider, words)
     talk.send(_as_before(talk))
     talk.call(1, 3)
@@ -339,10 +336,7 @@ def test_without_breakpoints_everything_is_paid_in_full_and_said() -> None:
 
 
 def test_of_several_requests_in_one_state_the_last_one_counts() -> None:
-    """Looking twice pays nothing, nor does a list that ends on open calls.
-
-    Another format is another request.
-    """
+    """Repeated requests in one state count once, and another format counts separately."""
     talk = _begun(Provider.ANTHROPIC)
     talk.session.usage.limit(tokens=9000)
     for _ in range(3):
@@ -402,7 +396,7 @@ def test_a_request_has_a_key_where_the_provider_takes_one() -> None:
 
 
 def test_a_limit_is_never_crossed() -> None:
-    """In tokens, with the longest answer: what would cross it is refused before it is handed out, and stands on no bill."""
+    """A request that would cross the limit, with the longest answer, is refused and not billed."""
     talk = _begun(Provider.ANTHROPIC)
     talk.send()
     spent = talk.session.usage.bill().input
@@ -486,10 +480,7 @@ def test_only_a_plan_says_how_to_cache() -> None:
 
 
 def test_copies_and_the_past_have_bills_of_their_own() -> None:
-    """A fork and a copy begin anew.
-
-    Looking at how it once stood stands on no bill of the session's.
-    """
+    """Forks, copies and past sessions start with a bill of their own."""
     talk = _begun(Provider.OPENAI)
     talk.send()
     session = talk.session
@@ -526,7 +517,7 @@ def test_a_request_costs_what_is_new_to_it() -> None:
 
 @pytest.mark.parametrize("provider", Provider)
 def test_blocks_are_told_by_turns(provider: Provider) -> None:
-    """As many stand behind each turn as a list that ends there has, whoever speaks late and whatever a provider wants in between."""
+    """The number of blocks after each turn equals that of a list that ends there."""
     session = ContextSession(8000, counter=Words())
     session.add_system("Be brief.")
     session.add_user_turn("Hi.")
@@ -556,8 +547,10 @@ def test_blocks_are_told_by_turns(provider: Provider) -> None:
 def test_a_session_that_sends_nothing_loads_nothing_of_it() -> None:
     """Turns alone cost nothing."""
     code = (
-        "import sys; from polycontext import ContextSession; s = ContextSession(8000); s.add_user_turn('Hi.'); s.add_assistant_turn('Ho.'); "
-        "print([name for name in sys.modules if 'pressure.cache' in name or name.endswith('billing')])"
+        "import sys; from polycontext import ContextSession; s = ContextSession(8000); "
+        "s.add_user_turn('Hi.'); s.add_assistant_turn('Ho.'); "
+        "print([name for name in sys.modules if 'pressure.cache' in name or "
+        "name.endswith('billing')])"
     )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert found.stdout.strip() == "[]"
@@ -567,10 +560,7 @@ def test_a_session_that_sends_nothing_loads_nothing_of_it() -> None:
 
 
 def test_with_prices_room_is_made_before_it_is_needed() -> None:
-    """Where carrying has cost as much as compressing will.
-
-    Without prices the high mark alone decides.
-    """
+    """With prices, a session compresses as soon as that is cheaper, before the high mark."""
     highest = {}
     for prices in (None, BY_ITSELF):
         session = ContextSession(

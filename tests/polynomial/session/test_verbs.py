@@ -140,7 +140,7 @@ async def typed_parts(session: ContextSession) -> None:
 
 
 async def typed_others(projector: ContextProjector, bridge: Bridge[Message]) -> None:
-    """Check what methods made the same way return in other rooms, with all their parameters and those of their classes."""
+    """Check the types of twin methods in other rooms, with their and their classes' parameters."""
     window = ContextSession(1_000, counter=WORDS).add_user_turn("Say it.").window
     plan = projector.plan_to(window, 0.5)
     assert_type(projector.fulfil(plan, reading=None), Fulfilment)
@@ -160,7 +160,7 @@ async def typed_others(projector: ContextProjector, bridge: Bridge[Message]) -> 
 
 
 def test_types_are_kept_and_every_call_works() -> None:
-    """What the checkers are told is what happens."""
+    """Every call that the type checkers see also works at run time."""
     session = ContextSession(8000, counter=WORDS)
     session.add_user_turn("Say it.")
     asyncio.run(typed(session))
@@ -178,20 +178,24 @@ def test_a_name_that_means_nothing_is_refused() -> None:
     with pytest.raises(
         TypeError, match=r"add_user_turn\(\) got an unexpected keyword argument 'nme'"
     ):
-        session.add_user_turn("hi", nme="ana")  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
+        session.add_user_turn(
+            "hi",
+            nme="ana",  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
+        )
     with pytest.raises(
         TypeError, match=r"compress\(\) got an unexpected keyword argument 'revision'"
     ):
-        asyncio.run(session.acompress(revision=1))  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
+        asyncio.run(
+            session.acompress(
+                revision=1  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
+            )
+        )
     assert session.history.revision == 0
 
 
 @pytest.mark.parametrize("kind", [*SUBJECTS, *OTHERS])
 def test_a_twin_has_the_parameters_of_its_method(kind: type) -> None:
-    """The same names and defaults.
-
-    It is a coroutine function with a name and a docstring of its own.
-    """
+    """A twin is a coroutine function with its method's parameters and a docstring of its own."""
     for name, twin in methods(kind):
         method, made = getattr(kind, name), getattr(kind, twin)
         assert (

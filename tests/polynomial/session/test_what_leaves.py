@@ -1,4 +1,4 @@
-"""What a session tells is never less than what leaves, over recorded conversations and requests, whichever provider they go to."""
+"""The counted tokens cover the sent ones, for recorded conversations and every provider."""
 
 import json
 from collections.abc import Iterator
@@ -69,7 +69,7 @@ def test_recorded_conversations_leave_with_no_more_than_is_told(name: str, one_o
     "kind", [kind for kind, (provider, _) in KINDS.items() if provider in tuple(Provider)]
 )
 def test_recorded_requests_leave_with_no_more_than_is_told(kind: str) -> None:
-    """Requests that a provider accepted, with their server tools, thinking and files, cost no other provider more than was told."""
+    """Recorded requests with tools, thinking and files cost every provider at most our count."""
     recorded = list(requests(kind))
     refused = 0
     for messages in recorded:

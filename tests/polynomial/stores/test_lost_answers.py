@@ -1,4 +1,4 @@
-"""What becomes of a commit whose answer is lost, of a connection that is gone, and of transactions that the server gives up: done once, or told."""
+"""Lost answers, lost connections and aborted transactions: each commit happens once or raises."""
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -53,7 +53,7 @@ def session_of(store: PostgreSQLStore) -> ContextSession:
 def test_a_commit_whose_answer_is_lost_is_done_once(
     cut: str, way: Cutting, far: PostgreSQLStore, near: PostgreSQLStore
 ) -> None:
-    """Whether the server heard of it or not, with a key or without: nobody notices, and it is there once."""
+    """A commit whose answer is lost happens once, with or without a key."""
     session = session_of(far)
     for number in range(4):
         way.cut = cut
@@ -66,7 +66,7 @@ def test_a_commit_whose_answer_is_lost_is_done_once(
 def test_others_that_went_on_meanwhile_change_nothing(
     way: Cutting, far: PostgreSQLStore, near: PostgreSQLStore
 ) -> None:
-    """A commit that was done is known again by its number, also where another writer has built on it."""
+    """A stored commit is recognised by its number, even if another writer has followed."""
     first, second = lived_events()[:2]
     way.cut, way.meanwhile = "after", lambda: near.append("s", 1, [second], {})
     far.append("s", 0, [first], {})
@@ -95,7 +95,10 @@ def test_where_nobody_can_be_asked_it_is_told_and_a_key_tells(
     way.cut, way.gone_then = cut, True
     with pytest.raises(
         StoreError,
-        match=r"it is not known whether this was stored .*. Try again with the same idempotency_key",
+        match=(
+            r"it is not known whether this was stored .*. Try again "
+            r"with the same idempotency_key"
+        ),
     ):
         session.add_user_turn("Book it.", idempotency_key="booking")
     assert session.history.revision == 0
@@ -105,7 +108,10 @@ def test_where_nobody_can_be_asked_it_is_told_and_a_key_tells(
     assert [turn.text for turn in again.log()] == ["Book it."]
     with pytest.raises(
         StoreError,
-        match=r"the connection was lost, or there was none .*. Check that the server can be reached",
+        match=(
+            r"the connection was lost, or there was none .*. Check "
+            r"that the server can be reached"
+        ),
     ):
         far.load("s")
 
@@ -114,7 +120,7 @@ def test_where_nobody_can_be_asked_it_is_told_and_a_key_tells(
 def test_what_was_deleted_was_there(
     cut: str, way: Cutting, far: PostgreSQLStore, near: PostgreSQLStore
 ) -> None:
-    """Who deletes a session is told that there was one, also where the answer comes from a second try."""
+    """Deleting a session returns True once, even if the answer comes from a second try."""
     near.append("s", 0, lived_events()[:1], {})
     way.cut = cut
     assert far.delete("s") is True
@@ -131,20 +137,19 @@ def test_connections_that_are_gone_are_made_anew(
         near.append("s", number, [event], {})
         with psycopg.connect(postgresql.url, autocommit=True) as db:
             db.execute(
-                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'polycontext'"
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name "
+                "= 'polycontext'"
             )
         assert list(near.load("s").events) == list(events[: number + 1])
         with psycopg.connect(postgresql.url, autocommit=True) as db:
             db.execute(
-                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'polycontext'"
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name "
+                "= 'polycontext'"
             )
 
 
 def test_what_the_server_gives_up_is_tried_again(postgresql: Server, schema: str) -> None:
-    """Where every transaction is serializable the server gives up one of two that meet.
-
-    Writers lose nothing, and are told nothing.
-    """
+    """A transaction that a serializable server aborts is retried, so writers lose nothing."""
     url = f"{postgresql.url}?options=-c%20default_transaction_isolation%3Dserializable"
 
     def write(writer: int) -> None:

@@ -1,4 +1,7 @@
-"""The store on a PostgreSQL server: one schema for many processes, refused in words where it cannot be used, nothing said twice."""
+"""The store on a PostgreSQL server.
+
+One schema serves many processes, errors are clear, and nothing is stored twice.
+"""
 
 import asyncio
 import gc
@@ -107,7 +110,7 @@ def test_a_url_is_all_there_is_to_say(scheme: str, postgresql: Server) -> None:
 
 
 def test_no_error_shows_a_secret(postgresql: Server) -> None:
-    """Whatever is wrong with a URL or a server, nothing of the password, the user or the options is in any word about it."""
+    """No error contains the password, user or options of the URL."""
     secret, other = postgresql.password, "geheim%21wort"
     host = f"127.0.0.1:{postgresql.port}"
     urls = [
@@ -169,7 +172,7 @@ def test_options_out_of_their_range_are_refused(options: dict[str, Any], name: s
 
 @forking
 def test_processes_that_come_at_once_make_the_tables_once(postgresql: Server, schema: str) -> None:
-    """Four open a schema that is not there, and write one session: every turn is there once, those of each process in order."""
+    """Four processes that create one schema at once store every turn once and in order."""
 
     def write(writer: int) -> None:
         with closing(PostgreSQLStore(postgresql.url, schema=schema, timeout=60)) as store:
@@ -224,7 +227,10 @@ def test_a_newer_version_is_refused(
     asked.execute("UPDATE alembic_version SET version_num = '99'")
     with pytest.raises(
         StoreError,
-        match=rf"the schema '{schema}' was written by a newer polycontext \(version 99 of its tables\). Upgrade polycontext",
+        match=(
+            rf"the schema '{schema}' was written by a newer polycontext \(version 99 of its "
+            r"tables\). Upgrade polycontext"
+        ),
     ):
         PostgreSQLStore(postgresql.url, schema=schema)
     asked.execute("UPDATE alembic_version SET version_num = '1'")
@@ -251,7 +257,7 @@ def test_a_schema_of_somebody_else_is_left_alone(
 def test_a_user_without_rights_is_told_so(
     postgresql: Server, schema: str, asked: psycopg.Connection[Any]
 ) -> None:
-    """Who may not make a schema may use one that was made for them."""
+    """A user without the right to create a schema gets an error, and may use an existing one."""
     asked.execute(f"CREATE ROLE {schema} LOGIN PASSWORD 'word'".encode())
     url = postgresql.url.replace(f"tester:{postgresql.password}", f"{schema}:word")
     with pytest.raises(
@@ -268,20 +274,14 @@ def test_a_user_without_rights_is_told_so(
 
 @given(st.text(st.characters(), max_size=20))
 def test_every_text_comes_back(text: str) -> None:
-    """NUL, halves of surrogate pairs and the mark itself too.
-
-    What is kept is text to PostgreSQL.
-    """
+    """Every text survives escaping, including NUL, lone surrogates and the escape mark."""
     assert unescape(escape(text)) == text
     assert "\0" not in escape(text)
     escape(text).encode()
 
 
 def test_names_may_hold_anything(store: PostgreSQLStore) -> None:
-    """Ids of sessions, keys and names of companions come back as they were.
-
-    One that no index can hold is refused.
-    """
+    """Session ids, keys and companion names may hold any text that an index can store."""
     names = [text for text in (*HOSTILE, "\ud800", "\x100000", "\x10", "\0") if len(text) < 2000]
     events = lived_events()
     for number, name in enumerate(names):
@@ -304,10 +304,7 @@ def test_names_may_hold_anything(store: PostgreSQLStore) -> None:
 def test_what_is_deleted_is_in_no_row(
     store: PostgreSQLStore, schema: str, asked: psycopg.Connection[Any]
 ) -> None:
-    """A session goes with its words, companions, keys and snapshots.
-
-    Words that another one shares stay.
-    """
+    """Deleting a session deletes its words, companions, keys and snapshots, but no shared words."""
     session = session_of(store)
     for number in range(300):
         session.add_user_turn(f"Quittengelee {number}", idempotency_key=f"{number}")
@@ -399,7 +396,7 @@ def _make_late(
 def test_a_session_that_is_held_is_not_waited_for_for_ever(
     postgresql: Server, schema: str, store: PostgreSQLStore, asked: psycopg.Connection[Any]
 ) -> None:
-    """A store with a timeout gives up on a session that another writer holds, and nothing is stored."""
+    """A store with a timeout gives up on a session that another writer holds."""
     store.append("s", 0, [], {})
     events = lived_events()[:1]
     with (
@@ -409,7 +406,10 @@ def test_a_session_that_is_held_is_not_waited_for_for_ever(
         asked.execute("SELECT 1 FROM sessions FOR UPDATE")
         with pytest.raises(
             StoreBusyError,
-            match=r"another writer held the session for too long .*. Try again, or raise the timeout",
+            match=(
+                r"another writer held the session for too long .*. "
+                r"Try again, or raise the timeout"
+            ),
         ):
             held.append("s", 0, events, {})
     store.append("s", 0, events, {})
@@ -418,10 +418,7 @@ def test_a_session_that_is_held_is_not_waited_for_for_ever(
 def test_the_event_loop_goes_on_while_a_session_is_held(
     postgresql: Server, schema: str, store: PostgreSQLStore, asked: psycopg.Connection[Any]
 ) -> None:
-    """An append that waits for another writer waits in a thread.
-
-    It goes in once the other one is done.
-    """
+    """An append that waits for another writer waits in a thread and does not block the loop."""
     store.append("s", 0, [], {})
 
     async def wait() -> None:
@@ -441,10 +438,7 @@ def test_the_event_loop_goes_on_while_a_session_is_held(
 def test_connections_are_shared_and_let_go(
     postgresql: Server, schema: str, asked: psycopg.Connection[Any]
 ) -> None:
-    """Many stores of one URL need no more connections than one.
-
-    The last one that closes, or is forgotten, closes them.
-    """
+    """Stores of one URL share their connections, and the last one to close, closes them."""
 
     def connections() -> int:
         found = asked.execute(
@@ -472,13 +466,16 @@ def test_connections_are_shared_and_let_go(
 
 
 def test_a_pool_that_is_in_use_is_waited_for(postgresql: Server, schema: str) -> None:
-    """Whoever finds no connection free for longer than is told gets told."""
+    """If no connection becomes free in time, the store raises an error."""
     with closing(PostgreSQLStore(postgresql.url, schema=schema, pool=1, timeout=0.2)) as store:
 
         def inside(db: object) -> None:
             with pytest.raises(
                 StoreBusyError,
-                match=r"its 1 connections are in use, for more than the 0\.2 seconds that were waited. Raise `pool`",
+                match=(
+                    r"its 1 connections are in use, for more than the 0\.2 seconds that were "
+                    r"waited. Raise `pool`"
+                ),
             ):
                 store.list_sessions()
 
@@ -504,7 +501,7 @@ def test_a_closed_store_says_so(postgresql: Server, schema: str, store: PostgreS
 
 @forking
 def test_a_forked_process_has_connections_of_its_own(store: PostgreSQLStore) -> None:
-    """Parent and child write one session over one store, each by its own connections, and nothing is lost."""
+    """A forked process uses connections of its own, and parent and child lose nothing."""
     session = session_of(store)
     session.add_user_turn("before")
 
@@ -529,9 +526,12 @@ def test_a_forked_process_has_connections_of_its_own(store: PostgreSQLStore) -> 
 @pytest.mark.parametrize(
     ("harm", "told"),
     [
-        ("DELETE FROM {}.events WHERE number > 30", "the tables are damaged: 30 events are there of [0-9]+"),
-        ("UPDATE {}.events SET state = '' WHERE number = 2", "the tables are damaged: event 2: state: '' is no state"),
-        ("UPDATE {}.texts SET more = '[' WHERE more IS NOT NULL", "the tables are damaged: event [0-9]+: more: not JSON"),
+        ("DELETE FROM {}.events WHERE number > 30",
+         "the tables are damaged: 30 events are there of [0-9]+"),
+        ("UPDATE {}.events SET state = '' WHERE number = 2",
+         "the tables are damaged: event 2: state: '' is no state"),
+        ("UPDATE {}.texts SET more = '[' WHERE more IS NOT NULL",
+         "the tables are damaged: event [0-9]+: more: not JSON"),
         ("DROP TABLE {}.companions", "the tables in its schema are not those of a store"),
     ],
 )  # fmt: skip
@@ -566,7 +566,9 @@ def test_forgotten_words_are_in_no_row_and_after_a_vacuum_in_no_file(
         ).fetchall()
     ]
     for table in tables:
-        rows = asked.execute(f"SELECT t::text FROM {table} t".encode()).fetchall()  # noqa: S608 - a name of ours
+        rows = asked.execute(
+            f"SELECT t::text FROM {table} t".encode()  # noqa: S608 - a name of ours
+        ).fetchall()
         assert not any("xyzzy" in str(row) for row in rows), table
     assert not fork.history.search("xyzzy4711")
     asked.execute("VACUUM FULL")

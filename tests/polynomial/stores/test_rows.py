@@ -22,7 +22,10 @@ GOOD = Row("user", "ACCUMULATING", 0, "t1", 1, 0, 3, "hello")
     [
         (
             GOOD._replace(kind="poet"),
-            "kind: 'poet' is no kind of event. Use system, user, assistant, tool, compress, recall, promote, clear",
+            (
+                "kind: 'poet' is no kind of event. Use system, user, assistant, tool, compress, "
+                "recall, promote, clear"
+            ),
         ),
         (GOOD._replace(state=""), "state: '' is no state"),
         (GOOD._replace(resource_class=7), "class: 7 is no class"),
@@ -56,17 +59,17 @@ def test_what_is_no_row_of_an_event_is_refused(row: Row, told: str) -> None:
 
 
 def test_rows_and_texts_hold_events() -> None:
-    """Both ways and back, whatever kind of event.
-
-    Recalled turns are told by the numbers of their events where these are known.
-    """
+    """Rows and texts keep every kind of event, with recalled turns by number where it is known."""
     events = lived_events()
     turns = {
         number: event.turn for number, event in enumerate(events) if isinstance(event, TurnEvent)
     }
     numbers = {turn.resource_id: number for number, turn in turns.items()}
     for known in (numbers, {}):
-        rows = [row_of(event, lambda _, known=known: known) for event in events]  # type: ignore[misc]  # bound at once
+        rows = [
+            row_of(event, lambda _, known=known: known)  # type: ignore[misc]
+            for event in events
+        ]
         assert tuple(with_sources(event_of_row(row, lambda _: turns) for row in rows)) == events
     assert tuple(with_sources(event_from_json(event_to_json(event)) for event in events)) == events
 
@@ -75,10 +78,7 @@ def test_rows_and_texts_hold_events() -> None:
     "text", ["", "[]", "{}", '{"event":"Poem"}', '{"event":"ClearEvent","state":"EMPTY"}']
 )
 def test_what_is_no_event_is_refused(text: str) -> None:
-    """A text that `event_to_json` did not write names its first fault.
-
-    A thing that is no event is not written.
-    """
+    """A text that `event_to_json` did not write, or an object that is no event, is refused."""
     with pytest.raises(InvalidDataError, match="Use "):
         event_from_json(text)
     thing: Event = object()  # type: ignore[assignment]

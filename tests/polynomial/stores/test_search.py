@@ -117,7 +117,7 @@ def test_phrases_in_quotes_must_be_there(session: ContextSession) -> None:
     ],
 )
 def test_words_of_any_language_are_found(session: ContextSession, query: str, text: str) -> None:
-    """With spaces between them or without, in any case, with accents or without, and names from code."""
+    """A search finds words of any language, case and accent, and names from code."""
     said(session, "something else", text, "other things")
     assert found(session, query) == [text]
 
@@ -130,7 +130,7 @@ def test_a_phrase_without_spaces_is_found_as_it_stands(session: ContextSession) 
 
 
 def test_calls_are_searched_and_gists_are_not(session: ContextSession) -> None:
-    """What was asked of a tool was said; a summary says what others said."""
+    """A search finds calls, but not the text of gists."""
     said(session, *(f"wall {number} got the colour shade-{number}" for number in range(200)))
     session.add_assistant_turn(None, [ToolCall("c1", "read_file", '{"path": "paint.py"}')])
     (call,) = session.history.search("paint.py")
@@ -154,7 +154,7 @@ def test_what_is_said_later_is_found_by_the_next_search(session: ContextSession)
 def test_a_session_finds_its_own_turns_and_not_those_of_a_writer_ahead(
     session: ContextSession,
 ) -> None:
-    """What it has not read yet it could not recall; its own come in their stead."""
+    """A session finds its own turns, and not those of a writer ahead that it has not read yet."""
     said(session, "parcel one", "parcel two")
     ahead = ContextSession(2_000, counter=FAST, store=session._writer.store, session_id="s")
     said(ahead, *(f"parcel parcel {number}" for number in range(9)))
@@ -202,7 +202,7 @@ def test_a_long_question_is_looked_for_by_its_first_words(session: ContextSessio
 def test_a_query_asks_for_few_tokens_however_long_it_is(
     session: ContextSession, piece: str, quotes: str
 ) -> None:
-    """An index is asked for a bounded number of tokens, in each term and in all: a common one costs a pass over all that was said."""
+    """A query has a bounded number of tokens, per term and in all, however long it is."""
     asked = AskedWords.of(
         f"{quotes}{piece * 50_000}{quotes} "
         + " ".join(f"{piece * number}{number}" for number in range(2, 500))
@@ -219,7 +219,7 @@ def test_a_query_asks_for_few_tokens_however_long_it_is(
 def test_a_long_phrase_is_cut_behind_a_word_whatever_its_script(
     session: ContextSession, word: str
 ) -> None:
-    """Vowel signs and accents are parts of a word: what is cut between them would be a word that nobody said."""
+    """A long phrase is cut between words, and never before a vowel sign or an accent."""
     said(session, " ".join([word] * 50))
     assert len(found(session, f'"{" ".join([word] * 50)}"')) == 1
     (phrase,) = AskedWords.of(f'"{" ".join([word] * 50)}"').phrases
@@ -282,7 +282,7 @@ def test_a_copy_is_searched_by_itself() -> None:
     session = ContextSession(2_000, counter=FAST)
     said(session, "parcel one")
     assert found(session, "parcel") == ["parcel one"]
-    for again in (copy.deepcopy(session), pickle.loads(pickle.dumps(session))):  # noqa: S301 - our own
+    for again in (copy.deepcopy(session), pickle.loads(pickle.dumps(session))):  # noqa: S301 - ours
         said(again, "parcel two")
         assert len(found(again, "parcel")) == 2
     assert found(session, "parcel") == ["parcel one"]
@@ -319,10 +319,7 @@ def bytes_of(path: Path) -> bytes:
 
 
 def test_what_is_deleted_leaves_no_word_in_the_index(path: Path) -> None:
-    """Neither in the database nor beside it, also where the index was made in many steps.
-
-    Other sessions are found still.
-    """
+    """A deleted session's words are gone from the index and files, and others are still found."""
     with kept(path, "stays") as stays, kept(path) as gone:
         said(stays, "parcel")
         for step in range(30):
@@ -338,15 +335,18 @@ def test_what_is_deleted_leaves_no_word_in_the_index(path: Path) -> None:
         raw = bytes_of(path)
         assert not any(word in raw for word in (b"quittengelee", b"schluesselwort", b"esselwort"))
         assert found(stays, "parcel") == ["parcel"]
-        assert gone._writer.store.search("s", "quittengelee", 10) == ()  # type: ignore[attr-defined]  # it is a SQLite store
+        assert (
+            gone._writer.store.search("s", "quittengelee", 10)  # type: ignore[attr-defined]
+            == ()
+        )
     assert b"quittengelee" not in bytes_of(path)
 
 
 def test_an_append_indexes_nothing(path: Path) -> None:
-    """What nobody looks for costs nothing: the file has no index until the first search, and words are in it once."""
+    """A file has no index before its first search, and then contains each word once."""
     with kept(path) as session:
         said(session, *(f"quittengelee {number}" for number in range(300)))
-        session._writer.store._file.checkpoint()  # type: ignore[attr-defined]  # it is a SQLite store
+        session._writer.store._file.checkpoint()  # type: ignore[attr-defined]
         without = path.stat().st_size
         assert tables(path, session) == []
         session.history.search("quittengelee")
@@ -357,9 +357,10 @@ def test_an_append_indexes_nothing(path: Path) -> None:
 
 def tables(path: Path, session: ContextSession) -> list[str]:
     """Return the names of the tables of indexes."""
-    with session._writer.store._file.reading() as db:  # type: ignore[attr-defined]  # it is a SQLite store
+    with session._writer.store._file.reading() as db:  # type: ignore[attr-defined]
         rows = db.execute(
-            "SELECT name FROM sqlite_master WHERE type = 'table' AND name LIKE 'words%' ORDER BY name"
+            "SELECT name FROM sqlite_master WHERE type = 'table' AND name LIKE 'words%' ORDER "
+            "BY name"
         ).fetchall()
     return [name for (name,) in rows]
 
@@ -372,7 +373,7 @@ def test_an_index_outlives_its_writer_and_is_brought_up_to_date(path: Path) -> N
     with kept(path) as session:
         said(session, "parcel two")
         assert len(found(session, "parcel")) == 2
-        with session._writer.store._file.reading() as db:  # type: ignore[attr-defined]  # it is a SQLite store
+        with session._writer.store._file.reading() as db:  # type: ignore[attr-defined]
             assert db.execute("SELECT session, upto FROM indexes").fetchall() == [(1, 2)]
 
 
@@ -436,10 +437,7 @@ def test_an_index_that_is_damaged_is_made_anew(path: Path, damage: str) -> None:
     ids=lambda path: path.name,
 )
 def test_a_file_of_before_is_searched(released: Path, path: Path) -> None:
-    """One of an earlier schema is brought to the newest, and indexed when it is searched.
-
-    An index that is there goes on.
-    """
+    """A file of an earlier schema is upgraded, and indexed at its first search."""
     path.write_bytes(released.read_bytes())
     with kept(path) as session:
         assert "Where is my parcel? It is number QX7-2281." in found(session, "QX7-2281")

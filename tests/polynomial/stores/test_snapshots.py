@@ -1,4 +1,4 @@
-"""A snapshot is what replaying gives, wherever it was made, and whatever is wrong with it costs time alone."""
+"""A snapshot equals the replay, wherever it was made, and a damaged one only costs time."""
 
 import pickle
 from contextlib import suppress
@@ -73,7 +73,7 @@ def replayed(events: tuple[Event, ...], empty: Conversation) -> Conversation:
 
 @pytest.mark.parametrize("seed", seeds(25, 80))
 def test_a_snapshot_is_what_replaying_gives(seed: int) -> None:
-    """State, view, ledger with its counts, log, what yielded when, epoch: all of it is what it was, and goes on alike."""
+    """A snapshot restores state, view, ledger, log, evictions and epoch, and continues alike."""
     snapped = Snapped(seed)
     if not snapped.pieces:
         pytest.skip("no snapshot was taken")
@@ -144,9 +144,19 @@ def test_no_turn_is_read_before_it_is_looked_at() -> None:
         lambda head, pieces: (orjson.dumps({**orjson.loads(head), "view": [[0, 10_000]]}), pieces),
         lambda head, pieces: (orjson.dumps({**orjson.loads(head), "state": "DREAMING"}), pieces),
         lambda head, pieces: (head, pieces[1:]),
-        lambda head, pieces: (head, [(at, orjson.dumps({**orjson.loads(piece), "whens": []})) for at, piece in pieces]),
-        lambda head, pieces: (head, [(at, orjson.dumps({**orjson.loads(piece), "others": [0]})) for at, piece in pieces]),
-        lambda head, pieces: (head, [(at, orjson.dumps({**orjson.loads(piece), "kinds": [[7, "", "", False]]})) for at, piece in pieces]),
+        lambda head, pieces: (
+            head,
+            [(at, orjson.dumps({**orjson.loads(piece), "whens": []})) for at, piece in pieces]
+        ),
+        lambda head, pieces: (
+            head,
+            [(at, orjson.dumps({**orjson.loads(piece), "others": [0]})) for at, piece in pieces]
+        ),
+        lambda head, pieces: (
+            head,
+            [(at, orjson.dumps({**orjson.loads(piece), "kinds": [[7, "", "", False]]}))
+             for at, piece in pieces]
+        ),
     ],
 )  # fmt: skip
 def test_a_snapshot_that_cannot_be_read_is_none(
@@ -172,10 +182,7 @@ def test_snapshots_are_due_by_events_and_by_what_stands() -> None:
 
 
 def test_stored_turns_read_as_a_list() -> None:
-    """By index from both ends, by slice, in order.
-
-    A part that is not what the snapshot says is refused.
-    """
+    """Stored turns are read like a list, and a part that contradicts the snapshot is refused."""
     turns = [Turn("user", f"{number}") for number in range(10)]
     stored = StoredTurns(
         [(0, 1, 4), (4, 5, 5), (5, 6, 10)], 10, lambda first, last: tuple(turns[first - 1 : last])
@@ -196,7 +203,7 @@ def test_stored_turns_read_as_a_list() -> None:
 
 
 def test_a_ledger_is_told_by_its_columns() -> None:
-    """What came since and what changed make the same ledger again, whichever chunk it stands in."""
+    """A ledger restored from columns and later changes equals the original, in every chunk."""
     older = LinearityMap()
     for number in range(1, 3_000):
         older = older.tag(f"t{number}", ResourceClass(number % 2))
@@ -216,14 +223,20 @@ def test_a_ledger_is_told_by_its_columns() -> None:
 
 LATELY = (
     "Set the timeout of pump {n} to {m} s in src/pump{n}.py.",
-    "Done: I changed src/pump{n}.py; the timeout of pump {n} is {m} s now. Next I'll check valve {m}.",
+    (
+        "Done: I changed src/pump{n}.py; the timeout of pump {n} is {m} s now. Next I'll check "
+        "valve {m}."
+    ),
     "From now on never restart pump {n}. Its id is QX{m}-{n}.",
-    'Error: {{"pump": {n}, "status": "stuck", "total": {m}}} in line {m}. We decided to use port {m} because of it.',
+    (
+        'Error: {{"pump": {n}, "status": "stuck", "total": {m}}} in line {m}. We decided to use '
+        "port {m} because of it."
+    ),
 )
 
 
 def talked(session: ContextSession, first: int, last: int) -> None:
-    """Say things of which a summariser has a lot to read: facts that change, demands, errors, plans."""
+    """Add turns with much for a summariser to read: changing facts, demands, errors and plans."""
     for number in range(first, last):
         text = LATELY[number % 4].format(n=number % 7, m=number % 31)
         session.add(Turn("user" if number % 2 == 0 else "assistant", text))
@@ -242,7 +255,7 @@ def talked(session: ContextSession, first: int, last: int) -> None:
     [ExtractiveSummariser(), ExtractiveSummariser(ids=True, frozen=1, failure_bonus=2.5)],
 )
 def test_what_was_read_need_not_be_read_again(summariser: ExtractiveSummariser) -> None:
-    """A snapshot knows what the summariser has read: gists come out as without it, and no old turn is looked at for them."""
+    """A snapshot keeps what the summariser has read, so gists are the same and old turns unread."""
 
     def session_of(conversation: Conversation | None = None) -> ContextSession:
         made = ContextSession(
@@ -291,7 +304,7 @@ def test_what_was_read_need_not_be_read_again(summariser: ExtractiveSummariser) 
 
 
 def test_a_summariser_of_the_callers_own_reads_again() -> None:
-    """What it makes of turns is its own; the snapshot says nothing of it."""
+    """A snapshot keeps nothing that a custom summariser has read."""
 
     class Own(ExtractiveSummariser):
         """Be another one."""
@@ -337,7 +350,10 @@ def test_what_an_older_version_has_read_is_read_anew() -> None:
     assert there.past.remembered() is None
 
 
-@pytest.mark.parametrize("text", [b"[]", b"[1]", b"null", b"[[1],[],[[],[],[],[],[]],[],0,0,[],[]]", b"[[],[[1,[2]]],[[],[],[],[],[]],[],0,0,[],[]]"])  # fmt: skip
+@pytest.mark.parametrize("text", [
+    b"[]", b"[1]", b"null", b"[[1],[],[[],[],[],[],[]],[],0,0,[],[]]",
+    b"[[],[[1,[2]]],[[],[],[],[],[]],[],0,0,[],[]]",
+])  # fmt: skip
 def test_what_are_no_candidates_is_refused(text: bytes) -> None:
     """By an error that a snapshot knows as its own."""
     with pytest.raises((ValueError, TypeError, IndexError)):

@@ -1,4 +1,7 @@
-"""The store in a SQLite file: durable, held by one process, refused in words where it cannot be used."""
+"""The store in a SQLite file.
+
+It is durable, one process holds it, and errors are clear.
+"""
 
 import asyncio
 import gc
@@ -38,7 +41,13 @@ def path(tmp_path: Path) -> Path:
 
 def opened(path: Path | str, **options: object) -> ContextSession:
     """Return a small session in a file."""
-    return ContextSession.open(path, "s", max_tokens=1000, counter=WORDS, **options)  # type: ignore[arg-type]  # options of a session
+    return ContextSession.open(
+        path,
+        "s",
+        max_tokens=1000,
+        counter=WORDS,
+        **options,  # type: ignore[arg-type]
+    )
 
 
 def in_a_process(code: str, *arguments: object) -> subprocess.Popen[str]:
@@ -80,15 +89,16 @@ class Secret:
 def test_a_second_process_waits_and_is_told_who_holds_the_file(
     path: Path, holder: subprocess.Popen[str]
 ) -> None:
-    """It waits for as long as it is told, and then names the file and the process, which is not disturbed."""
+    """A second process waits until its timeout, and the error names the file and the holder."""
     with pytest.raises(StoreBusyError) as refused:
         opened(path, timeout=0.3)
     assert refused.value.pid == holder.pid
     assert str(refused.value) == (
-        f"store '{path}': process {holder.pid} has it open, for more than the 0.3 seconds that were waited. Close it there, or raise the timeout."
+        f"store '{path}': process {holder.pid} has it open, for more than the 0.3 seconds that "
+        "were waited. Close it there, or raise the timeout."
     )
     assert isinstance(refused.value, TimeoutError)
-    assert pickle.loads(pickle.dumps(refused.value)).pid == holder.pid  # noqa: S301 - made a moment ago
+    assert pickle.loads(pickle.dumps(refused.value)).pid == holder.pid  # noqa: S301 - ours
 
 
 def test_who_waits_long_enough_gets_the_file(path: Path, holder: subprocess.Popen[str]) -> None:
@@ -138,7 +148,10 @@ def test_a_session_that_nobody_closed_lets_go_when_it_is_gone(
     session.add_user_turn("one")
     del session
     gc.collect()
-    code = "import sys; from polycontext.polynomial.stores import SQLiteStore; print(SQLiteStore(sys.argv[1], timeout=0).list_sessions())"
+    code = (
+        "import sys; from polycontext.polynomial.stores import SQLiteStore; "
+        "print(SQLiteStore(sys.argv[1], timeout=0).list_sessions())"
+    )
     assert in_a_process(code, path).communicate(timeout=60)[0] == "('s',)\n"
 
 
@@ -180,7 +193,7 @@ def test_a_forked_process_leaves_the_file_alone(path: Path) -> None:
 
 
 def test_a_newer_version_is_refused_and_left_as_it_is(path: Path) -> None:
-    """What a later polycontext wrote is not read by this one, and not changed by it."""
+    """A file of a newer version is refused and left unchanged."""
     with opened(path) as session:
         session.add_user_turn("one")
     with sqlite3.connect(path) as db:
@@ -189,7 +202,10 @@ def test_a_newer_version_is_refused_and_left_as_it_is(path: Path) -> None:
     before = path.read_bytes()
     with pytest.raises(
         StoreError,
-        match=rf"written by a newer polycontext \(schema {len(STEPS) + 1}; this one reads up to {len(STEPS)}\). Upgrade polycontext",
+        match=(
+            rf"written by a newer polycontext \(schema {len(STEPS) + 1}; this one reads up to "
+            rf"{len(STEPS)}\). Upgrade polycontext"
+        ),
     ):
         opened(path)
     assert path.read_bytes() == before
@@ -229,7 +245,7 @@ def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("released", sorted(RELEASED.glob("*.db")), ids=lambda path: path.name)
 def test_files_of_every_released_version_open(released: Path, path: Path) -> None:
-    """What an earlier release wrote is read, goes on, and is of today's version then."""
+    """Files of every earlier release are read and upgraded."""
     path.write_bytes(released.read_bytes())
     with opened(path) as session:
         texts = [turn.text for turn in session.log()]
@@ -282,7 +298,12 @@ def test_what_is_not_what_was_written_is_never_handed_out(
     store = SQLiteStore(path)
     with ContextSession.open(path, "s", max_tokens=1000, counter=WORDS) as session:
         for text in ("is it?", "yes", "good"):
-            session.add(session._turn("user" if text != "yes" else "assistant", text))  # type: ignore[arg-type]
+            session.add(
+                session._turn(
+                    "user" if text != "yes" else "assistant",  # type: ignore[arg-type]
+                    text,
+                )
+            )
     store.append("s", 3, [], {"notes": "[1]"})
     store.close()
     with sqlite3.connect(path) as db:
@@ -290,17 +311,17 @@ def test_what_is_not_what_was_written_is_never_handed_out(
     db.close()
     with pytest.raises(
         StoreError,
-        match=rf"the file is damaged: ({told}).*. Restore a copy of the file, or what `sqlite3 FILE .recover` brings back",
+        match=(
+            rf"the file is damaged: ({told}).*. Restore a copy of the file, or what `sqlite3 FILE "
+            r".recover` brings back"
+        ),
     ):
         opened(path)
 
 
 @pytest.mark.parametrize("seed", range(2))
 def test_whatever_bytes_are_damaged_the_error_is_one_of_the_store(path: Path, seed: int) -> None:
-    """Of damaged schema text not even SQLite's own message can be read.
-
-    Nothing but typed errors leaves a store.
-    """
+    """Damaged bytes raise only typed errors, even if SQLite's message cannot be decoded."""
     store = SQLiteStore(path)
     session = ContextSession(1000, counter=WORDS, store=store, session_id="s")
     session.extend(
@@ -309,7 +330,7 @@ def test_whatever_bytes_are_damaged_the_error_is_one_of_the_store(path: Path, se
     session.history.search("parcel")
     revision = session.history.revision
     store.close()
-    whole, chance, refused = path.read_bytes(), Random(seed), 0  # noqa: S311 - the same bytes at each run
+    whole, chance, refused = path.read_bytes(), Random(seed), 0  # noqa: S311 - repeatable
     names = [found.start() for found in re.finditer(b"CREATE |sessions|events|texts|words_", whole)]
     for number in range(100):
         data = bytearray(whole)
@@ -352,7 +373,7 @@ def _use(path: Path, revision: int) -> bool:
 
 
 def test_a_damaged_snapshot_costs_time_and_nothing_else(path: Path) -> None:
-    """Snapshots are derived: where one cannot be read all events are replayed, and there is a good one soon."""
+    """A damaged snapshot is ignored: all events are replayed, and a new one is made soon."""
     with opened(path) as session:
         for number in range(600):
             session.add_user_turn(f"{number} is said")
@@ -381,7 +402,7 @@ def test_a_damaged_snapshot_costs_time_and_nothing_else(path: Path) -> None:
 
 
 def test_words_stand_in_the_file_once(path: Path) -> None:
-    """Compressing, recalling and snapshots copy no turn that was said: its words are in the file a single time."""
+    """A turn's words are in the file once, despite compressions, recalls and snapshots."""
     with opened(path) as session:
         session.add_user_turn("a very particular word: Zwetschgenknödel")
         for number in range(300):
@@ -393,7 +414,7 @@ def test_words_stand_in_the_file_once(path: Path) -> None:
 
 
 def test_what_is_deleted_is_nowhere(path: Path) -> None:
-    """After `delete` no word of the session is in the database or beside it, while it is open and afterwards; other sessions are whole."""
+    """After `delete` no word of the session is in any file, and other sessions are whole."""
     with (
         opened(path) as kept,
         ContextSession.open(path, "gone", max_tokens=200, counter=WORDS) as session,
@@ -426,7 +447,7 @@ def test_threads_and_tasks_write_one_session(path: Path) -> None:
 
 
 def test_two_sessions_of_one_journal_keep_one_row_of_snapshots(path: Path) -> None:
-    """Whoever finds that the other has written goes on from the snapshot that is there."""
+    """Two sessions of one journal continue from each other's snapshots."""
     with opened(path) as one, opened(path) as other:
         for number in range(450):
             (one, other)[number // 150 % 2].add_user_turn(f"one {number}")
@@ -449,10 +470,7 @@ def test_two_sessions_of_one_journal_keep_one_row_of_snapshots(path: Path) -> No
 
 
 def test_a_snapshot_that_goes_on_from_another_is_left_out(path: Path) -> None:
-    """One that begins at 0 takes the place of all.
-
-    One that goes on from the newest goes behind it; any other is not stored.
-    """
+    """A snapshot from 0 replaces all, one that follows the newest is added, others are ignored."""
     store, events = SQLiteStore(path), lived_events()[:5]
     for base, event in enumerate(events):
         store.append(
@@ -488,10 +506,7 @@ def test_ids_of_items_go_on_in_another_process(path: Path) -> None:
 
 
 def test_a_journal_moves_from_a_text_into_a_file(path: Path) -> None:
-    """`from_json` with a store writes the whole journal.
-
-    Opened again, it is the same conversation.
-    """
+    """`load` with a store writes the whole journal, which opens as the same conversation."""
     session = ContextSession(300, counter=WORDS)
     for number in range(400):
         session.add_user_turn(f"{number} is said")
@@ -505,7 +520,7 @@ def test_a_journal_moves_from_a_text_into_a_file(path: Path) -> None:
 
 
 def test_every_kind_of_event_is_one_row(path: Path) -> None:
-    """What is written in one process is read in the next, whatever kind of event it is."""
+    """Every kind of event is stored as one row and read back by another process."""
     events = lived_events()
     kinds = {type(event).__name__ for event in events}
     assert kinds == {
@@ -539,9 +554,12 @@ def test_a_store_is_found_by_path_and_url(tmp_path: Path, monkeypatch: pytest.Mo
         assert len(session.log()) == 4
 
 
-@pytest.mark.parametrize("url", ["", ":memory:", "sqlite://", "sqlite:///", "sqlite:///:memory:", "sqlite:///x.db?mode=ro", "mysql://u:pw@h/d?key=s3cret", 7, None, object(), b"x"])  # fmt: skip
+@pytest.mark.parametrize("url", [
+    "", ":memory:", "sqlite://", "sqlite:///", "sqlite:///:memory:", "sqlite:///x.db?mode=ro",
+    "mysql://u:pw@h/d?key=s3cret", 7, None, object(), b"x",
+])  # fmt: skip
 def test_no_store_is_at_such_a_url(url: object) -> None:
-    """What names no store is refused in words, without a secret."""
+    """A URL that names no store is refused, and the error contains no secret."""
     with pytest.raises(InvalidOptionError, match="Use the path of a SQLite file") as refused:
         ContextSession.open(url)  # type: ignore[arg-type]
     assert "pw" not in str(refused.value)
@@ -561,10 +579,7 @@ def test_a_timeout_is_a_number_of_seconds(timeout: object, path: Path) -> None:
 def test_a_lock_that_cannot_be_made_or_read_is_told(
     path: Path, holder: subprocess.Popen[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What stands in the way of the lock is named.
-
-    A holder that has not said who it is has no number; another process is no writer here.
-    """
+    """A lock that cannot be made or read raises an error, without a process id if none is known."""
     with sqlite3.connect(":memory:"):
         path.with_name("sessions.db.lock").write_text("?")
     with pytest.raises(StoreBusyError, match="process of an unknown number has it open") as refused:
@@ -583,10 +598,7 @@ def test_a_lock_that_cannot_be_made_or_read_is_told(
 
 
 def test_tasks_open_and_close(path: Path) -> None:
-    """The twins of `open` and `close`, alone and in an `async with`.
-
-    Two tasks write one session, many turns.
-    """
+    """`aopen` and `aclose` work, alone and in `async with`, and tasks write many turns."""
 
     async def talk() -> list[str]:
         async with await ContextSession.aopen(path, "s", max_tokens=1000, counter=WORDS) as session:
@@ -614,7 +626,7 @@ def test_a_store_can_be_passed_in_place_of_its_path() -> None:
 
 
 def test_a_journal_that_is_read_in_part_knows_what_gists_stand_for(path: Path) -> None:
-    """`events(after)` reads a file from the middle, where gists are told by ranges of what came before."""
+    """`events(after)` resolves gists' ranges, even though it reads the file from the middle."""
     with opened(path) as session:
         memory = ContextSession(1000, counter=WORDS)
         for number in range(150):
@@ -640,16 +652,16 @@ def test_a_session_that_cannot_be_made_leaves_the_store_closed(path: Path) -> No
     """An option out of its range closes what was opened for it."""
     with pytest.raises(InvalidOptionError, match="max_tokens"):
         ContextSession.open(path, "s", max_tokens=0)
-    code = "import sys; from polycontext.polynomial.stores import SQLiteStore; print(SQLiteStore(sys.argv[1], timeout=0).list_sessions())"
+    code = (
+        "import sys; from polycontext.polynomial.stores import SQLiteStore; "
+        "print(SQLiteStore(sys.argv[1], timeout=0).list_sessions())"
+    )
     assert in_a_process(code, path).communicate(timeout=60)[0] == "()\n"
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no such modes")
 def test_the_files_are_readable_by_their_owner_alone(path: Path) -> None:
-    """The database, what SQLite keeps beside it while it is open, and the lock.
-
-    The mode of a file that was there stays.
-    """
+    """New files are readable by their owner only, and an existing file keeps its mode."""
     with opened(path) as session:
         session.add_user_turn("a secret")
         beside = sorted(path.parent.glob(f"{path.name}*"))

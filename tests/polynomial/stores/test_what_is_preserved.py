@@ -1,4 +1,4 @@
-"""What is PRESERVED is the same, byte for byte, wherever a conversation has been: both stores, and all ways between them."""
+"""PRESERVED turns stay byte-identical in both stores and on all ways between them."""
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
@@ -19,7 +19,10 @@ from tests.postgresql import Server
 
 SAID = [
     "Never buy wine.\r\n\tNot even \x00 once.",
-    "e\u0301 is not \u00e9, and \u202eright to left\u202c, \U0001f469\u200d\U0001f33e, \ufeff, \x7f\x85",
+    (
+        "e\u0301 is not \u00e9, and \u202eright to left\u202c, \U0001f469\u200d\U0001f33e, \ufeff, "
+        "\x7f\x85"
+    ),
     '{"keep": [1e400, 0.1, "\\ud800"]} \\ \\\\ \' " \' <|endoftext|>',
     "  spaces at both ends  \n\n",
     "日本語の指示：必ず守ってください。" * 40,
@@ -53,7 +56,9 @@ def preserved(session: ContextSession) -> dict[str, bytes]:
         if session.window.class_of(turn) is ResourceClass.PRESERVED
     ]
     return {
-        turn.resource_id: f"{turn!r} {get_format('anthropic').render([turn], readable=True)!r}".encode()
+        turn.resource_id: (
+            f"{turn!r} {get_format('anthropic').render([turn], readable=True)!r}"
+        ).encode()
         for turn in kept
     }
 

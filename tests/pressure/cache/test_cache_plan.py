@@ -1,4 +1,4 @@
-"""Where breakpoints go, what a request is laid out as, and what an account says of breakpoints that somebody else has placed."""
+"""Cache plans: breakpoints, the layout of a request, and accounts of foreign breakpoints."""
 
 import math
 from collections.abc import Sequence
@@ -45,10 +45,7 @@ SAID = [
 
 
 def test_breakpoints_stand_behind_tools_system_the_head_and_the_end() -> None:
-    """At most four, in their order.
-
-    The end goes first, then where the last request ended, where that is too far back.
-    """
+    """At most four breakpoints are set, in order, and the end has priority."""
     _, laid = _laid(SAID, TOOLS)
     plan, end = CachePlan(mark_tools=True), len(laid.sums) - 1
 
@@ -68,7 +65,7 @@ def test_breakpoints_stand_behind_tools_system_the_head_and_the_end() -> None:
 def test_what_was_written_is_within_sight_of_a_breakpoint(
     grown: int, head: int, mark_tools: bool
 ) -> None:
-    """However many blocks came since, whatever else is marked: one breakpoint stands near enough, and there are four at most."""
+    """However many blocks are added, one of at most four breakpoints sees the cached prefix."""
     layout = Layout(Provider.ANTHROPIC, EstimatingCounter())
     render = get_format(Provider.ANTHROPIC).render
     calls = [ToolCall(f"c{number}", "look", "{}") for number in range(grown)]
@@ -165,7 +162,7 @@ class _At(CachePlan):
 
 
 def test_a_breakpoint_that_looks_back_too_far_is_named() -> None:
-    """What was written lives, and no breakpoint sees it."""
+    """A miss is explained if a cached prefix is beyond every breakpoint's reach."""
     turns = [Turn("user", "Look at all of them. " * 500), Turn("assistant", "I do.")]
     account = Account(lambda: 0.0, EstimatingCounter())
     calls = [ToolCall(f"c{number}", "look", "{}") for number in range(30)]

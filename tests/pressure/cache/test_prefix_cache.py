@@ -1,4 +1,4 @@
-"""The simulator of prompt caches beside an oracle that remembers whole prefixes, and every rule by an example."""
+"""The simulator of prompt caches agrees with an oracle of whole prefixes, and with examples."""
 
 from collections.abc import Sequence
 
@@ -127,10 +127,7 @@ def test_what_is_cached_by_itself_is_the_longest_living_prefix_in_whole_steps(
 
 
 def test_what_is_marked_and_used_lives_on() -> None:
-    """The head of a request that is read every four minutes is there after an hour.
-
-    One that is marked nowhere is not.
-    """
+    """A head that is read every four minutes stays cached, and an unmarked prefix does not."""
     now = 0.0
     cache = PrefixCache(lambda: now)
     blocks = [b"system"]
@@ -145,10 +142,7 @@ def test_what_is_marked_and_used_lives_on() -> None:
 
 
 def test_asking_changes_nothing_until_it_is_kept() -> None:
-    """A request that is not sent leaves nothing behind.
-
-    One that was sent earlier expires earlier.
-    """
+    """A request that is not sent leaves the cache unchanged, and a backdated one ages earlier."""
     now = 1000.0
     cache = PrefixCache(lambda: now)
     use = cache.serve_automatic([b"a"], [2048], sent=False)
@@ -161,7 +155,7 @@ def test_asking_changes_nothing_until_it_is_kept() -> None:
 
 @pytest.mark.parametrize("blocks", [19, 20, 21, 40])
 def test_a_breakpoint_looks_back_twenty_blocks_itself_among_them(blocks: int) -> None:
-    """What was written further back is not found."""
+    """A breakpoint finds a prefix among the last twenty blocks, itself included."""
     cache = PrefixCache(lambda: 0.0)
     digests, tokens = (
         [f"{place}".encode() for place in range(blocks + 1)],

@@ -1,7 +1,4 @@
-"""When compressing pays: beside the best schedule known afterwards, and by the laws of the rule.
-
-And what tokens cost.
-"""
+"""The time to compress, against the best schedule in hindsight and by its laws, and prices."""
 
 import pytest
 from hypothesis import given
@@ -38,7 +35,7 @@ def _due(window: ContextWindow, turn: str, prices: Prices, **options: float) -> 
 
 
 def test_it_pays_when_what_was_carried_costs_as_much_as_sending_anew() -> None:
-    """An even growth of 24 tokens a turn and a request for every other: where the sum of what is above the mark reaches the price."""
+    """With even growth, compressing pays once the tokens carried above the mark cost as much."""
     window = _window([1], 2000)
     turns = _due(window, "x" * 80, BY_ITSELF)
     left = 1000 - window.total_tokens
@@ -51,10 +48,7 @@ def test_it_pays_when_what_was_carried_costs_as_much_as_sending_anew() -> None:
 
 
 def test_what_is_dearer_to_send_anew_is_sent_anew_later() -> None:
-    """By its price, by what the summary costs.
-
-    Where reading costs as much as sending, at once above the mark.
-    """
+    """Dearer rewrites and summaries delay compression, and full-price reads cause it at once."""
     window = _window([1])
     usual = _due(window, "x" * 80, BY_ITSELF)
     assert _due(window, "x" * 80, MARKED) > usual
@@ -101,10 +95,7 @@ def test_behind_a_compression_it_counts_from_there() -> None:
 
 
 def test_every_price_has_its_page_and_is_of_a_model_that_is_known() -> None:
-    """Read is cheaper than sent, written not.
-
-    A model that is not in the table is refused with names like it.
-    """
+    """Reading is cheaper than sending, every price has a source, and unknown models are refused."""
     for name, prices in TABLE.items():
         assert name in known_models()
         assert prices.source

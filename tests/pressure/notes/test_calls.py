@@ -1,4 +1,4 @@
-"""Calls in a gist: by name, with what says what they touch, no pair cut, no piece of a value without its name."""
+"""Calls in a gist: by name and main arguments, with pairs kept whole and pieces named."""
 
 import json
 
@@ -42,7 +42,7 @@ def test_short_pairs_are_never_cut() -> None:
 def test_what_is_left_of_a_long_value_is_traced_to_its_call(
     separators: tuple[str, str], room: int
 ) -> None:
-    """The name put before a piece and the mark where a value is cut were said by nobody: the rest was, however the arguments are written."""
+    """Each piece of a long value is traced to its call, but names and marks between are not."""
     call = ToolCall(
         "c1",
         "run",

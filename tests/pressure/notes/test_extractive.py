@@ -1,4 +1,4 @@
-"""The extractive summariser: always within its tokens, always words that were said, the ones that matter first."""
+"""The extractive summariser stays within its tokens and prints the most important words said."""
 
 import os
 import re
@@ -47,7 +47,7 @@ def test_a_summary_never_takes_more_tokens_than_allowed(
 def test_hostile_text_fits_too_and_can_be_stored(
     texts: list[str], max_tokens: int, as_gists: bool
 ) -> None:
-    """Giant lines, joined emoji, fake special tokens: the summary fits and is text that a turn accepts."""
+    """A summary of giant lines, joined emoji and special tokens fits and can be stored."""
     summary = summarise([gist(text) if as_gists else user(text) for text in texts], max_tokens)
     assert EXACT.count(summary) <= max_tokens
     assert Turn("user", summary).content == summary
@@ -93,10 +93,13 @@ def test_the_same_turns_give_the_same_summary(moves: list[Move], max_tokens: int
 def test_the_summary_does_not_depend_on_the_process() -> None:
     """Two interpreters with different hash seeds print the same bytes."""
     script = (
-        "from polycontext.window import Turn; from polycontext.window.tokens.counter import EstimatingCounter\n"
+        "from polycontext.window import Turn; from polycontext.window.tokens.counter import "
+        "EstimatingCounter\n"
         "from polycontext.pressure import ExtractiveSummariser\n"
-        "turns = [Turn('user', f'Module_{n} in src/part_{n % 7}.py failed, said word{n % 5} and word{n % 3}.') for n in range(60)]\n"
-        "print(ExtractiveSummariser().summarise(turns, 120, counter=EstimatingCounter(), query='word2 part_3'))"
+        "turns = [Turn('user', f'Module_{n} in src/part_{n % 7}.py failed, said word{n % 5} and "
+        "word{n % 3}.') for n in range(60)]\n"
+        "print(ExtractiveSummariser().summarise(turns, 120, counter=EstimatingCounter(), "
+        "query='word2 part_3'))"
     )
     printed = [
         subprocess.run(
@@ -112,7 +115,7 @@ def test_the_summary_does_not_depend_on_the_process() -> None:
 
 @given(conversations(), st.integers(20, 200))
 def test_the_order_of_the_conversation_is_kept(moves: list[Move], max_tokens: int) -> None:
-    """What was said first is printed first."""
+    """Lines are printed in the order of the conversation."""
     numbered = [user(f"{turn.text} mark{number:03}x") for number, (turn, _) in enumerate(moves)]
     marks = [
         word
@@ -188,9 +191,9 @@ def test_a_negative_bonus_is_refused(option: str) -> None:
 )
 @pytest.mark.parametrize("recording", RECORDINGS)
 def test_it_keeps_more_of_what_is_needed_next_than_simple_means(recording: str) -> None:
-    """On recorded agents more needles stand than in the tail and the longest sentences.
+    """On recorded agents it keeps more needles than the tail and the longest sentences.
 
-    What they are bound to is the matter of `just retention`.
+    The bounds themselves are checked by `just retention`.
     """
     scores = measure(recording, 40, EXACT)
     for (name, share), score in scores.items():
@@ -209,10 +212,7 @@ def test_the_benchmark_says_what_it_needs(
 
 
 def test_lines_begin_with_the_ids_of_their_turns_where_that_is_asked() -> None:
-    """What is recalled by one is the turn of the line.
-
-    A call and its result are one line, and superseded ones are still told once.
-    """
+    """With `ids`, each line starts with its turn's id, and a call and its result share a line."""
     session = ContextSession(
         max_tokens=400,
         counter=FAST,

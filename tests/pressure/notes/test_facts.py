@@ -1,7 +1,4 @@
-"""What a plan's gists must not lose, as data.
-
-And the way back from a line of a gist to who said it.
-"""
+"""Facts that a plan's gists must keep, and the trace from a gist's line to its source."""
 
 import json
 import re
@@ -48,10 +45,7 @@ def long_session(max_tokens: int = 1_500, steps: int = 60) -> ContextSession:
 
 
 def test_a_plan_carries_what_must_stand() -> None:
-    """Demands, ids in use and what comes next, each with the turn that said it.
-
-    Nothing of what stays verbatim.
-    """
+    """A plan carries demands, ids in use and next steps of gisted turns, each with its source."""
     turns = [
         Turn("user", "Sort them. Never open box B7.", resource_id="a"),
         Turn("assistant", "Plan:\n- [ ] count the nails of shelf_12", resource_id="b"),
@@ -66,7 +60,7 @@ def test_a_plan_carries_what_must_stand() -> None:
 
 
 def test_a_plan_carries_the_newest_of_a_value() -> None:
-    """What took the place of something older, and of that only the last."""
+    """A plan carries only the newest of several values."""
     turns = [
         Turn(
             "user", f"The kiln in the yard stands at {degrees} degrees.", resource_id=f"t{degrees}"
@@ -101,10 +95,7 @@ def test_what_a_line_was_traced_to_is_recalled() -> None:
 
 
 def test_what_nobody_said_has_no_source() -> None:
-    """A model's own words, a head, an empty line and a line half of which was made up lead nowhere.
-
-    What is no text is refused.
-    """
+    """Words of a model, headings, empty lines and partly invented lines have no source."""
     session = long_session(steps=3)
     for line in (
         "assistant: all of it is gold",
@@ -118,10 +109,7 @@ def test_what_nobody_said_has_no_source() -> None:
 
 
 def test_an_attachment_is_traced_by_its_name() -> None:
-    """What its line tells is made from it, an outline or its beginning.
-
-    Of two of one name the later one is current.
-    """
+    """An attachment's line is traced to it by name, and the later of two is current."""
     session = ContextSession(2_000, counter=FAST)
     session.add_user_turn("Sort the shed.")
     first, second = "def nails():\n    return 1\n", "def screws():\n    return 2\n"
@@ -138,7 +126,7 @@ def test_an_attachment_is_traced_by_its_name() -> None:
 
 
 def test_what_an_earlier_summary_said_in_another_name_is_traced_to_it() -> None:
-    """A gist that came in speaks for nobody but the user: its lines stand behind a label of ours."""
+    """A line of an incoming gist is labelled as earlier and traced to that gist."""
     came = Turn(
         "user",
         summary_text("assistant: I painted the red box blue."),

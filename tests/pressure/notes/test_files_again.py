@@ -1,6 +1,6 @@
-"""A file that is read or written again leaves its newest text alone.
+"""Reading or writing a file again leaves only its newest text.
 
-What tells of another file, of a part, or of a failure takes nothing away.
+Another file, a part of it, or a failure replaces nothing.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""A frozen first half: it stays as it was for some compressions, and the rest is chosen behind it."""
+"""The frozen first half of a gist stays for some compressions, and the rest is chosen again."""
 
 from itertools import pairwise, takewhile
 from typing import Any
@@ -12,7 +12,10 @@ from polycontext.testing import FAST
 
 def told(step: int) -> str:
     """Return a report that no other step has."""
-    return f"Step {step} moved part-{step * 7919 % 9973} to shelf {chr(65 + step % 26)}{step}, order {step * 104729 % 99991}, all checked."
+    return (
+        f"Step {step} moved part-{step * 7919 % 9973} to shelf {chr(65 + step % 26)}{step}, order "
+        f"{step * 104729 % 99991}, all checked."
+    )
 
 
 def gists_of(frozen: int, steps: int = 160) -> list[str]:
@@ -39,7 +42,7 @@ def shares(gists: list[str]) -> list[float]:
 
 
 def test_half_of_a_gist_stays_and_every_so_often_all_is_chosen_anew() -> None:
-    """With three frozen compressions of four, three of four gists begin with the lines of the one before."""
+    """With three frozen compressions of four, three of four gists keep the former first lines."""
     frozen, free = shares(gists_of(3)), shares(gists_of(0))
     assert len(frozen) >= 8
     kept = [share > 0.35 for share in frozen]

@@ -1,4 +1,7 @@
-"""Text that is out to break a summary or a cut: it fits, no error is raised, and reading it costs time linear in its length."""
+"""Hostile text for summaries and truncation.
+
+The result fits, no error is raised, and the cost is linear.
+"""
 
 import json
 from collections.abc import Callable
@@ -132,7 +135,7 @@ def summary(*turns: Turn) -> str:
     ],
 )
 def test_hostile_text_costs_linear_time_and_fits(reading: str, place: int) -> None:
-    """Unmatched braces, deep JSON, half characters, lines of a megabyte: eight times the text costs no more than about eight times."""
+    """Hostile text fits its limit, and eight times the text costs at most about eight times."""
     read, text = READINGS[reading], HOSTILE[place]
     assert FAST.count(read(text)) <= 200
     assert growth(lambda length: read(text[:length]), MEASURED // FACTOR) < BOUND
@@ -159,7 +162,7 @@ def test_a_cut_fits_is_the_same_each_time_and_is_not_cut_again(
 
 @pytest.mark.parametrize("room", [60, 200, 900])
 def test_no_emoji_is_parted(room: int) -> None:
-    """What is left of a run of families is whole families."""
+    """Truncation keeps or removes a joined emoji whole."""
     kept = truncate(FAMILY * 3_000, room, EXACT).replace("…", "")
     assert "👩" in kept
     assert not kept.replace(FAMILY, "").strip()
@@ -167,7 +170,10 @@ def test_no_emoji_is_parted(room: int) -> None:
 
 def test_a_log_keeps_head_tail_what_failed_and_what_is_wanted() -> None:
     """The error in the middle has its nearest frame, and the named line stands whole."""
-    trace = 'Traceback (most recent call last):\n  File "app/pay.py", line 31, in charge\n    total / parts\nZeroDivisionError: by zero\n'
+    trace = (
+        'Traceback (most recent call last):\n  File "app/pay.py", line 31, in charge\n    total / '
+        "parts\nZeroDivisionError: by zero\n"
+    )
     lines = LOG.splitlines(keepends=True)
     text = "".join(
         [*lines[:900], trace, *lines[900:1_500], "see ticket KX-4411-B\n", *lines[1_500:]]
@@ -193,7 +199,7 @@ def test_no_more_is_counted_than_a_few_times_what_is_kept() -> None:
 
 
 def test_a_long_text_is_read_at_its_ends() -> None:
-    """A megabyte, in one line or in many, leaves its first and its last words and a mark between them."""
+    """A megabyte of text is reduced to its first and last words, with a mark between."""
     found = excerpt(f"First. {PROSE} Last.")
     assert len(found) <= MOST_CHARS
     assert found.startswith("First.")
@@ -210,7 +216,7 @@ def test_a_long_text_is_read_at_its_ends() -> None:
     [f"{PROSE}Never delete the ledger. {PROSE}", f"{LOG * 10}Never delete the ledger.\n{LOG * 10}"],
 )
 def test_a_demand_in_the_middle_of_a_long_text_is_kept(text: str) -> None:
-    """What the user demands stands, wherever it was said; in a gist that came in too."""
+    """A demand in the middle of a long text is kept, also from an incoming gist."""
     assert "Never delete the ledger." in summarise([user(text)], 400)
     assert "Never delete the ledger." in summarise(
         [Turn("user", f"[Summary of earlier messages]\n{text}", metadata={"gist": True})], 400

@@ -1,4 +1,4 @@
-"""What a summary must keep and does not say is put behind it, within its allowance.
+"""Facts that a summary must keep and lacks are appended within its allowance.
 
 A summariser may see the whole plan.
 """
@@ -62,7 +62,7 @@ def fits(most: int) -> Any:
 def test_what_is_missing_comes_behind_and_only_once(
     text: str, facts: list[Fact], most: int
 ) -> None:
-    """The text stands as it stood, the whole fits where the text did, and completing it again changes nothing."""
+    """Missing facts are appended once, within the limit, and the text before them is unchanged."""
     whole = complete_text(text, facts, fits(most))
     assert whole.startswith(text)
     assert len(whole) <= most or whole == text
@@ -76,10 +76,7 @@ def test_what_is_missing_comes_behind_and_only_once(
 
 
 def test_what_is_missing_comes_in_the_order_of_the_heads() -> None:
-    """Each head stands once, whatever order the facts are in.
-
-    What does not fit is left out, what is shorter may still come.
-    """
+    """Missing facts are grouped by heading in order, and those that do not fit are left out."""
     facts = [
         Fact(Head.NEXT, "Ask Mia.", "t3"),
         Fact(Head.CONSTRAINTS, "Never pay.", "t1"),
@@ -133,7 +130,8 @@ def test_what_a_summary_forgot_stands_in_the_window() -> None:
         assert each.rejections == ()
         (gist,) = [turn for turn in each.window.all_turns() if is_summary(turn)]
         assert gist.text.startswith(
-            f"[Summary of earlier messages]\nShelves were sorted.\nConstraints:\nuser: {DEMAND}\nFiles:\n"
+            "[Summary of earlier messages]\nShelves were sorted.\nConstraints:\nuser: "
+            f"{DEMAND}\nFiles:\n"
         )
         assert "I begin with shelf-42.\n" in gist.text
         assert (gist.tokens or 0) <= next(
@@ -143,16 +141,13 @@ def test_what_a_summary_forgot_stands_in_the_window() -> None:
 
 @pytest.mark.parametrize("text", ["", " \n", words(0, 4_000)])
 def test_a_bad_summary_is_not_made_good_by_facts(text: str) -> None:
-    """What is empty or too long is refused as before."""
+    """An empty or overlong summary is refused, even with facts."""
     (rejection,) = ContextProjector(Says(text)).compress(demanding(), 0.5).rejections
     assert "is empty" in rejection.reason or "its sources" in rejection.reason
 
 
 def test_texts_make_a_fulfilment() -> None:
-    """One text for each gist that needs words.
-
-    What it forgot is added, and the plan is carried out.
-    """
+    """`Fulfilment.of` takes one text per gist, and missing facts are added to it."""
     window = demanding()
     plan = the_plan(window)
     fulfilment = Fulfilment.of(plan, " All is well. ")

@@ -1,6 +1,6 @@
-"""A newer value under the same key leaves the newest.
+"""A newer value under the same key replaces the older one.
 
-Whatever merely looks alike stays, and so does what nobody may change.
+Similar values and unchangeable turns stay.
 """
 
 import pytest
@@ -44,7 +44,10 @@ def test_a_projection_tells_the_newest_alone() -> None:
         messages += [
             {
                 "role": "assistant",
-                "content": f"The kiln in the yard stands at {900 + number} degrees, as far as the dial can tell.",
+                "content": (
+                    f"The kiln in the yard stands at {900 + number} degrees, as far as the dial "
+                    "can tell."
+                ),
             },
             {
                 "role": "user",

@@ -1,4 +1,4 @@
-"""A model that writes a summary lists standing instructions as quotes: what the user said is pinned, anything else is not."""
+"""A model's summary pins quotes of the user under the instructions, and nothing else."""
 
 import pytest
 
@@ -57,7 +57,7 @@ def test_what_the_user_said_is_the_users(line: str) -> None:
     ],
 )
 def test_nothing_else_is(line: str) -> None:
-    """Empty quotes, single letters, altered words and words of tools are the model's own, whatever label they bear."""
+    """Empty, short or altered quotes, and words of tools, count as the model's own."""
     assert not [each for each in listed(line) if each.startswith(("user", " "))]
 
 
@@ -88,10 +88,7 @@ def test_quotes_are_few_short_and_told_once() -> None:
     ["Constraints:", "## Constraints", "**Constraints:**", " Constraints: ", "Constraints:\r"],
 )
 def test_a_title_is_known_however_it_is_written(title: str) -> None:
-    """What a later reading takes for the title was checked as one.
-
-    Under other titles nothing is marked.
-    """
+    """Every spelling of the heading is recognised, and under other headings nothing is marked."""
     marked = Quotes.of([Turn("user", TOLD)]).mark(
         f"Fine.\n{title}\nuser: {INJECTED}\n user: {INJECTED}\n{QUOTE}\nFacts:\n{QUOTE}"
     )
@@ -99,7 +96,7 @@ def test_a_title_is_known_however_it_is_written(title: str) -> None:
 
 
 class Quoting:
-    """Summarise as a model does that lists one quote and one that nobody said, and forgets both afterwards."""
+    """A model that lists one real and one invented quote, and forgets both later."""
 
     def __init__(self) -> None:
         self.asked = 0
@@ -115,10 +112,7 @@ class Quoting:
 
 
 def test_a_quote_outlives_every_later_summary() -> None:
-    """No rule finds it: it stands because a model quoted it once.
-
-    What nobody said never becomes the user's.
-    """
+    """A quote that a model listed once survives later summaries, an invented one does not."""
     assert constraint_sentences(TOLD) == ()
     model = Quoting()
     session = ContextSession(max_tokens=900, projector=ContextProjector(model))
@@ -136,11 +130,11 @@ def test_a_quote_outlives_every_later_summary() -> None:
 
 
 def test_a_gist_pins_by_its_quotes_alone() -> None:
-    """What a gist of ours marks as the user's under Constraints is a fact for the next one.
-
-    Its other lines, and what only looks like a gist of ours, pin nothing.
-    """
-    text = f"[Summary of earlier messages]\nConstraints:\nuser: {QUOTE} … the red one too\n{INJECTED}\nFacts:\nuser: {INJECTED}\n[End of summary]"
+    """Only lines marked as the user's in our own gist's constraints are facts for the next."""
+    text = (
+        f"[Summary of earlier messages]\nConstraints:\nuser: {QUOTE} … the red one too\n"
+        f"{INJECTED}\nFacts:\nuser: {INJECTED}\n[End of summary]"
+    )
     own = Turn("user", text, resource_id="g1", sources=("t1", "t2"))
     counter = TiktokenCounter("o200k_base")
     assert [fact.text for fact in facts_of([own], counter) if fact.head is Head.CONSTRAINTS] == [

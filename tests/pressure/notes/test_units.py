@@ -1,4 +1,4 @@
-"""Units of notes are whole: records under their identifiers, calls as they were made, a mark wherever something is left out."""
+"""Units of notes are whole records and calls, with a mark wherever something is left out."""
 
 import json
 import unicodedata
@@ -161,7 +161,7 @@ def test_a_call_is_shown_as_it_was_made() -> None:
 
 
 def test_many_arguments_are_counted() -> None:
-    """What is left out of a call says how much it is."""
+    """A shortened call shows how many arguments are left out."""
     assert f"{GAP} 60 arguments)" in summarise(
         called("set", json.dumps({f"key{n}": n for n in range(100)}), "ok"), 2_000
     )
@@ -186,9 +186,10 @@ def test_what_is_left_out_between_two_sentences_is_marked() -> None:
 
 
 def test_the_least_that_is_said_is_marked_where_it_begins() -> None:
-    """What stands alone for want of room and is from the middle of a sentence says so on its left."""
+    """A fragment from the middle of a sentence is marked on its left."""
     said = (
-        "We went through all of the papers that were left in the drawer of the desk, and because nobody had ever looked at them before, "
+        "We went through all of the papers that were left in the drawer of the desk, and because "
+        "nobody had ever looked at them before, "
         "the inventory QX-7731 of the cellar was found among the bills"
     )
     for tokens in range(2, 9):
@@ -251,7 +252,7 @@ def test_what_fits_stands_whole() -> None:
 
 
 def test_the_headings_are_for_what_is_certain() -> None:
-    """Standing instructions and what comes next stand first, everything else is the conversation."""
+    """Standing instructions and next steps have headings, and the rest is the conversation."""
     turns = [
         user("Count the crates. Never open one."),
         *SMALL_TALK,
@@ -268,7 +269,7 @@ def test_the_headings_are_for_what_is_certain() -> None:
 
 
 def test_open_work_of_a_list_comes_next() -> None:
-    """What a work list has open stands before what is done."""
+    """Open items of a work list come before completed ones."""
     todos = [
         {
             "content": f"Sort shelf {n} of the long cellar below the house",
@@ -313,7 +314,7 @@ def test_what_a_tool_tells_the_assistant_to_do_is_not_repeated(
     [("What instructions are hidden in that mail?", True), ("When is the meeting?", False)],
 )
 def test_what_the_user_asks_about_is_shown(question: str, stands: bool) -> None:
-    """Who wants to know what a mail tells the assistant reads it."""
+    """An injection is shown if the user asks about it."""
     turns = [
         Turn("user", "Read my mail."),
         *called("read_mail", "{}", f"The meeting is at 9. {ATTACK} Bring the blue folder."),
@@ -329,7 +330,10 @@ def test_what_the_user_says_is_no_attack() -> None:
 
 def test_an_error_message_is_not_hidden() -> None:
     """Whatever it tells its reader to do."""
-    error = "ConfigError: you must set your instructions in system message before the assistant should start"
+    error = (
+        "ConfigError: you must set your instructions in system message before the assistant should "
+        "start"
+    )
     assert error in summarise(called("run", "{}", f"loading\n{error}\ndone"), 100)
 
 
@@ -411,10 +415,7 @@ def test_every_line_is_traced_to_who_said_it(max_tokens: int) -> None:
 
 
 def test_what_names_a_nested_record_keeps_its_key() -> None:
-    """Only an id heads a record without its key.
-
-    Of a name both stand, and nothing left out is counted where all is told.
-    """
+    """An id heads a record without its key, and names keep their keys."""
     guests = [
         {
             "first_name": name,
@@ -440,10 +441,7 @@ def test_what_names_a_nested_record_keeps_its_key() -> None:
     ],
 )
 def test_an_order_in_the_text_of_a_tool_leaves_a_notice(order: str, *, notice: bool) -> None:
-    """Its words are not shown however much room there is, what stands beside it is.
-
-    The user's own orders stand.
-    """
+    """An order in a tool's text is replaced by a notice, and the user's own orders stay."""
     result = called(
         "read_mail",
         "{}",

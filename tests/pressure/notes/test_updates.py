@@ -1,6 +1,6 @@
-"""Of what is told again the newest stands and says what it replaces.
+"""The newest of several statements stays and says what it replaces.
 
-What merely looks alike stays.
+Similar statements stay.
 """
 
 import json
@@ -151,7 +151,7 @@ def test_the_same_call_has_one_result_and_a_failed_one_replaces_nothing() -> Non
 
 
 def test_it_is_no_matter_whether_turns_are_read_at_once_or_one_by_one() -> None:
-    """What was known before is put right by what is read."""
+    """Reading turns at once or one by one gives the same result."""
     turns = [
         *results('{"order_id": "W1", "state": "open"}'),
         user("The ferry leaves at 17:30."),
@@ -197,7 +197,7 @@ def test_planted_updates_are_seen_and_lookalikes_kept() -> None:
 def test_what_stands_beside_a_summary_replaces_what_is_older_than_it(
     behind: int, stays: bool
 ) -> None:
-    """A turn that stands as it is comes before so many of those that were read: it is newer than the ones before it alone."""
+    """A turn beside a summary replaces only older statements."""
     read = [
         BETWEEN,
         user("The ferry leaves at 17:30 on Saturday."),

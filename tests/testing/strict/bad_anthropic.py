@@ -1,7 +1,7 @@
-"""Bad requests to Anthropic, each with the rule that refuses it and what the vendor says.
+"""Bad requests to Anthropic, each with the rule that refuses it and the vendor's wording.
 
-Wordings are those of recorded refusals and public issues, but where `seen` says no: there the
-documentation tells that the vendor refuses, and the words are ours.
+The wordings are from recorded refusals and public issues. If `seen` is false, only the
+documentation says that the vendor refuses, and the words are ours.
 """
 
 from base64 import b64encode
@@ -83,7 +83,7 @@ def marked(block: Block, ttl: str | None = None) -> Block:
 
 @frozen
 class Bad:
-    """Hold a bad request: its messages and further fields, the rule, the message it is in, and words of the vendor's refusal."""
+    """A bad request: messages, other fields, rule, message index, and the vendor's words."""
 
     name: str
     rule: str
@@ -420,7 +420,10 @@ BAD: tuple[Bad, ...] = (
         "a picture of 6 MB",
         "image-size",
         0,
-        "messages.0.content.0.image.source.base64: image exceeds 5 MB maximum: 6291456 bytes > 5242880 bytes",
+        (
+            "messages.0.content.0.image.source.base64: image exceeds 5 MB maximum: 6291456 bytes > "
+            "5242880 bytes"
+        ),
         messages=[user(picture(png() + "A" * (6 * 2**20 - len(png()))))],
     ),
     Bad(
@@ -448,7 +451,10 @@ BAD: tuple[Bad, ...] = (
         "a PNG said to be a JPEG",
         "image-format",
         0,
-        "The image was specified using the image/jpeg media type, but the image appears to be a image/png image",
+        (
+            "The image was specified using the image/jpeg media type, but the image appears to be "
+            "a image/png image"
+        ),
         messages=[user(picture(media_type="image/jpeg"))],
     ),
     Bad(
@@ -522,7 +528,10 @@ BAD: tuple[Bad, ...] = (
         "one hour behind five minutes",
         "cache-order",
         0,
-        "messages.0.content.0.cache_control.ttl: a ttl='1h' cache_control block must not come after",
+        (
+            "messages.0.content.0.cache_control.ttl: a ttl='1h' cache_control block must not come "
+            "after"
+        ),
         messages=[user(marked(text("x"), "1h"))],
         fields={"system": [marked(text("Be brief."))]},
     ),
@@ -586,7 +595,10 @@ BAD: tuple[Bad, ...] = (
         "thinking changed in the latest answer",
         "thinking-modified",
         1,
-        "messages.1.content.0: `thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified",
+        (
+            "messages.1.content.0: `thinking` or `redacted_thinking` blocks in the latest "
+            "assistant message cannot be modified"
+        ),
         messages=[
             ASK,
             assistant({"type": "thinking", "thinking": "hm", "signature": "c2ln"}, call()),
@@ -597,7 +609,10 @@ BAD: tuple[Bad, ...] = (
         "an open loop without its thinking",
         "thinking-first",
         1,
-        "messages.1.content.0.type: Expected `thinking` or `redacted_thinking`, but found `tool_use`",
+        (
+            "messages.1.content.0.type: Expected `thinking` or `redacted_thinking`, but found "
+            "`tool_use`"
+        ),
         messages=[ASK, assistant(call()), user(result())],
         fields=_ENABLED,
     ),
@@ -679,7 +694,10 @@ BAD: tuple[Bad, ...] = (
         "an edit that nobody knows",
         "bad-edit",
         None,
-        "context_management.edits.0: Input tag 'forget' found using 'type' does not match any of the expected tags",
+        (
+            "context_management.edits.0: Input tag 'forget' found using 'type' does not match any "
+            "of the expected tags"
+        ),
         seen=False,
         fields={"context_management": {"edits": [{"type": "forget"}]}},
     ),
@@ -734,7 +752,10 @@ BAD: tuple[Bad, ...] = (
         "a search without its result",
         "unanswered-server-call",
         1,
-        "messages.1: `web_search` tool use with id `s` was found without a corresponding `web_search_tool_result` block",
+        (
+            "messages.1: `web_search` tool use with id `s` was found without a corresponding "
+            "`web_search_tool_result` block"
+        ),
         messages=[ASK, assistant(search(), text("Let me see.")), ASK],
     ),
     Bad(
@@ -748,7 +769,10 @@ BAD: tuple[Bad, ...] = (
         "a result without its search",
         "orphan-server-result",
         1,
-        "messages.1.content.0: unexpected `tool_use_id` found in `web_search_tool_result` blocks: s. Each `web_search_tool_result` block must have",
+        (
+            "messages.1.content.0: unexpected `tool_use_id` found in `web_search_tool_result` "
+            "blocks: s. Each `web_search_tool_result` block must have"
+        ),
         messages=[ASK, assistant(found(), text("So.")), ASK],
     ),
     Bad(

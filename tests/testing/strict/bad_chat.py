@@ -1,4 +1,7 @@
-"""Requests that OpenAI's Chat Completions refuses, each for one reason: the rule, the vendor's wording, `param` and `code`."""
+"""Requests that OpenAI's Chat Completions refuses, each for one reason.
+
+Each has its rule, the vendor's wording, `param` and `code`.
+"""
 
 from collections.abc import Iterator
 from typing import Any
@@ -39,7 +42,10 @@ def chat_requests() -> Iterator[BadRequest]:
 
 
 def _chat_lists() -> Iterator[BadRequest]:
-    empty = "Invalid 'messages': empty array. Expected an array with minimum length 1, but got an empty array instead."
+    empty = (
+        "Invalid 'messages': empty array. Expected an array with minimum length 1, but got an "
+        "empty array instead."
+    )
     roles = (
         "Supported values are: 'system', 'assistant', 'user', 'function', 'tool', and 'developer'."
     )
@@ -170,7 +176,10 @@ def _chat_contents() -> Iterator[BadRequest]:
         index=0,
     )
     picture = [{"type": "image_url", "image_url": {"url": PNG}}]
-    only = "Image URLs are only allowed for messages with role 'user', but this message with role '{}' contains an image URL."
+    only = (
+        "Image URLs are only allowed for messages with role 'user', but this message with role "
+        "'{}' contains an image URL."
+    )
     for role in ("assistant", "system", "developer"):
         yield _chat(
             f"a picture from the {role}",
@@ -251,7 +260,10 @@ def _chat_contents() -> Iterator[BadRequest]:
         "a refusal from the user",
         [user([refusal])],
         "misplaced-part",
-        "Invalid value: 'refusal'. Supported values are: 'text', 'image_url', 'input_audio', and 'file'.",
+        (
+            "Invalid value: 'refusal'. Supported values are: 'text', 'image_url', 'input_audio', "
+            "and 'file'."
+        ),
         "messages[0].content[0].type",
         "invalid_value",
         index=0,
@@ -287,7 +299,10 @@ def _chat_contents() -> Iterator[BadRequest]:
 
 
 def _chat_calls() -> Iterator[BadRequest]:
-    orphan = "Invalid parameter: messages with role 'tool' must be a response to a preceeding message with 'tool_calls'."
+    orphan = (
+        "Invalid parameter: messages with role 'tool' must be a response to a preceeding message "
+        "with 'tool_calls'."
+    )
     open_ = "The following tool_call_ids did not have response messages: {}"
     yield _chat(
         "no calls",

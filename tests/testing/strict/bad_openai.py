@@ -1,4 +1,4 @@
-"""What a bad request of OpenAI's formats is, and pieces that both formats' are made of."""
+"""A bad request of OpenAI's formats, and pieces that both formats share."""
 
 from typing import Any
 

@@ -1,4 +1,7 @@
-"""Requests that OpenAI's Responses refuses, each for one reason: the rule, the vendor's status, wording, `param` and `code`."""
+"""Requests that OpenAI's Responses refuses, each for one reason.
+
+Each has its rule, the vendor's status and wording, `param` and `code`.
+"""
 
 from collections.abc import Iterator
 from typing import Any
@@ -74,7 +77,10 @@ def _input_items() -> Iterator[BadRequest]:
         "a tool's message",
         [user(), {"role": "tool", "content": "a"}],
         "unknown-role",
-        "Invalid value: 'tool'. Supported values are: 'user', 'assistant', 'system', and 'developer'.",
+        (
+            "Invalid value: 'tool'. Supported values are: 'user', 'assistant', 'system', and "
+            "'developer'."
+        ),
         "input[1].role",
         "invalid_value",
         index=1,
@@ -120,7 +126,10 @@ def _input_items() -> Iterator[BadRequest]:
         "a part of chat",
         [user([{"type": "text", "text": "a"}])],
         "misplaced-part",
-        "Invalid value: 'text'. Supported values are: 'input_text', 'input_image', 'input_file', and 'input_audio'.",
+        (
+            "Invalid value: 'text'. Supported values are: 'input_text', 'input_image', "
+            "'input_file', and 'input_audio'."
+        ),
         "input[0].content[0]",
         "invalid_value",
         index=0,
@@ -312,7 +321,10 @@ def _input_pairs() -> Iterator[BadRequest]:
         "an object for an output",
         [user(), function_call(), output(output={"a": 1})],
         "bad-content",
-        "Invalid type for 'input[2].output': expected one of a string or array of objects, but got an object instead.",
+        (
+            "Invalid type for 'input[2].output': expected one of a string or array of objects, but "
+            "got an object instead."
+        ),
         "input[2].output",
         "invalid_type",
         index=2,
@@ -490,7 +502,10 @@ def _input_options() -> Iterator[BadRequest]:
         "too cold",
         "hi",
         "bad-option",
-        "Invalid 'temperature': decimal below minimum value. Expected a value >= 0, but got -1 instead.",
+        (
+            "Invalid 'temperature': decimal below minimum value. Expected a value >= 0, but got -1 "
+            "instead."
+        ),
         "temperature",
         "decimal_below_min_value",
         temperature=-1,

@@ -1,4 +1,7 @@
-"""The versions of Anthropic's API: what the newest refuses is taken by the one before it, and nothing that is written here needs that."""
+"""The versions of Anthropic's API.
+
+The first version accepts what the newest refuses, and our output is valid under both.
+"""
 
 from typing import Any
 
@@ -45,7 +48,10 @@ def send(messages: Any, version: str = NEWEST, **fields: Any) -> None:
 
 
 def test_the_installed_sdk_sends_no_version_that_is_not_known() -> None:
-    """Where this fails, the vendor has a new version: read what it refuses, and add it to `VERSIONS`."""
+    """The installed SDK sends a known version.
+
+    If this fails, find out what the new version refuses and add it to `VERSIONS`.
+    """
     sent = anthropic.Anthropic(api_key="none").default_headers["anthropic-version"]
     assert sent in VERSIONS
     assert max(VERSIONS) == NEWEST
@@ -53,10 +59,7 @@ def test_the_installed_sdk_sends_no_version_that_is_not_known() -> None:
 
 @pytest.mark.parametrize("bad", NEW, ids=lambda bad: bad.name)
 def test_what_the_newest_version_refuses_the_first_one_takes(bad: Bad) -> None:
-    """The version is chosen, for the provider and for the check alike.
-
-    Where nothing is said it is the newest.
-    """
+    """The first version accepts what the newest refuses, and the newest is the default."""
     request = {**bad.request, "top_p": 1} if bad.request.get("top_p", 1) is None else bad.request
     check_request(request, version=FIRST)
     StrictAnthropic(lambda _: "Yes.", version=FIRST).create(request)
@@ -83,7 +86,7 @@ def test_a_version_that_is_not_known_is_refused() -> None:
 
 
 def test_what_stays_legal_passes_and_is_written_as_it_came() -> None:
-    """The assistant's citations, documents of the user's and in results, and citations that are switched on."""
+    """Citations of the assistant and documents of the user pass, also with citations enabled."""
     enabled = {"citations": {"enabled": True}}
     messages = [
         user(
@@ -124,7 +127,7 @@ FILE: Block = {
 def test_what_is_written_holds_under_the_newest_version(
     rounds: list[tuple[list[Block], list[Block]]],
 ) -> None:
-    """Whatever a history of the version before holds: what is projected and what a session sends is taken, and stays as it is."""
+    """Projections and requests of an older history are valid under the newest version."""
     messages = [
         each for said, answered in rounds for each in (user(*said), assistant(*answered))
     ] + [ASK]
@@ -142,10 +145,7 @@ def test_what_is_written_holds_under_the_newest_version(
 
 
 def test_a_document_of_the_assistants_becomes_the_text_that_it_was() -> None:
-    """A file that is no text leaves the line that says what it was.
-
-    The cache mark stays where it stood.
-    """
+    """A document of the assistant becomes text, or a line about the file, with its cache mark."""
     mark = {"cache_control": {"type": "ephemeral"}}
     answer = assistant(text("Here."), document(title="bill", **mark), FILE)
     (_, written, _) = project([ASK, answer, ASK], 100_000).messages

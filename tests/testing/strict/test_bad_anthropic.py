@@ -1,7 +1,4 @@
-"""Each bad request is refused for its own reason, with the vendor's status and wording.
-
-Its good twin is not.
-"""
+"""Each bad request is refused for its own reason, and its good twin is accepted."""
 
 import pytest
 
@@ -31,7 +28,7 @@ MEMORY = {"thinking-signature", "thinking-modified", "overflow", "request-size"}
 
 @pytest.mark.parametrize("bad", BAD, ids=lambda bad: bad.name)
 def test_a_bad_request_is_refused_for_its_own_reason(bad: Bad) -> None:
-    """The strict provider names rule and message, and says what the vendor says, with its status."""
+    """The strict provider refuses with rule, message index, status and the vendor's wording."""
     with pytest.raises(RequestRefusedError) as caught:
         StrictAnthropic(lambda request: "no").create(bad.request)
     refusal = caught.value
@@ -51,7 +48,7 @@ def test_a_bad_request_is_refused_for_its_own_reason(bad: Bad) -> None:
     ids=lambda bad: bad.name,
 )
 def test_check_and_the_provider_are_one_set_of_rules(bad: Bad) -> None:
-    """What needs no memory is refused by `check_request` alone, by the same rule at the same place."""
+    """`check_request` refuses every stateless fault by the same rule at the same place."""
     with pytest.raises(InvalidMessagesError) as caught:
         check_request(bad.request)
     assert (caught.value.rule, caught.value.index) == (bad.rule, bad.index)
@@ -141,7 +138,7 @@ GOOD = {
 
 @pytest.mark.parametrize("name", GOOD)
 def test_a_good_request_is_answered(name: str) -> None:
-    """What the vendor takes is taken, with tools or without, on the first and on the second reading."""
+    """A good request is accepted twice, with tools or without."""
     provider = StrictAnthropic(lambda request: "Fine.")
     request = {"model": "claude", "max_tokens": 99, "messages": GOOD[name], "tools": [TOOL]}
     check_request(request)

@@ -1,4 +1,4 @@
-"""What a strict provider remembers changes no verdict: a list judged message by message is judged as if it came whole."""
+"""A list judged message by message gets the same verdict as the whole list."""
 
 from typing import Any
 
@@ -65,7 +65,7 @@ def whole(request: dict[str, Any]) -> tuple[str, int | None] | None:
 
 @given(messages())
 def test_a_growing_list_is_judged_like_a_whole_one(given_messages: list[Any]) -> None:
-    """Law: for every prefix of every list, the provider that saw all shorter ones says what the rules say."""
+    """For every prefix of every list, a provider that saw the shorter ones judges the same."""
     provider = StrictAnthropic(lambda request: "x")
     for count in (*range(1, len(given_messages) + 1), *range(1, len(given_messages) + 1)):
         request = {"model": "m", "max_tokens": 9, "messages": given_messages[:count]}
@@ -92,7 +92,7 @@ def test_judging_goes_on_where_it_stopped(given_messages: list[Any], cut: int) -
 def test_findings_are_there_exactly_when_a_request_would_be_refused(
     given_messages: list[Any],
 ) -> None:
-    """Law: a request has findings if and only if it is refused, and the first of them is what refuses it; a list alone likewise."""
+    """A request has findings if and only if it is refused, and the first one is the refusal."""
     request = {"model": "m", "max_tokens": 9, "messages": given_messages}
     told = findings(request, "anthropic")
     assert [(error.rule, error.index) for error in told[:1]] == (

@@ -1,4 +1,4 @@
-"""Known bad requests in both OpenAI formats: each is refused for its own reason, by the check and by the strict provider."""
+"""Bad requests in both OpenAI formats are refused for their own reason, by check and provider."""
 
 from collections.abc import Callable
 from typing import Any
@@ -36,7 +36,7 @@ def agrees(refusal: RequestRefusedError, bad: BadRequest) -> None:
 
 @pytest.mark.parametrize("bad", CHAT, ids=[bad.name for bad in CHAT])
 def test_chat_refuses(bad: BadRequest) -> None:
-    """Rule, status, wording, param and code are those of this reason, and the check says the same."""
+    """Rule, status, wording, param and code are right, and the check agrees."""
     agrees(said(StrictChat(lambda _: "never said").create, bad), bad)
     with pytest.raises(InvalidMessagesError) as caught:
         chat_request.check_request(bad.request)
@@ -46,7 +46,7 @@ def test_chat_refuses(bad: BadRequest) -> None:
 
 @pytest.mark.parametrize("bad", RESPONSES, ids=[bad.name for bad in RESPONSES])
 def test_responses_refuses(bad: BadRequest) -> None:
-    """Rule, status, wording, param and code are those of this reason, and the check says the same."""
+    """Rule, status, wording, param and code are right, and the check agrees."""
     provider = StrictResponses(lambda _: "never said", secret=b"tests")
     bad_here = bad.request
     if bad.rule == "reasoning-alone":
@@ -101,7 +101,10 @@ def test_overflow(provider: type[StrictChat | StrictResponses]) -> None:
     wording = (
         "This model's maximum context length is 100 tokens. However, your messages resulted in"
         if provider is StrictChat
-        else "Your input exceeds the context window of this model. Please adjust your input and try again."
+        else (
+            "Your input exceeds the context window of this model. Please adjust your input and try "
+            "again."
+        )
     )
     assert refusal.message.startswith(wording)
 
@@ -130,7 +133,7 @@ def test_a_model_that_there_is_not() -> None:
     "value", [b"bytes", {1, 2}, object(), "\ud800"], ids=["bytes", "set", "object", "surrogate"]
 )
 def test_what_is_no_json(value: Any) -> None:
-    """What could not travel is refused, by the check and by the provider, and nothing else is raised."""
+    """Values that JSON cannot hold are refused by the check and by the provider."""
     request = {"model": MODEL, "messages": [user() | {"further": value}]}
     with pytest.raises(RequestRefusedError, match="not-json"):
         StrictChat(lambda _: "a").create(request)
@@ -139,7 +142,7 @@ def test_what_is_no_json(value: Any) -> None:
 
 
 def test_a_list_is_judged_anew_where_it_changed() -> None:
-    """What was learned of a prefix does not cover another one: a result that was taken away is missed, however often the list was sent."""
+    """A removed result is noticed, even if the same list was sent several times before."""
     strict = StrictChat(lambda _: "a")
     messages: list[dict[str, Any]] = [
         user(),

@@ -1,4 +1,7 @@
-"""The vendor's own SDK, unmodified, over loopback HTTP: answers, streams, tool loops, refusals, retries, compaction."""
+"""The unmodified OpenAI SDK over loopback HTTP.
+
+Covers answers, streams, tool loops, refusals, retries and compaction.
+"""
 
 from collections.abc import Iterator
 from typing import Any, cast
@@ -94,7 +97,7 @@ def test_chat_loop(client: openai.OpenAI) -> None:
 
 
 def test_chat_stream(client: openai.OpenAI) -> None:
-    """The SDK puts the chunks of a call together again, and goes on with the message that it made of them."""
+    """The SDK assembles the streamed chunks of a call, and continues with that message."""
     messages: list[Any] = [{"role": "user", "content": "How is the weather in Paris?"}]
     for _ in range(STEPS):
         with client.chat.completions.stream(
@@ -245,7 +248,7 @@ def test_refusals(client: openai.OpenAI) -> None:
 
 
 def test_faults() -> None:
-    """The SDK sees what a vendor's bad day looks like: too many requests, a connection that is gone, a stream that breaks."""
+    """The SDK sees rate limits, lost connections and broken streams."""
     limited = rate_limited(MODEL, 0)
     chat = StrictChat(
         lambda _: "A text of some length, which takes pieces.",

@@ -1,4 +1,4 @@
-"""What the strict provider remembers: signatures bound to their prefix, summaries, the prompt cache, the window."""
+"""The state of the strict provider: bound signatures, summaries, the prompt cache, the window."""
 
 import copy
 from collections.abc import Callable
@@ -36,10 +36,7 @@ def thinks(request: Any) -> list[Block]:
 
 
 def loop(provider: StrictAnthropic, steps: int, **fields: Any) -> dict[str, Any]:
-    """Return a request that `provider` has answered that many times over.
-
-    Its last message is a result.
-    """
+    """Return a request that `provider` has answered that many times, and that ends in a result."""
     request: dict[str, Any] = {
         "model": "claude",
         "max_tokens": 99,
@@ -71,10 +68,7 @@ def provider() -> StrictAnthropic:
 
 
 def test_a_loop_that_only_grows_is_never_refused(provider: StrictAnthropic) -> None:
-    """Sixty steps with thinking, each request the former one and two messages more.
-
-    Another process with the secret takes them too.
-    """
+    """Sixty steps with thinking are accepted, also by another process with the same secret."""
     request = loop(provider, 60)
     assert len(request["messages"]) == 121
     assert StrictAnthropic(thinks).create(request)["stop_reason"] == "tool_use"
@@ -98,10 +92,7 @@ CHANGES: dict[str, Callable[[dict[str, Any]], object]] = {
 
 @pytest.mark.parametrize("name", CHANGES)
 def test_thinking_behind_a_change_is_refused(provider: StrictAnthropic, name: str) -> None:
-    """The first thinking block behind what changed is named, in the vendor's words.
-
-    With drop_block it and all later ones are left out and listed.
-    """
+    """Thinking after a change is refused, or left out and listed with drop_block."""
     request = copy.deepcopy(loop(provider, 3))
     CHANGES[name](request)
     refusal = refused(provider, request)
@@ -109,8 +100,10 @@ def test_thinking_behind_a_change_is_refused(provider: StrictAnthropic, name: st
     assert refusal.index is not None
     path = f"messages.{refusal.index}.content.0"
     assert refusal.message == (
-        f"{path}: Invalid `signature` in `thinking` block. The block is bound to a different conversation. "
-        'Remove the block, or set `thinking.block_binding.prefix_mismatch_behavior` to "drop_block".'
+        f"{path}: Invalid `signature` in `thinking` block. The block is bound to a different "
+        "conversation. "
+        "Remove the block, or set `thinking.block_binding.prefix_mismatch_behavior` to "
+        '"drop_block".'
     )
     answer = provider.create({**request, **DROP}, betas=[BINDING_BETA])
     dropped = answer["input_transformations"]
@@ -130,7 +123,7 @@ def test_thinking_behind_a_change_is_refused(provider: StrictAnthropic, name: st
 def test_thinking_before_a_change_stays_valid_and_so_does_what_comes_after(
     provider: StrictAnthropic,
 ) -> None:
-    """A change invalidates what already follows it, nothing else: what the model thinks next is good for the changed conversation."""
+    """A change invalidates only thinking after it that existed before."""
     request = copy.deepcopy(loop(provider, 3, **DROP))
     request["messages"][4]["content"][0]["content"] = "changed"
     answer = provider.create(request, betas=[BINDING_BETA])
@@ -176,7 +169,7 @@ SAME: dict[str, Callable[[dict[str, Any]], object]] = {
 def test_what_the_vendor_does_not_compare_is_no_change(
     provider: StrictAnthropic, name: str
 ) -> None:
-    """Cache marks, the form of a text, the joining of neighbours of one role, and what stands behind a block leave it valid."""
+    """Cache marks, the form of a text, joined neighbours and later content keep a block valid."""
     request = copy.deepcopy(loop(provider, 3))
     SAME[name](request)
     provider.create(request)
@@ -193,10 +186,7 @@ def test_without_the_binding_only_the_block_itself_is_checked() -> None:
 
 
 def test_another_models_thinking_is_dropped_without_an_error() -> None:
-    """A switch of model leaves nothing to refuse.
-
-    A model that may read the other's thinking keeps it.
-    """
+    """Another model's thinking is dropped without an error, or kept if the model may read it."""
     provider = StrictAnthropic(thinks, reads={"large": ["small"]})
     request = {**loop(provider, 2, model="small"), "thinking": {"type": "adaptive"}}
     other = provider.create({**request, "model": "other"}, betas=[BINDING_BETA])
@@ -239,10 +229,7 @@ def test_redacted_thinking_is_bound_like_any_other() -> None:
 
 
 def test_a_summary_stands_for_what_it_sums_up(provider: StrictAnthropic) -> None:
-    """Asked on demand, it comes alone.
-
-    Sent back first it leaves kept thinking valid, as what is thought behind it is.
-    """
+    """A summary on demand comes alone, and keeps thinking valid when it is sent back first."""
     request = loop(provider, 4)
     messages = request["messages"]
     asked = {**request, "messages": messages[:5], "compaction": {"type": "summarize"}}
@@ -276,7 +263,7 @@ def test_a_summary_stands_for_what_it_sums_up(provider: StrictAnthropic) -> None
 
 
 def test_a_summary_is_taken_back_unchanged_first_and_alone(provider: StrictAnthropic) -> None:
-    """What the documentation names an error is one: misplaced, twice, another text, another signature, an unfinished turn, nothing to sum up."""
+    """A summary that is misplaced, doubled, altered or not allowed here is an error."""
     betas = [COMPACTION_BETA]
     request = loop(provider, 2)
     asked = {**request, "compaction": {"type": "summarize"}}
@@ -311,10 +298,7 @@ def test_a_summary_is_taken_back_unchanged_first_and_alone(provider: StrictAnthr
 
 
 def test_the_prompt_cache_is_accounted_for_by_the_vendors_rules() -> None:
-    """What a breakpoint ends is written once and read afterwards.
-
-    Beyond twenty blocks, under the floor, or too late it is not found.
-    """
+    """A breakpoint's prefix is written once and then read, within the vendor's limits."""
     now = [0.0]
     provider = StrictAnthropic(lambda request: "Fine.", clock=lambda: now[0])
     long, short = text("word " * 2000), text("word " * 10)
@@ -343,10 +327,7 @@ def test_the_prompt_cache_is_accounted_for_by_the_vendors_rules() -> None:
 
 
 def test_what_changes_before_a_breakpoint_is_not_read() -> None:
-    """The order is tools, system, messages.
-
-    A change invalidates everything behind it, and what stands before it stays.
-    """
+    """A change in tools, system or messages invalidates only what follows it."""
     provider = StrictAnthropic(lambda request: "Fine.", floor=10)
     head = {
         "model": "m",
@@ -378,10 +359,7 @@ def test_breakpoints_of_an_hour_are_told_apart() -> None:
 
 
 def test_the_window_is_exact() -> None:
-    """A prompt of as many tokens as the window has is taken, one more is not.
-
-    Counting tells the number and takes any.
-    """
+    """A prompt of the window's exact size is accepted, and one more token is not."""
     request = {"model": "m", "max_tokens": 9, "messages": [user(text("word " * 100))]}
     tokens = StrictAnthropic(lambda request: "x").count_tokens(request)["input_tokens"]
     StrictAnthropic(lambda request: "x", window=tokens).create(request)
@@ -396,7 +374,7 @@ def test_the_window_is_exact() -> None:
 
 
 def test_options_of_older_and_newer_models() -> None:
-    """Who may speak first and last differs between models, and can be said."""
+    """Models differ in which role may come first and last, and options set it."""
     first = {
         "model": "m",
         "max_tokens": 9,
@@ -415,7 +393,7 @@ def test_options_of_older_and_newer_models() -> None:
 
 
 def test_faults_come_by_script(provider: StrictAnthropic) -> None:
-    """A refusal, an overload, a failure and a broken connection come at the requests that the script names, and nowhere else."""
+    """Refusals, overloads, failures and broken connections come exactly where the script says."""
     request = {"model": "m", "max_tokens": 9, "messages": [ASK]}
     script = {2: rate_limited(7), 3: overloaded(), 4: internal_error(), 5: Break()}
     provider = StrictAnthropic(thinks, faults=script)
@@ -433,7 +411,7 @@ def test_faults_come_by_script(provider: StrictAnthropic) -> None:
 
 
 def test_a_stream_says_what_the_answer_says(provider: StrictAnthropic) -> None:
-    """The events put together give the answer, thinking and its signature, text and arguments alike; faults break it in the middle."""
+    """The stream's events add up to the answer, and a fault breaks it in the middle."""
     request = {"model": "m", "max_tokens": 9, "messages": [ASK]}
     events = list(provider.stream(request))
     assert [event.name for event in events][:2] == ["message_start", "ping"]

@@ -50,10 +50,7 @@ def test_an_answer() -> None:
 
 
 def test_usage_and_cache() -> None:
-    """The tokens of a request are those of what it holds.
-
-    What was sent before is read from the cache, in steps of 128 from 1,024 on.
-    """
+    """Usage counts the request's tokens, and the cache is read in steps of 128 from 1,024."""
     now = [0.0]
     provider = StrictChat(lambda _: "done", clock=lambda: now[0])
     small = ask(provider, "word " * 100)["usage"]
@@ -84,7 +81,7 @@ def test_a_picture_costs_what_pictures_cost() -> None:
 
 
 def test_ids_and_types_are_not_counted() -> None:
-    """What only names things costs nothing: a long id is as dear as a short one."""
+    """Long and short ids cost the same tokens."""
     long, short = (
         StrictChat(lambda _: "a").create({"model": MODEL, "messages": loop(own)})["usage"][
             "prompt_tokens"
@@ -106,10 +103,7 @@ def loop(own: str) -> list[dict[str, Any]]:
 
 
 def test_chunks() -> None:
-    """The chunks tell the whole message, then why it ends, then, if asked for, the usage.
-
-    The last event says that it is done.
-    """
+    """The chunks give the message, the finish reason and, on request, the usage, then the end."""
     provider = StrictChat(
         lambda _: CALLS | {"content": "A text of some length, which takes pieces."}
     )
@@ -150,10 +144,7 @@ def test_chunks() -> None:
 
 
 def test_a_stream_is_judged_before_it_begins() -> None:
-    """A bad request with a stream is refused at once.
-
-    A broken stream breaks where the script says.
-    """
+    """A bad streaming request is refused at once, and a stream breaks where the script says."""
     provider = StrictChat(lambda _: "a", faults={2: Break(events=1)})
     with pytest.raises(RequestRefusedError, match="empty-list"):
         provider.stream({"model": MODEL, "messages": [], "stream": True})

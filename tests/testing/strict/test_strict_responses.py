@@ -1,4 +1,4 @@
-"""The strict Responses: reasoning bound to its prefix, compaction, stored responses, usage, faults, events."""
+"""The strict Responses: bound reasoning, compaction, stored responses, usage, faults, events."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -86,10 +86,7 @@ def typed(items: Items) -> Items:
 def test_reasoning_behind_a_changed_prefix_is_withheld(
     change: Callable[[Items], Any], spared: int
 ) -> None:
-    """All that stands behind the change is removed and told of with its id.
-
-    What stands before it is not.
-    """
+    """Reasoning after a change is removed and listed with its id, and earlier reasoning stays."""
     provider = strict()
     items = [dict(item) for item in typed(loop(provider, 4))]
     change(items)
@@ -141,14 +138,14 @@ def test_leaving_reasoning_out_is_a_change() -> None:
 def test_another_form_of_the_same_is_no_change(
     form: Callable[[dict[str, Any]], dict[str, Any]],
 ) -> None:
-    """What a client may write otherwise takes no reasoning away."""
+    """An equivalent form of the same items removes no reasoning."""
     provider = strict()
     items = [form(item) for item in typed(loop(provider, 3))]
     assert not removed(ask(provider, items))
 
 
 def test_what_is_withheld_binds_nothing() -> None:
-    """Reasoning made while an earlier one was withheld is valid, whether that one is sent again or not."""
+    """Reasoning made while an earlier one was withheld stays valid, with or without that one."""
     provider = strict()
     items = loop(provider, 2, store=False)
     items[0] = {"role": "user", "content": "Other."}
@@ -163,10 +160,7 @@ def test_what_is_withheld_binds_nothing() -> None:
 
 
 def test_other_models_and_other_providers() -> None:
-    """A model of the family reads the reasoning, another one does not.
-
-    What no provider of this secret made is refused.
-    """
+    """A model of the family reads the reasoning, another does not, a foreign secret fails."""
     items = loop(strict(), 2)
     assert not removed(ask(strict(), items, model="gpt-5.6-mini"))
     assert {reason for _, reason in removed(ask(strict(), items, model="gpt-5.5"))} == {
@@ -215,7 +209,7 @@ def test_branches_of_one_conversation() -> None:
 
 
 def test_a_conversation_outlives_its_provider() -> None:
-    """Another provider of the same secret goes on where the first one stopped: its ids are new, all reasoning stays valid."""
+    """Another provider with the same secret continues, and all reasoning stays valid."""
     items = loop(strict(), 3)
     for _ in range(3):
         answer = ask(strict(), items)
@@ -239,10 +233,7 @@ def test_without_binding_only_forgery_is_seen() -> None:
 
 
 def test_a_call_needs_the_reasoning_that_led_to_it() -> None:
-    """A stored call whose reasoning was left out is refused by name.
-
-    Without its id, or where nothing is stored, it is taken.
-    """
+    """A stored call without its reasoning is refused, but accepted without its id or unstored."""
     provider = strict()
     items = [item for item in typed(loop(provider, 2)) if item["type"] != "reasoning"]
     with pytest.raises(RequestRefusedError) as caught:
@@ -250,7 +241,8 @@ def test_a_call_needs_the_reasoning_that_led_to_it() -> None:
     call = items[1]["id"]
     assert caught.value.rule == "reasoning-missing"
     assert caught.value.message.startswith(
-        f"Item '{call}' of type 'function_call' was provided without its required 'reasoning' item: 'rs_"
+        f"Item '{call}' of type 'function_call' was provided without its required 'reasoning' "
+        "item: 'rs_"
     )
     ask(provider, [{key: value for key, value in item.items() if key != "id"} for item in items])
     ask(
@@ -261,10 +253,7 @@ def test_a_call_needs_the_reasoning_that_led_to_it() -> None:
 
 
 def test_compaction_at_a_threshold() -> None:
-    """A request that reaches the threshold gives a compaction item.
-
-    What stood before it may be left out or not, reasoning stays valid.
-    """
+    """At the threshold a compaction item is made, and reasoning stays valid without older items."""
     provider, entries = strict(), [{"type": "compaction", "compact_threshold": 1000}]
     items = typed(loop(provider, 30, context_management=entries))
     places = [index for index, item in enumerate(items) if item["type"] == "compaction"]
@@ -282,7 +271,7 @@ def test_compaction_at_a_threshold() -> None:
 
 
 def test_compaction_on_demand() -> None:
-    """The user's messages and one opaque item come back, fewer tokens, and a conversation goes on with them."""
+    """Compaction returns the user's messages and one opaque item, and the talk continues."""
     provider = strict()
     items = loop(provider, 10)
     compacted = provider.compact(
@@ -308,10 +297,7 @@ def test_compaction_on_demand() -> None:
 
 
 def test_stored_responses_go_on() -> None:
-    """A request that names a response goes on behind it.
-
-    Items can be named by their ids; what is not stored is not found.
-    """
+    """A request that names a response continues it, and items can be named by id if stored."""
     provider = strict()
     first = ask(provider, [{"role": "user", "content": "Fix it."}])
     output = [
@@ -355,7 +341,7 @@ def test_the_oldest_stored_response_is_forgotten_first() -> None:
 
 
 def test_cache() -> None:
-    """From 1,024 tokens on what was sent before is read from the cache, in steps of 128, until it expires."""
+    """From 1,024 tokens the cache is read in steps of 128, until it expires."""
     now = [0.0]
     provider = strict(clock=lambda: now[0])
     items = [{"role": "user", "content": "word " * 900}]
@@ -444,7 +430,7 @@ def test_events_of_further_items() -> None:
 
 @given(st.data())
 def test_any_change_is_seen(data: st.DataObject) -> None:
-    """Law: an accepted list with one item left out, doubled or moved is refused, or reasoning is withheld, or no reasoning stood behind the place."""
+    """Leaving out, doubling or moving an item is refused or costs reasoning, if any follows it."""
     provider = strict()
     items = typed(loop(provider, data.draw(st.integers(1, 5))))
     place = data.draw(st.integers(0, len(items) - 1))
@@ -497,7 +483,7 @@ def test_any_change_is_seen(data: st.DataObject) -> None:
     )
 )
 def test_any_data_are_judged(value: Any) -> None:
-    """Whatever JSON data stand there, a check ends in its one error or in none, and so does the provider."""
+    """For any JSON data, the check and the provider raise their one error or none."""
     kinds = [
         "message",
         "reasoning",
@@ -541,10 +527,7 @@ TRIGGER = {"type": "compaction_trigger"}
 
 
 def test_a_trigger_at_the_end_gives_one_compaction_and_no_answer() -> None:
-    """The model is not asked.
-
-    What comes back stands for all before it, also where the response is gone on with.
-    """
+    """A final trigger gives one compaction, which replaces all items before it, and no answer."""
     asked: list[Any] = []
 
     def reply(request: Any) -> str:
@@ -569,10 +552,7 @@ def test_a_trigger_at_the_end_gives_one_compaction_and_no_answer() -> None:
 
 
 def test_a_trigger_is_written_at_the_end_only() -> None:
-    """A session sends it while it is the last item, and goes on without it.
-
-    What was read keeps it.
-    """
+    """A trigger is sent only while it is the last item, and the log keeps it."""
     items: Items = [
         {"role": "user", "content": "Count."},
         {"role": "assistant", "content": "Five."},

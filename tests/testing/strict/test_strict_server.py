@@ -76,10 +76,7 @@ def test_a_stream_put_together_by_the_sdk_is_the_answer(
 def test_a_loop_of_tools_with_thinking_goes_on(
     served: tuple[StrictAnthropic, anthropic.Anthropic], streaming: bool
 ) -> None:
-    """An agent that sends back the SDK's own objects is never refused.
-
-    One that changes the past is, by the SDK's own error.
-    """
+    """Returning the SDK's own objects is accepted, and changing the past raises the SDK's error."""
     _, sdk = served
     messages: list[Any] = [ASK]
     for _ in range(8):
@@ -132,10 +129,7 @@ def test_betas_are_read_from_the_header(
 
 
 def test_faults_have_the_vendors_status_and_the_sdk_tries_again() -> None:
-    """429 with retry-after, 529, 500 and a connection that breaks are what the SDK knows.
-
-    With retries it comes through all four.
-    """
+    """The SDK sees 429, 529, 500 and a broken connection, and its retries succeed."""
     script = {1: rate_limited(0), 2: overloaded(), 3: internal_error(), 4: Break()}
     with StrictServer((StrictAnthropic(thinks, faults=script),)) as server:
         seen = []
@@ -185,7 +179,7 @@ def posted(
 
 
 def test_what_is_no_request_is_refused_and_the_server_lives() -> None:
-    """Bad JSON, no object, another path, another method, a body too large: each has its status, and the next request is answered."""
+    """Each kind of bad HTTP request has its status, and the next request is answered."""
     with StrictServer((StrictAnthropic(thinks),)) as server:
         assert posted(server, "/v1/messages", b"{")[0] == 400
         assert posted(server, "/v1/messages", b"[]")[0] == 400
@@ -205,10 +199,7 @@ def test_what_is_no_request_is_refused_and_the_server_lives() -> None:
 
 
 def test_a_server_stops_with_its_block() -> None:
-    """Behind the block nobody answers, even while a client keeps its connection.
-
-    A server has an address inside of it only.
-    """
+    """After its block a server no longer answers, and it has an address only inside it."""
     server = StrictServer((StrictAnthropic(thinks),))
     with pytest.raises(InvalidOptionError):
         _ = server.url

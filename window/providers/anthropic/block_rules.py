@@ -1,8 +1,7 @@
-"""What Anthropic demands of a block besides its shape: fields, names, thinking, failed results, cache marks, pictures, documents.
+"""Anthropic's rules for blocks: fields, names, thinking, results, cache marks, images, documents.
 
-A history may hold what breaks these rules and is read all the same; it cannot be sent. The vendor's
-wordings were seen in recorded refusals and in public issues. Sources: the Messages API reference;
-docs/providers.md lists the rules.
+A history that breaks these rules can be read but not sent. The vendor's wordings come from recorded
+errors and public issues. Sources: the Messages API reference; docs/providers.md lists the rules.
 """
 
 import binascii
@@ -31,11 +30,10 @@ from .rules import (
 from .versions import NEWEST, check_entry
 
 IMAGE_BYTES = 5 * 2**20
-"""Characters of base64 that one picture may have."""
+"""The most characters of base64 of one image."""
 
 MOST_PIXELS, MOST_PIXELS_OF_MANY, MANY_IMAGES = 8000, 2000, 20
-"""Pixels that a side of a picture may have, in a request of up to `MANY_IMAGES` pictures and in one
-of more."""
+"""The most pixels of an image's side, for up to `MANY_IMAGES` images in a request and for more."""
 
 _SOURCES: Mapping[str, str] = {"base64": "data", "url": "url", "file": "file_id"}
 _IMAGES = ("image/jpeg", "image/png", "image/gif", "image/webp")
@@ -44,10 +42,10 @@ _HEAD = 2**17
 
 
 def _check_image(block: Message, at: At) -> None:
-    """Judge the source of a picture: base64 of one of four formats, a URL, or an uploaded file.
+    """Check the source of an image: base64 of one of four formats, a URL, or an uploaded file.
 
     Raises:
-        InvalidMessagesError: rules bad-source, media-type, bad-base64, image-size, image-format.
+        InvalidMessagesError: Rules bad-source, media-type, bad-base64, image-size, image-format.
     """
     source = _checked_source(block, at.into("source"), tuple(_SOURCES))
     if source["type"] != "base64":
@@ -68,10 +66,10 @@ def _check_image(block: Message, at: At) -> None:
 
 
 def _check_document(block: Message, at: At) -> None:
-    """Judge the source of a document: base64 of a PDF, plain text, blocks, a URL, or an uploaded file.
+    """Check the source of a document: base64 of a PDF, text, blocks, a URL, or an uploaded file.
 
     Raises:
-        InvalidMessagesError: rules bad-source, media-type, bad-base64, empty-text.
+        InvalidMessagesError: Rules bad-source, media-type, bad-base64, empty-text.
     """
     source = _checked_source(block, at.into("source"), (*_SOURCES, "text", "content"))
     tagged = at.into("source", f"!{source['type']}")
@@ -90,9 +88,18 @@ def _check_document(block: Message, at: At) -> None:
 
 
 def side(block: Mapping[str, Any]) -> int:
-    """Return the longer side in pixels of a picture sent as base64; 0 where it cannot be told.
+    """Return the longer side in pixels of an image sent as base64, or 0 if it is unknown.
 
-    >>> side({"type": "image", "source": {"type": "base64", "media_type": "image/gif", "data": "R0lGODlhAgADAAAAADs="}})
+    >>> side(
+    ...     {
+    ...         "type": "image",
+    ...         "source": {
+    ...             "type": "base64",
+    ...             "media_type": "image/gif",
+    ...             "data": "R0lGODlhAgADAAAAADs=",
+    ...         },
+    ...     }
+    ... )
     3
     """
     match block.get("source"):
@@ -138,7 +145,10 @@ def _check_format(data: str, told: str, at: At) -> None:
         problem, says = "is no picture of a known format", "Could not process image"
         raise at.refuse("image-format", problem, ", ".join(_IMAGES), says)
     if found != told:
-        says = f"The image was specified using the {told} media type, but the image appears to be a {found} image"
+        says = (
+            f"The image was specified using the {told} media type, but the image appears to be a "
+            f"{found} image"
+        )
         problem = f"is said to be {told} and is {found}"
         raise at.refuse("image-format", problem, "the media type that the data have", says)
     size = image_size(head)
@@ -170,7 +180,7 @@ FIELDS: Mapping[str, frozenset[str]] = {
         {"type", "tool_use_id", "content", "is_error", "cache_control", "toolset_name"}
     ),
 }
-"""The fields of the blocks that every conversation has; blocks of other types may have any."""
+"""The fields of the common block types; blocks of other types may have any fields."""
 
 FOREIGN_TYPES = frozenset(
     {
@@ -192,17 +202,17 @@ FOREIGN_TYPES = frozenset(
         "item_reference",
     }
 )
-"""Types of blocks and items that are another vendor's."""
+"""The types of blocks and items of other vendors."""
 
 _IN_SYSTEM = frozenset({"text", "tool_addition", "tool_removal"})
 _TTLS = ("5m", "1h")
 
 
 def check_blocks_of(entry: Entry, index: int, version: str = NEWEST) -> None:
-    """Judge each block of message `index`, those inside of results too.
+    """Check each block of message `index`, including those inside results.
 
     Raises:
-        InvalidMessagesError: the first block that Anthropic would refuse.
+        InvalidMessagesError: Anthropic would reject a block.
     """
     for number, block in enumerate(entry.blocks):
         at = block_at(index, number)
@@ -218,10 +228,10 @@ def check_blocks_of(entry: Entry, index: int, version: str = NEWEST) -> None:
 
 
 def check_block(block: Message, at: At) -> None:
-    """Judge one block by its type; types that nobody here knows pass.
+    """Check one block by its type; unknown types pass.
 
     Raises:
-        InvalidMessagesError: Anthropic would refuse it.
+        InvalidMessagesError: Anthropic would reject the block.
     """
     kind = block["type"]
     if kind in FOREIGN_TYPES:
@@ -249,7 +259,7 @@ def check_block(block: Message, at: At) -> None:
 
 
 def _check_text(block: Message, at: At) -> None:
-    """Refuse a text block without a visible character, inside of results and beside other blocks too."""
+    """Raise an error for a text block without a visible character, even inside results."""
     if not block["text"]:
         says = f"messages: {EMPTY_TEXT}"
         raise at.refuse("empty-text", "is empty", "text, or no such block", says, whole=True)
@@ -259,10 +269,10 @@ def _check_text(block: Message, at: At) -> None:
 
 
 def check_mark(block: Mapping[str, Any], at: At) -> None:
-    """Judge the cache breakpoint of a block, if it has one.
+    """Check the cache breakpoint of a block, if it has one.
 
     Raises:
-        InvalidMessagesError: rules cache-mark, cache-on-thinking.
+        InvalidMessagesError: Rules cache-mark, cache-on-thinking.
     """
     mark = block.get("cache_control")
     inner = at.into("cache_control")
@@ -280,9 +290,9 @@ def check_mark(block: Mapping[str, Any], at: At) -> None:
 
 
 def marks(blocks: Sequence[Message], at: At) -> Iterator[tuple[str, At]]:
-    """Yield the ttl of each cache breakpoint in `blocks`, in order, with its place.
+    """Yield the ttl and place of each cache breakpoint in `blocks`, in order.
 
-    Those inside of results too.
+    Breakpoints inside results are included.
     """
     for block, spot in each_block(blocks, at):
         mark = block.get("cache_control")
@@ -291,11 +301,11 @@ def marks(blocks: Sequence[Message], at: At) -> Iterator[tuple[str, At]]:
 
 
 def each_block(blocks: Sequence[Message], at: At) -> Iterator[tuple[Message, At]]:
-    """Yield each of `blocks` with its place, those inside of a result before it."""
+    """Yield each of `blocks` with its place, and the blocks inside a result before it."""
     for number, block in enumerate(blocks):
         spot = at.into(number)
         inner = block.get("content") if block.get("type") == "tool_result" else None
-        # A result inside of a result is not judged by what it holds: the vendor knows none.
+        # Results do not nest, as the vendor accepts none inside a result.
         for place, each in enumerate(inner if isinstance(inner, list) else ()):
             yield each, spot.into("content", place)
         yield block, spot

@@ -1,9 +1,8 @@
-"""Anthropic's messages: typed blocks, results inside user messages, system apart.
+"""Anthropic's messages: typed blocks, results inside user messages, and a separate system prompt.
 
-One user message may give several turns (its results, then its words). A run of
-messages of one role is one message to the provider, so a run of assistant
-messages is one turn from its first call on. Ids may return in later messages,
-as the provider accepts, but not within one.
+One user message may become several turns (its results, then its words). The provider treats a run
+of messages of one role as one message, so a run of assistant messages becomes one turn from its
+first call on. Ids may recur in later messages, as the provider accepts, but not within one message.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -32,17 +31,16 @@ _RESULT = ("type", "tool_use_id", "content")
 
 
 def parse(messages: object, *, repair: bool = False, waiting: Iterable[str] = ()) -> Parsed:
-    """Read messages into turns. The history may end on open calls and begin with any role.
+    """Parse messages into turns; the history may end on open calls and begin with any role.
 
-    System messages inside the list are read where they stand: the provider takes
-    them between turns, and leading ones are a common way to store `system`
-    (`hoist` takes those apart). With `repair` a call in the middle that has no
-    result gets a marked one.
-
-    `waiting` are ids of calls before the list that have no result yet.
+    System messages inside the list are parsed in place. The provider accepts them between turns,
+    and leading ones are a common way to store `system` (`hoist` separates those). With `repair`, a
+    call in the middle without a result gets a marked one. `waiting` are ids of calls before the
+    list that have no result yet.
 
     Raises:
-        InvalidMessagesError: naming index and rule; the rules are listed in docs/providers.md.
+        InvalidMessagesError: A message breaks a rule of docs/providers.md; the error names its
+            index and the rule.
 
     >>> [turn.content for turn in parse([{"role": "user", "content": "hi"}]).turns]
     ['hi']
@@ -63,30 +61,34 @@ def parse(messages: object, *, repair: bool = False, waiting: Iterable[str] = ()
 
 
 def check(messages: object, *, allow_open_tail: bool = False, strict_first: bool = True) -> None:
-    """Raise `InvalidMessagesError` for a message list that Anthropic would refuse.
+    """Raise `InvalidMessagesError` for a message list that Anthropic would reject.
 
-    With `allow_open_tail` the list may end as a history does that somebody goes
-    on with: on calls without results, or on assistant text with white space behind it.
-    Without `strict_first` the assistant may speak first, which some models take.
+    With `allow_open_tail`, the list may end like a history that is to be continued: with calls that
+    have no results, or with assistant text that ends in white space. Without `strict_first`, the
+    assistant may come first, which some models accept.
 
     >>> check([{"role": "assistant", "content": "hi"}])
     Traceback (most recent call last):
-    polycontext.window.errors.InvalidMessagesError: messages[0] breaks the anthropic rule
-    first-role: \
-the message is the first message and the assistant's. Use a user message first.
+    polycontext.window.errors.InvalidMessagesError: messages[0] breaks the anthropic rule \
+first-role: the message is the first message and the assistant's. Use a user message first.
     """
     check_messages(messages, allow_open_tail=allow_open_tail, strict_first=strict_first)
 
 
 def render(turns: Iterable[Turn], *, readable: bool = False) -> Rendered:
-    """Write `turns` as messages: leading system turns as `system`, later ones where they stand, neighbours of one role as one message.
+    """Render `turns` as messages, merging neighbours of one role.
 
-    Laws: for turns whose calls are paired and which the user has a part in
-    ``check(render(turns).messages)`` passes; what was parsed is written as it came,
-    ``render(parse(messages).turns).inline() == messages``; what is written `readable` gives the
-    same turns again, so that nothing is joined, and no user is put before the assistant; and what
-    is written for a history stays the beginning of what is written for all that it grows into,
-    block for block.
+    Leading system turns become `system`; later ones stay in place.
+
+    Laws:
+    - For turns whose calls are paired and that include a user turn,
+      ``check(render(turns).messages)`` passes.
+    - Parsed messages are rendered unchanged:
+      ``render(parse(messages).turns).inline() == messages``.
+    - Messages rendered with `readable` parse to the same turns, so nothing is merged and no user
+      message is inserted before the assistant.
+    - The messages of a history begin the messages of any longer history that it grows into, block
+      for block.
 
     >>> rendered = render([Turn("system", "Be brief."), Turn("user", "hi")])
     >>> rendered.system, rendered.messages[0]["content"]
@@ -96,12 +98,14 @@ def render(turns: Iterable[Turn], *, readable: bool = False) -> Rendered:
 
 
 def hoist(messages: object) -> Rendered:
-    """Take the leading system messages of text out of the list, the opposite of `Rendered.inline`.
+    """Separate the leading system messages of text from the list, the inverse of `Rendered.inline`.
 
     Raises:
-        InvalidMessagesError: a message breaks a rule by itself.
+        InvalidMessagesError: A message breaks a rule on its own.
 
-    >>> hoist([{"role": "system", "content": "Be brief."}, {"role": "user", "content": "hi"}]).system
+    >>> hoist(
+    ...     [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "hi"}]
+    ... ).system
     ({'type': 'text', 'text': 'Be brief.'},)
     """
     copies = copied_messages(Provider.ANTHROPIC, messages)
@@ -110,11 +114,12 @@ def hoist(messages: object) -> Rendered:
 
 
 def options_in(epoch: Epoch) -> dict[str, Any]:
-    """Return what a request needs once thinking has fallen: an answer may go on without it, and nothing is refused for it.
+    """Return the request options needed once bound thinking was removed from the history.
 
-    The provider stores no setting, so it goes with every request from then on. `betas` is the SDK's
-    name for the header ``anthropic-beta``. Source: platform.claude.com, "Fix a thinking block bound
-    to a different conversation".
+    With them, the provider drops thinking blocks whose prefix has changed instead of rejecting the
+    request. The provider does not store the setting, so every later request needs it. `betas` is
+    the SDK's name for the header ``anthropic-beta``. Source: platform.claude.com, "Fix a thinking
+    block bound to a different conversation".
 
     >>> options_in(Epoch())
     {}
@@ -131,8 +136,8 @@ def options_in(epoch: Epoch) -> dict[str, Any]:
 
 
 def _group_end(entries: Sequence[Entry], start: int) -> int:
-    # Results may follow the last of several assistant messages, so from its first call on a run is
-    # one turn. What was thought leads on.
+    # Results may follow the last of several assistant messages, so a run is one turn from its first
+    # call on. A message that ends in thinking also continues in the next one.
     stop = start + 1
     if entries[start].role == "assistant" and (
         entries[start].calls
@@ -160,9 +165,10 @@ def _refuse_repeated_ids(entries: Sequence[Entry], start: int, stop: int) -> Non
 def _turns(
     messages: Sequence[Message], entries: Sequence[Entry], start: int, stop: int
 ) -> Iterator[Turn]:
-    """Yield the turns of the messages ``start:stop``: of the user each result alone, then all else.
+    """Yield the turns of the messages ``start:stop``.
 
-    Of others one.
+    A user message yields one turn for each result, then one for the rest; any other role yields one
+    turn.
     """
     role = Role(entries[start].role)
     head = [_further(messages, index) for index in range(start, stop)]
@@ -180,7 +186,11 @@ def _turns(
 
 
 def _further(messages: Sequence[Message], index: int) -> Message | None:
-    """Return what is to be said of a message: its form where it is no list of blocks, and that it stands behind one of the same role."""
+    """Return the fields that a turn does not hold, or None if there are none.
+
+    They include the form of a content that is not a list of blocks. An empty object marks a message
+    that follows another one of the same role.
+    """
     content, further = messages[index]["content"], without(messages[index], *_MESSAGE)
     if not content or isinstance(content, str):
         return {**further, "content": "" if isinstance(content, str) else []}
@@ -234,7 +244,10 @@ def _take_inner(collector: Collector, block: Message) -> None:
 
 
 def _form(block: Message) -> Message:
-    """Return how the content of a result is written, where that is not natural: a text alone as a text, all else as a list."""
+    """Return the form of a result's content, if it is not the default one.
+
+    The default is a string for a single text, and a list for anything else.
+    """
     match block.get("content", MISSING):
         case str():
             return {}
@@ -249,9 +262,10 @@ def _form(block: Message) -> Message:
 def findings(
     request: Sequence[Any] | Mapping[str, Any], *, betas: Collection[str] = ()
 ) -> list[InvalidMessagesError]:
-    """Return what is wrong with a request or a message list: one finding a message at most, then what the whole lacks.
+    """Return the errors of a request or message list: at most one for each message.
 
-    Behind a finding the rest is judged as if the message were fine, so that one fault is told once.
+    Errors of the list as a whole are only reported if there are no others. After an error, the rest
+    is checked as if the message were valid, so that each fault is reported once.
     """
     body = request if isinstance(request, Mapping) else None
     found = list(_raised(partial(check_head, body, betas=betas))) if body is not None else []
@@ -297,7 +311,7 @@ def _judged(
 
 
 def _after(before: Progress, entry: Entry) -> Progress:
-    """Return where the list stands behind a message that was refused, its own calls open and nothing else."""
+    """Return the progress after a rejected message, with only its own calls open."""
     index = before.count
     calls = tuple(
         block["id"]

@@ -1,4 +1,4 @@
-"""What Anthropic demands of thinking, and of what it does by itself to what it is sent: compaction and edits, and their headers."""
+"""Anthropic's rules for thinking, compaction and context edits, with their beta headers."""
 
 from collections.abc import Collection, Mapping
 from typing import Any
@@ -7,7 +7,7 @@ from ..blocks import is_whole
 from .rules import EXTRA, NO_DICTIONARY, REQUIRED, At, literal_wording, minimum_wording, tag_wording
 
 LEAST_BUDGET = 1024
-"""Tokens of thinking that a budget must allow."""
+"""The least tokens of a thinking budget."""
 
 BINDING_BETA = "thinking-binding-controls-2026-08-01"
 COMPACTION_BETA = "compact-2026-09-04"
@@ -19,19 +19,19 @@ EDITS = {
     "clear_thinking_20251015": EDITING_BETA,
     "compact_20260112": THRESHOLD_BETA,
 }
-"""What the provider may do by itself to what it is sent, and the header that each asks for."""
+"""The edits that the provider can make to its input, with the beta header that each requires."""
 
 LEAST_TRIGGER = 50_000
-"""Input tokens from which on a conversation may be summarised while it is answered."""
+"""The least input tokens at which a conversation may be summarised during a request."""
 
 
 def check_options(request: Mapping[str, Any], betas: Collection[str]) -> None:
-    """Judge the options of a request that think, compact or edit.
+    """Check the options for thinking, compaction and edits.
 
-    `betas` are the headers that it is sent with.
+    `betas` are the values of the beta header of the request.
 
     Raises:
-        InvalidMessagesError: rules of thinking, compaction and edits; see docs/providers.md.
+        InvalidMessagesError: Rules of thinking, compaction and edits; see docs/providers.md.
     """
     _check_thinking(request, betas)
     _check_compaction(request, betas)

@@ -1,8 +1,8 @@
-"""How Anthropic's messages may follow each other, as a fold: each message is judged once, with what came before it in hand.
+"""Anthropic's rules for the order of messages, as a fold that checks each message once.
 
-`Progress` is all that a message needs to know of those before it. It does not grow with the
-conversation (but for the cache breakpoints), so whoever sends a growing list again judges its new
-messages only. A run of messages of one role is one message to the provider.
+`Progress` holds all that the check of a message needs to know of the earlier ones. It does not grow
+with the conversation (except for the cache breakpoints), so a caller that sends a growing list
+checks only its new messages. A run of messages of one role is one message to the provider.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,41 +17,48 @@ from .block_rules import MANY_IMAGES, MOST_PIXELS_OF_MANY, THINKING, each_block,
 from .rules import REQUIRED, At, Entry, block_at
 
 MOST_MARKS = 4
-"""Cache breakpoints that a request may have."""
+"""The most cache breakpoints of a request."""
 
 MOST_MEDIA = 600
-"""Pictures and pages that a request may have; 100 for models with a window of 200,000 tokens."""
+"""The most images and pages of a request; 100 for models with a window of 200,000 tokens."""
 
 
 @frozen
 class Progress:
-    """Hold what the messages so far ask of the next one; the first is judged on ``Progress()``."""
+    """The state of the check after some messages; the check begins with ``Progress()``."""
 
     count: int = 0
     role: str | None = None
     first: tuple[str, int] | None = None
-    """Role and index of the first message that is not system's."""
+    """The role and index of the first message that is not a system message."""
     system: int | None = None
     """The last message, if it is a system message that an assistant message must follow."""
     led_by_system: bool = False
     misplaced: tuple[int, bool] | None = None
-    """The first system message in a wrong place: its index, and whether it is wrong for what
-    follows it."""
+    """The first misplaced system message.
+
+    It holds the index, and whether the message after it is the reason.
+    """
     caller: int = 0
     waiting: tuple[str, ...] = ()
     answered: frozenset[str] = frozenset()
     called: frozenset[str] = frozenset()
-    """Ids of the calls of the last run of assistant messages."""
+    """The ids of the calls of the last run of assistant messages."""
     servers: tuple[tuple[str, str, int], ...] = ()
-    """Server tools without a result: id, name, index of the message."""
+    """The server tool calls without a result, as id, name and index of the message."""
     deferred: bool = False
     """Whether a server tool called a client's tool, and answers in a later message."""
     tail: tuple[int, str | None, bool] = (0, None, False)
-    """Of the last run of assistant messages: its last message, the type of its last block, whether
-    white space ends it."""
+    """The end of the last run of assistant messages.
+
+    It holds the index of the last message, the type of its last block, and whether it ends in white
+    space.
+    """
     loop: tuple[int, str | None] | None = None
-    """Where the open loop of tools begins: index of its first assistant message, type of that
-    message's first block."""
+    """The start of the open tool loop.
+
+    It holds the index of the first assistant message and the type of that message's first block.
+    """
     compaction: int | None = None
     marks: tuple[tuple[str, At], ...] = ()
     media: int = 0
@@ -60,10 +67,10 @@ class Progress:
 
 
 def advance(progress: Progress, entry: Entry) -> Progress:
-    """Return what holds behind one more message.
+    """Return the progress after one more message.
 
     Raises:
-        InvalidMessagesError: Anthropic would refuse it in this place.
+        InvalidMessagesError: Anthropic would reject the message in this position.
     """
     index = progress.count
     after = _AFTER[entry.role](progress, entry, index)
@@ -71,10 +78,10 @@ def advance(progress: Progress, entry: Entry) -> Progress:
 
 
 def finish(progress: Progress, *, allow_open_tail: bool = False) -> None:
-    """Judge the end of the list, and what the list holds in all.
+    """Check the end of the list, and the totals of the list.
 
     Raises:
-        InvalidMessagesError: rules unanswered-call, trailing-whitespace, thinking-last,
+        InvalidMessagesError: Rules unanswered-call, trailing-whitespace, thinking-last,
             cache-marks, cache-order, too-much-media, image-size.
     """
     if not allow_open_tail:
@@ -93,13 +100,16 @@ def finish(progress: Progress, *, allow_open_tail: bool = False) -> None:
 
 
 def judge_marks(found: Sequence[tuple[str, At]]) -> None:
-    """Judge all cache breakpoints of a request, in the order tools, system, messages.
+    """Check all cache breakpoints of a request, in the order tools, system, messages.
 
     Raises:
-        InvalidMessagesError: rules cache-marks, cache-order.
+        InvalidMessagesError: Rules cache-marks, cache-order.
     """
     if len(found) > MOST_MARKS:
-        says = f"A maximum of {MOST_MARKS} blocks with cache_control may be provided. Found {len(found)}."
+        says = (
+            f"A maximum of {MOST_MARKS} blocks with cache_control may be provided. Found "
+            f"{len(found)}."
+        )
         problem = f"is cache breakpoint number {MOST_MARKS + 1} of {len(found)}"
         raise found[MOST_MARKS][1].refuse(
             "cache-marks", problem, f"at most {MOST_MARKS} in a request", says, whole=True
@@ -108,8 +118,10 @@ def judge_marks(found: Sequence[tuple[str, At]]) -> None:
     for ttl, at in found:
         if ttl == "1h" and short:
             says = (
-                "a ttl='1h' cache_control block must not come after a ttl='5m' cache_control block. "
-                "Note that blocks are processed in the following order: `tools`, `system`, `messages`."
+                "a ttl='1h' cache_control block must not come after a ttl='5m' cache_control "
+                "block. "
+                "Note that blocks are processed in the following order: `tools`, `system`, "
+                "`messages`."
             )
             raise at.into("ttl").refuse(
                 "cache-order", "is 1h behind one of 5m", "longer times before shorter ones", says
@@ -118,10 +130,10 @@ def judge_marks(found: Sequence[tuple[str, At]]) -> None:
 
 
 def judge_media(progress: Progress, most: int = MOST_MEDIA) -> None:
-    """Judge the number of pictures, and their sides where they are many.
+    """Check the number of images, and their size if there are many.
 
     Raises:
-        InvalidMessagesError: rules too-much-media, image-size.
+        InvalidMessagesError: Rules too-much-media, image-size.
     """
     if progress.media > most:
         says = f"Too much media: 0 document pages + {progress.media} images > {most}"
@@ -130,18 +142,21 @@ def judge_media(progress: Progress, most: int = MOST_MEDIA) -> None:
         )
     pixels, at = progress.widest
     if at is not None and progress.media > MANY_IMAGES and pixels > MOST_PIXELS_OF_MANY:
-        says = f"At least one of the image dimensions exceed max allowed size for many-image requests: {MOST_PIXELS_OF_MANY} pixels"
+        says = (
+            "At least one of the image dimensions exceed max allowed size for many-image "
+            f"requests: {MOST_PIXELS_OF_MANY} pixels"
+        )
         legal = f"at most {MOST_PIXELS_OF_MANY} where there are more than {MANY_IMAGES} pictures"
         raise at.refuse("image-size", f"has a side of {pixels} pixels", legal, says)
 
 
 def refuse_first(progress: Progress) -> None:
-    """Judge who speaks first.
+    """Check the role of the first message.
 
-    System messages that lead are a way to store a list, and are judged with the request.
+    Leading system messages are a way to store a list, and are checked with the request.
 
     Raises:
-        InvalidMessagesError: rule first-role.
+        InvalidMessagesError: Rule first-role.
     """
     says = 'messages: first message must use the "user" role'
     if progress.first is None:
@@ -187,13 +202,17 @@ def _after_user(progress: Progress, entry: Entry, index: int) -> Progress:
 
 def _answer(call_id: str, waiting: list[str], answered: set[str], at: At) -> None:
     if call_id in answered:
-        says = f"each tool_use must have a single result. Found multiple `tool_result` blocks with id: {call_id}"
+        says = (
+            "each tool_use must have a single result. Found multiple `tool_result` blocks with "
+            f"id: {call_id}"
+        )
         problem = f"is a second result of call {shown(call_id)}"
         raise at.refuse("duplicate-result", problem, "one result a call", says)
     if call_id not in waiting:
         says = (
             f"unexpected `tool_use_id` found in `tool_result` blocks: {call_id}. "
-            "Each `tool_result` block must have a corresponding `tool_use` block in the previous message."
+            "Each `tool_result` block must have a corresponding `tool_use` block in the previous "
+            "message."
         )
         problem = f"is a result with no call {shown(call_id)} directly before it"
         raise at.refuse("orphan-result", problem, BEHIND_CALL, says)
@@ -241,7 +260,7 @@ def _after_assistant(progress: Progress, entry: Entry, index: int) -> Progress:
 
 
 def _compacted(progress: Progress, entry: Entry, index: int) -> int | None:
-    """Judge the place of a signed compaction block: the very first, and the only one with a summary."""
+    """Check that a signed compaction block comes first and is the only one with a summary."""
     found = progress.compaction
     for number, block in enumerate(entry.blocks):
         if block["type"] != "compaction":
@@ -249,7 +268,10 @@ def _compacted(progress: Progress, entry: Entry, index: int) -> int | None:
         if block.get("signature") and block.get("content") is not None:
             at = block_at(index, number)
             if found is not None:
-                says = "more than one `compaction` block with content. Send only the block the conversation returned last."
+                says = (
+                    "more than one `compaction` block with content. Send only the block the "
+                    "conversation returned last."
+                )
                 problem = "is a second compaction block"
                 raise at.refuse("compaction-ambiguous", problem, "the newest one alone", says)
             if progress.first is not None or number:
@@ -264,7 +286,10 @@ def _compacted(progress: Progress, entry: Entry, index: int) -> int | None:
 def _server_tools(
     progress: Progress, entry: Entry, index: int, *, runs_on: bool
 ) -> tuple[tuple[tuple[str, str, int], ...], bool]:
-    """Pair server tools with their results, which stand behind them in the same run, or later where they call the client."""
+    """Pair server tool calls with their results.
+
+    Results follow in the same run, or later if the tool calls the client.
+    """
     waiting = {call_id: (name, place) for call_id, name, place in progress.servers}
     deferred = progress.deferred and (runs_on or bool(waiting))
     for number, block in enumerate(entry.blocks):
@@ -307,9 +332,9 @@ def _called_by_server(block: Message) -> bool:
 
 
 def _unanswered_server(progress: Progress) -> InvalidMessagesError:
-    """Name the server tool that has no result when the user speaks.
+    """Return the error for a server tool call that has no result when the user speaks.
 
-    One that waits for the client's results may stay open.
+    A call that waits for the client's results may stay open.
     """
     call_id, name, index = progress.servers[0]
     result = "mcp_tool_result" if name == _MCP else f"{name}_tool_result"
@@ -338,16 +363,22 @@ _AFTER = {"system": _after_system, "assistant": _after_assistant, "user": _after
 
 
 def judge_places(progress: Progress) -> None:
-    """Judge where system messages stand that do not lead the list: behind the user's word, before the assistant's or at the end.
+    """Check the position of system messages that do not lead the list.
+
+    They must follow a user message or a server tool's result, and precede an assistant message or
+    end the list.
 
     Raises:
-        InvalidMessagesError: rule system-place.
+        InvalidMessagesError: Rule system-place.
     """
     if progress.misplaced is None:
         return
     index, before_user = progress.misplaced
     what, problem, legal = _BEFORE_USER if before_user else _BEHIND_ASSISTANT
-    says = f"role 'system' must {what}; the directive-only form (content: [] with output_config) is accepted at any position"
+    says = (
+        f"role 'system' must {what}; the directive-only form (content: [] with output_config) is "
+        "accepted at any position"
+    )
     raise At("messages", index).refuse("system-place", problem, legal, says)
 
 
@@ -376,7 +407,8 @@ def _refuse_waiting(progress: Progress) -> None:
     if not calls:
         return
     says = (
-        f"`tool_use` ids were found without `tool_result` blocks immediately after: {', '.join(calls)}. "
+        "`tool_use` ids were found without `tool_result` blocks immediately after: "
+        f"{', '.join(calls)}. "
         "Each `tool_use` block must have a corresponding `tool_result` block in the next message."
     )
     at, problem = At("messages", progress.caller), f"has {without_results(calls)}"
@@ -384,7 +416,7 @@ def _refuse_waiting(progress: Progress) -> None:
 
 
 def _counted(progress: Progress, entry: Entry, index: int) -> Progress:
-    """Add up what a request may hold only so many of."""
+    """Add up the cache breakpoints and images, whose number in a request is limited."""
     at = At("messages", index, ("content",))
     found = tuple(marks(entry.blocks, at))
     media, widest = progress.media, progress.widest

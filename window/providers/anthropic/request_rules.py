@@ -1,7 +1,7 @@
-"""What Anthropic demands of a request around its messages, and the two doors to all of its rules.
+"""Anthropic's rules for requests, and the entry points to all of its rules.
 
-`check_messages` judges a message list, `check_request` a whole request. A strict provider calls the
-same functions, piece by piece, so that it need not judge again what it has seen.
+`check_messages` checks a message list, `check_request` a whole request. A strict provider calls the
+same functions step by step, so that it need not check messages again.
 """
 
 import re
@@ -83,12 +83,12 @@ REQUEST_FIELDS = frozenset(
 def check_messages(
     messages: object, *, allow_open_tail: bool = False, strict_first: bool = True
 ) -> None:
-    """Judge a message list as it would be sent.
+    """Check a message list as it would be sent.
 
-    System messages may lead it, as many people store them.
+    It may begin with system messages, which is a common way to store them.
 
     Raises:
-        InvalidMessagesError: the first rule of docs/providers.md that it breaks.
+        InvalidMessagesError: The list breaks a rule of docs/providers.md; the error is the first.
     """
     progress = judge_list(copied_messages(Provider.ANTHROPIC, messages))
     if strict_first:
@@ -98,10 +98,11 @@ def check_messages(
 
 
 def judge_list(messages: Sequence[Message], version: str = NEWEST) -> Progress:
-    """Judge `messages` one by one, and return what holds behind them.
+    """Check `messages` one by one, and return the progress after them.
 
     Raises:
-        InvalidMessagesError: the first message that Anthropic would refuse where it stands.
+        InvalidMessagesError: Anthropic would reject a message in its position; the error is the
+            first.
     """
     progress, last = Progress(), len(messages) - 1
     for message in messages:
@@ -111,9 +112,9 @@ def judge_list(messages: Sequence[Message], version: str = NEWEST) -> Progress:
 
 @define
 class GrowingList:
-    """Judge a list that grows, as `check_messages` does.
+    """Checks a growing list as `check_messages` does.
 
-    All but the last message are judged once and stay.
+    Each message except the last one is checked only once.
     """
 
     _settled: Progress = Factory(Progress)
@@ -121,10 +122,10 @@ class GrowingList:
     def __call__(self, messages: Sequence[Message], *, allow_open_tail: bool = False) -> None:
         """Raise `InvalidMessagesError` as `check_messages` does.
 
-        What a list begins with is not looked at again.
+        Messages that were checked before are skipped.
         """
         if not messages:
-            copied_messages(Provider.ANTHROPIC, messages)  # refuses it by its rule
+            copied_messages(Provider.ANTHROPIC, messages)  # raises empty-list
         for message in messages[self._settled.count : -1]:
             self._settled = judge_message(message, self._settled, final=False)
         progress = judge_message(messages[-1], self._settled, final=True)
@@ -135,10 +136,10 @@ class GrowingList:
 def judge_message(
     message: Message, progress: Progress, *, final: bool, version: str = NEWEST
 ) -> Progress:
-    """Judge one message, the last one of its list if `final`, and return what holds behind it.
+    """Check one message, and return the progress after it; `final` marks the last of its list.
 
     Raises:
-        InvalidMessagesError: Anthropic would refuse it where it stands.
+        InvalidMessagesError: Anthropic would reject the message in its position.
     """
     entry = check_entry(message, progress.count, final=final)
     check_blocks_of(entry, progress.count, version)
@@ -153,22 +154,22 @@ def check_request(
     most_media: int = MOST_MEDIA,
     version: str = NEWEST,
 ) -> None:
-    """Judge a whole request: body, system, tools, thinking, messages, and what they hold together.
+    """Check a whole request: body, system, tools, thinking, messages, and how they fit together.
 
-    `betas` are the values of the header ``anthropic-beta``, `version` is that of
-    ``anthropic-version``; without `prefill` the assistant may not speak last, as newer models
-    demand.
+    `betas` are the values of the header ``anthropic-beta``; `version` is that of
+    ``anthropic-version``. Without `prefill`, the last message may not be the assistant's, as for
+    newer models.
 
     Raises:
-        InvalidMessagesError: the first rule of docs/providers.md that it breaks; its index is that
-            of the message, if it is in one.
-        UnknownNameError: no such version.
+        InvalidMessagesError: The request breaks a rule of docs/providers.md; the error is the
+            first, with the index of the message if it is in one.
+        UnknownNameError: The version is unknown.
 
-    >>> check_request({"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": "hi"}], "tools": [{"name": "a b"}]})
+    >>> hi = [{"role": "user", "content": "hi"}]
+    >>> check_request({"model": "m", "max_tokens": 9, "messages": hi, "tools": [{"name": "a b"}]})
     Traceback (most recent call last):
-    polycontext.window.errors.InvalidMessagesError: messages break the anthropic rule tool-name:
-    tools[0].name is 'a b'. \
-Use 1 to 128 letters, digits, _ and -.
+    polycontext.window.errors.InvalidMessagesError: messages break the anthropic rule \
+tool-name: tools[0].name is 'a b'. Use 1 to 128 letters, digits, _ and -.
     """
     check_version(version)
     body = check_head(request, betas=betas, version=version)
@@ -180,10 +181,10 @@ Use 1 to 128 letters, digits, _ and -.
 def check_head(
     request: object, *, betas: Collection[str] = (), counting: bool = False, version: str = NEWEST
 ) -> Mapping[str, Any]:
-    """Judge everything but the messages, and return the request.
+    """Check everything except the messages, and return the request.
 
     Raises:
-        InvalidMessagesError: rules of requests; see docs/providers.md.
+        InvalidMessagesError: Rules of requests; see docs/providers.md.
     """
     if not isinstance(request, Mapping):
         problem, legal = (
@@ -217,10 +218,10 @@ def check_whole(
     prefill: bool = True,
     most_media: int = MOST_MEDIA,
 ) -> None:
-    """Judge what a request and its messages ask of each other.
+    """Check how the fields of a request and its messages fit together.
 
     Raises:
-        InvalidMessagesError: rules of the end of the list, of totals, and of thinking.
+        InvalidMessagesError: Rules of the end of the list, of totals, and of thinking.
     """
     if progress.led_by_system:
         says = (
@@ -244,7 +245,10 @@ def check_whole(
         and kind != "compaction"
     ):
         if not prefill and body.get("compaction") is None:
-            says = "This model does not support assistant message prefill. The conversation must end with a user message."
+            says = (
+                "This model does not support assistant message prefill. The conversation must end "
+                "with a user message."
+            )
             problem, legal = "is the assistant's and the last one", "a user message at the end"
             raise At("messages", index).refuse("prefill", problem, legal, says, whole=True)
         if must_think:
@@ -257,8 +261,10 @@ def _refuse_unthinking(index: int, found: str | None) -> None:
     if found in THINKING:
         return
     says = (
-        f"messages.{index}.content.0.type: Expected `thinking` or `redacted_thinking`, but found `{found}`. When `thinking` is enabled, "
-        "a final `assistant` message must start with a thinking block (preceeding the lastmost set of `tool_use` and `tool_result` blocks)."
+        f"messages.{index}.content.0.type: Expected `thinking` or `redacted_thinking`, but found "
+        f"`{found}`. When `thinking` is enabled, "
+        "a final `assistant` message must start with a thinking block (preceeding the lastmost set "
+        "of `tool_use` and `tool_result` blocks)."
     )
     legal = 'the thinking that the answer began with, or thinking of type "adaptive"'
     raise At("messages", index, ("content", 0)).refuse(

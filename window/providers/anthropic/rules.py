@@ -1,9 +1,8 @@
-"""What Anthropic accepts in one message, judged by its shape: what must hold before a message can be read.
+"""Anthropic's rules for the shape of one message, which it must meet to be parsed.
 
-Each rule was seen in recorded requests or in the wording of recorded refusals;
-docs/providers.md lists them. What a message must be besides to be sent is in
-`block_rules`, how messages may follow each other in `order_rules`,
-and what surrounds them in `request_rules`.
+Each rule was seen in recorded requests or in the wording of recorded errors; docs/providers.md
+lists them. The further rules for sending a message are in `block_rules`, those for the order of
+messages in `order_rules`, and those for the request in `request_rules`.
 """
 
 import re
@@ -19,8 +18,7 @@ from ..wire import Message, Provider
 
 CALL_ID = re.compile(r"[a-zA-Z0-9_-]+")
 MAX_NAME = 200
-"""Characters that the name of a called tool may have; the name in the definition of a tool may have
-128."""
+"""The most characters of a called tool's name; a tool's definition may have 128."""
 
 CALL_NAME = re.compile(rf"[a-zA-Z0-9_-]{{1,{MAX_NAME}}}")
 
@@ -41,16 +39,16 @@ NO_STRING, NO_LIST = "Input should be a valid string", "Input should be a valid 
 NO_DICTIONARY, NO_OBJECT = "Input should be a valid dictionary", "Input should be an object"
 REQUIRED = "Field required"
 EXTRA = "Extra inputs are not permitted"
-"""What the vendor says of a field that it does not know."""
+"""The vendor's wording for an unknown field."""
 
 EMPTY_TEXT = "text content blocks must be non-empty"
 MARKED_EMPTY_TEXT = "cache_control cannot be set for empty text blocks"
 BLANK = "text content blocks must contain non-whitespace text"
-"""What the vendor says of text without a visible character."""
+"""The vendor's wording for text without a visible character."""
 
 
 def literal_wording(*legal: str) -> str:
-    """Return what the vendor says of a value that is none of `legal`.
+    """Return the vendor's wording for a value that is not one of `legal`.
 
     >>> literal_wording("5m", "1h")
     "Input should be '5m' or '1h'"
@@ -60,7 +58,7 @@ def literal_wording(*legal: str) -> str:
 
 
 def tag_wording(tag: object, legal: Iterable[str]) -> str:
-    """Return what the vendor says of an object whose type is none of `legal`."""
+    """Return the vendor's wording for an object whose type is not one of `legal`."""
     expected = ", ".join(map(repr, legal))
     return (
         f"Input tag '{tag}' found using 'type' does not match any of the expected tags: {expected}"
@@ -68,20 +66,20 @@ def tag_wording(tag: object, legal: Iterable[str]) -> str:
 
 
 def minimum_wording(least: int) -> str:
-    """Return what the vendor says of a number below `least`."""
+    """Return the vendor's wording for a number below `least`."""
     return f"Input should be greater than or equal to {least}"
 
 
 def pattern_wording(value: object, pattern: str) -> str:
-    """Return what the vendor says of a value that is not text that matches `pattern`."""
+    """Return the vendor's wording for a value that is not text matching `pattern`."""
     return f"String should match pattern '^{pattern}$'" if isinstance(value, str) else REQUIRED
 
 
 @frozen
 class At:
-    """Point at a place in a request, to say in our words and in the vendor's what is wrong there.
+    """A place in a request, which builds errors in our words and in the vendor's.
 
-    Steps that begin with ``!`` are tags: the vendor names them on the way, nobody else does.
+    Steps that begin with ``!`` are tags, which only the vendor includes in a path.
 
     >>> spot = At("messages", 3).into("content", 2, "!image", "source")
     >>> spot.ours, spot.theirs
@@ -93,12 +91,12 @@ class At:
     steps: tuple[str | int, ...] = ()
 
     def into(self, *steps: str | int) -> "At":
-        """Return a place further in."""
+        """Return a place inside this one."""
         return At(self.root, self.index, self.steps + steps)
 
     @property
     def ours(self) -> str:
-        """Return the place within its message, or within the request, as Python writes it."""
+        """Return the place within its message, or within the request, in Python notation."""
         text = "" if self.root == "messages" else self.root
         for step in self.steps:
             if isinstance(step, int):
@@ -109,7 +107,7 @@ class At:
 
     @property
     def theirs(self) -> str:
-        """Return the place as the vendor writes it."""
+        """Return the place in the vendor's notation."""
         places = [
             self.root,
             *([] if self.index is None else [str(self.index)]),
@@ -120,9 +118,9 @@ class At:
     def refuse(
         self, rule: str, problem: str, legal: str, says: str, *, whole: bool = False
     ) -> InvalidMessagesError:
-        """Return the error.
+        """Return the error for breaking `rule` here.
 
-        The vendor says `says` behind the place, or as it stands if it is the `whole` wording.
+        The vendor's wording is `says` after the place, or `says` alone with `whole`.
         """
         wording = says if whole or not self.theirs else f"{self.theirs}: {says}"
         return InvalidMessagesError(
@@ -130,13 +128,16 @@ class At:
         )
 
     def wrong(self, rule: str, value: object, legal: str, says: str) -> InvalidMessagesError:
-        """Return the error that says `value` is not legal here."""
+        """Return the error for a `value` that is not accepted here."""
         return self.refuse(rule, f"is {shown(value)}", legal, says)
 
     def wrong_field(
         self, holder: Mapping[str, Any], name: str, rule: str, legal: str, says: str = NO_STRING
     ) -> InvalidMessagesError:
-        """Return the error for the field `name` of `holder`: the vendor says `says`, or that it is required."""
+        """Return the error for the field `name` of `holder`.
+
+        The vendor's wording is `says`, or that the field is required if it is missing.
+        """
         wording = says if name in holder else REQUIRED
         return self.into(name).wrong(rule, holder.get(name), legal, wording)
 
@@ -160,22 +161,22 @@ def block_at(index: int, number: int) -> At:
 
 @frozen
 class Entry:
-    """Hold one message as role and blocks, with the rules of its shape checked."""
+    """A message as role and blocks, with a valid shape."""
 
     role: str
     blocks: list[Message]
 
     @property
     def calls(self) -> bool:
-        """Tell whether a tool is called here."""
+        """Return whether the message calls a tool."""
         return any(block["type"] == "tool_use" for block in self.blocks)
 
 
 def check_entries(messages: Sequence[Message]) -> list[Entry]:
-    """Return `messages` as entries; only the last one, of the assistant, may be empty.
+    """Return `messages` as entries; only a final assistant message may be empty.
 
     Raises:
-        InvalidMessagesError: the first message that breaks a rule by itself.
+        InvalidMessagesError: A message breaks a rule on its own; the error is the first.
     """
     last = len(messages) - 1
     return [
@@ -184,10 +185,10 @@ def check_entries(messages: Sequence[Message]) -> list[Entry]:
 
 
 def check_entry(message: Message, index: int, *, final: bool) -> Entry:
-    """Return message number `index` as an entry.
+    """Return the message at `index` as an entry.
 
     Raises:
-        InvalidMessagesError: it breaks a rule by itself.
+        InvalidMessagesError: The message breaks a rule on its own.
     """
     at = At("messages", index)
     role = message.get("role")
@@ -224,7 +225,7 @@ def check_entry(message: Message, index: int, *, final: bool) -> Entry:
 
 
 def message_blocks(message: Message, place: Place) -> list[Message]:
-    """Return the content of `message` as blocks; text is one block, or none if it is empty."""
+    """Return the content of `message` as blocks; text becomes one block, or none if it is empty."""
     at = At("messages", place.index, ("content",))
     match message.get("content"):
         case str(text):
@@ -259,7 +260,10 @@ def _refuse_empty(role: str, blocks: list[Message], at: At, *, final: bool, sile
             )
     if not blocks and not silent and not (final and role == "assistant"):
         legal = "content; only a final assistant message may be empty"
-        says = "all messages must have non-empty content except for the optional final assistant message"
+        says = (
+            "all messages must have non-empty content except for the optional final assistant "
+            "message"
+        )
         raise at.refuse("empty-message", f"is a {role} message without content", legal, says)
     if blocks and all(
         block["type"] == "text" and not is_visible(block["text"]) for block in blocks
@@ -329,11 +333,13 @@ def _check_result(block: Message, at: At) -> None:
 def _refuse_late_results(blocks: list[Message], at: At) -> None:
     for number, (before, block) in enumerate(pairwise(blocks), start=1):
         if before["type"] != "tool_result" and block["type"] == "tool_result":
-            # The vendor takes no result behind other blocks for one, and misses it in the call's
-            # place.
+            # The vendor does not recognise a result after other blocks, and reports the call as
+            # unanswered.
             says = (
-                f"messages.{max((at.index or 0) - 1, 0)}: `tool_use` ids were found without `tool_result` blocks immediately after: "
-                f"{block.get('tool_use_id')}. Each `tool_use` block must have a corresponding `tool_result` block in the next message."
+                f"messages.{max((at.index or 0) - 1, 0)}: `tool_use` ids were found without "
+                "`tool_result` blocks immediately after: "
+                f"{block.get('tool_use_id')}. Each `tool_use` block must have a corresponding "
+                "`tool_result` block in the next message."
             )
             spot = at.into("content", number)
             raise spot.refuse(

@@ -1,8 +1,8 @@
-"""What a version of Anthropic's API refuses that the one before it took, and what is written in its place.
+"""Content that a newer version of Anthropic's API rejects, and its replacement.
 
-Source: platform.claude.com, api/migration-2026-10-21, read on 2026-11-24; the wordings are ours,
-the page has none. The SDK for Python sends 2026-10-21 from 2.0.0 on. Histories may hold what a
-version refuses: it is read, kept, and written another way.
+Source: platform.claude.com, api/migration-2026-10-21, read on 2026-11-24. The page has no error
+messages, so the wordings are ours. The SDK for Python sends 2026-10-21 from 2.0.0 on. A history may
+hold content that a version rejects: it is read, kept, and rendered in another form.
 """
 
 from collections.abc import Mapping
@@ -17,8 +17,7 @@ from ..wire import Message, Provider
 from .rules import EXTRA, At, Entry, block_at
 
 STRICTER = "2026-10-21"
-"""The version that takes no sampling, no document of the assistant's, and no citations of the
-user's."""
+"""The version without sampling options, documents in assistant messages and user citations."""
 
 VERSIONS = ("2023-06-01", STRICTER)
 """The values of the header ``anthropic-version`` whose rules are known, oldest first."""
@@ -28,20 +27,16 @@ SAMPLING = ("temperature", "top_p", "top_k")
 
 
 def check_version(version: str) -> None:
-    """Refuse a version whose rules are not known.
-
-    Raises:
-        UnknownNameError: it is none of `VERSIONS`.
-    """
+    """Raise `UnknownNameError` for a version that is not in `VERSIONS`."""
     if version not in VERSIONS:
         raise UnknownNameError("version of Anthropic's API", str(version), VERSIONS)
 
 
 def check_sampling(request: Mapping[str, Any], version: str) -> None:
-    """Refuse what chooses among likely words; a default is refused as well.
+    """Raise an error for sampling options, which newer versions reject even with default values.
 
     Raises:
-        InvalidMessagesError: rule sampling.
+        InvalidMessagesError: Rule sampling.
     """
     for name in SAMPLING if version >= STRICTER else ():
         if name in request:
@@ -54,10 +49,10 @@ def check_sampling(request: Mapping[str, Any], version: str) -> None:
 
 
 def check_entry(entry: Entry, index: int, version: str) -> None:
-    """Refuse a document that stands in an assistant message, and citations on text that stands in a user message.
+    """Raise an error for documents in assistant messages and citations on user text.
 
     Raises:
-        InvalidMessagesError: rules misplaced-block, user-citations.
+        InvalidMessagesError: Rules misplaced-block, user-citations.
     """
     if version < STRICTER:
         return
@@ -86,9 +81,18 @@ def check_entry(entry: Entry, index: int, version: str) -> None:
 
 
 def adapted(block: Message, role: str) -> Message:
-    r"""Return `block` as a message of `role` may hold it under every version: what may stay is the same object.
+    r"""Return `block` in a form that a message of `role` may hold under every version.
 
-    >>> adapted({"type": "document", "source": {"type": "text", "media_type": "text/plain", "data": "12 EUR"}, "title": "bill"}, "assistant")["text"]
+    A block that is valid is returned as the same object.
+
+    >>> adapted(
+    ...     {
+    ...         "type": "document",
+    ...         "source": {"type": "text", "media_type": "text/plain", "data": "12 EUR"},
+    ...         "title": "bill",
+    ...     },
+    ...     "assistant",
+    ... )["text"]
     '[text/plain, bill, 6 bytes]\n12 EUR'
     >>> adapted({"type": "text", "text": "12 EUR", "citations": [{"cited_text": "12"}]}, "user")
     {'type': 'text', 'text': '12 EUR'}
@@ -99,7 +103,7 @@ def adapted(block: Message, role: str) -> Message:
 
 
 def _told(document: Message) -> Message:
-    """Return text that says what a document was, and what it said where that is text."""
+    """Return a text block that describes a document and includes its text, if it has any."""
     medium = read_medium(document)
     said = (
         medium.text
@@ -116,7 +120,7 @@ def _told(document: Message) -> Message:
 
 
 def _cited(block: Message, at: At) -> At | None:
-    """Return where the first citations on text in `block` stand, those inside of it too."""
+    """Return the place of the first citations on text in `block` or its inner blocks, or None."""
     if _is_text(block):
         return (
             at.into("citations")
@@ -150,7 +154,7 @@ def _is_text(block: Message) -> bool:
 
 
 def _inner(block: Message) -> list[Message]:
-    """Return the blocks that stand in one: in a result, in what a search found, in a document of blocks."""
+    """Return the blocks inside a result, a search result or a document of blocks."""
     holder = block.get("source") if block.get("type") == "document" else block
     content = holder.get("content") if isinstance(holder, Mapping) else None
     return (

@@ -1,8 +1,8 @@
-"""Turns written as Anthropic messages: neighbours of one role as one message.
+"""The renderer of turns as Anthropic messages, merging neighbours of one role.
 
-What the provider refuses is given a shape it takes: emptiness gets a visible
-stand-in or is left out, arguments that are no object are wrapped, ids and names outside
-its alphabet are spelled anew, ids together with their results.
+Content that the provider rejects is converted: empty content is replaced by a placeholder or
+omitted, arguments that are not an object are wrapped, and ids and names outside the provider's
+alphabet are replaced, ids together with those of their results.
 """
 
 from collections.abc import Sequence
@@ -23,8 +23,10 @@ from .rules import MAX_NAME
 from .versions import adapted
 
 COMPACTION = "compaction"
-"""The type of the block that stands for all messages before it, in the assistant's role; nobody
-speaks before it."""
+"""The type of the assistant's block that replaces all earlier messages.
+
+No message may come before it.
+"""
 
 _NATURAL = object()
 _FIELDS = ("role", "content")
@@ -33,11 +35,12 @@ _ROLES = {Role.SYSTEM: "system", Role.USER: "user", Role.ASSISTANT: "assistant",
 
 @define
 class Written:
-    """Hold one message in the making: its blocks, in which form it came, and whether it begins anew beside one of its role.
+    """A message under construction.
 
-    `further` are fields of the message itself; to one that stands `alone` nothing is joined.
-
-    `empty` is the form of an empty final message, which is written only if nothing comes behind it.
+    `form` is the original form of its content, and `anew` marks a message that starts separately
+    after one of the same role. `further` are fields of the message itself. Nothing is merged into a
+    message that is `alone`. `empty` is the form of an empty final message, which is only written if
+    nothing follows it.
     """
 
     role: str
@@ -49,7 +52,10 @@ class Written:
     alone: bool = False
 
     def joins(self, last: "Written") -> bool:
-        """Tell whether this is more of the `last` message: system blocks of text stay apart from others, which `system` cannot hold."""
+        """Return whether this continues the `last` message.
+
+        System blocks of text stay separate from others, which `system` cannot hold.
+        """
         apart = self.role == "system" and all_text(self.blocks) != all_text(last.blocks)
         return (
             self.role == last.role
@@ -63,8 +69,8 @@ class Written:
     def message(self, *, final: bool) -> Message:
         """Return the message.
 
-        A final text of the assistant loses the white space at its end, and an empty message stays
-        empty there.
+        The `final` text of the assistant loses its trailing white space, and a final empty message
+        stays empty.
         """
         blocks = list(self.blocks)
         if final and self.role == "assistant":
@@ -82,7 +88,7 @@ class Written:
 
 @define
 class Writer:
-    """Write turns one after the other; see `wire.Writer`."""
+    """Renders turns incrementally; see `wire.Writer`."""
 
     readable: bool = False
     _written: list[Written] = Factory(list)
@@ -93,10 +99,7 @@ class Writer:
     _betas: dict[str, None] = Factory(dict)
 
     def add(self, turn: Turn) -> None:
-        """Write `turn` behind the others.
-
-        A system turn of which nothing can be seen is left out.
-        """
+        """Append `turn`, unless it is a system turn without visible content."""
         entries = list(layout_of(Provider.ANTHROPIC, turn))
         self._betas |= {beta: None for entry in entries if (beta := _beta_of(entry)) is not None}
         if turn.tool_calls:
@@ -123,7 +126,10 @@ class Writer:
                 self._has_begun = self._has_begun or written.role != "system"
 
     def finish(self) -> Rendered:
-        """Return what was written: leading system messages of text apart, and the user before the assistant, unless it is to be read."""
+        """Return the messages, with leading system text separated.
+
+        Unless they are `readable`, a user message is inserted before a leading assistant message.
+        """
         messages = [written.message(final=False) for written in self._written[:-1]]
         messages += [written.message(final=True) for written in self._written[-1:]]
         rendered = hoist_system(messages)
@@ -134,14 +140,17 @@ class Writer:
 
 
 def _beta_of(entry: Entry) -> str | None:
-    """Return the header that a summary of the provider's needs: one on demand is signed, one at a threshold is not."""
+    """Return the beta header that a compaction block requires, or None.
+
+    A summary made on request is signed; one made at a threshold is not.
+    """
     if entry.kind is not PartKind.BLOCK or entry.data["type"] != COMPACTION:
         return None
     return COMPACTION_BETA if entry.data.get("signature") else THRESHOLD_BETA
 
 
 def hoist_system(messages: Sequence[Message]) -> Rendered:
-    """Return `messages` with the leading system messages of text taken apart."""
+    """Return `messages` with the leading system messages of text separated."""
     leading = list(takewhile(_is_hoisted, messages))
     system = tuple(block for message in leading for block in _blocks(message))
     return Rendered(list(messages[len(leading) :]), system, tuple(leading))
@@ -154,10 +163,10 @@ def _is_hoisted(message: Message) -> bool:
 
 
 def _between(last: Written | None, written: Written, *, is_head: bool) -> list[Written]:
-    """Return what stands between two messages of which one is the system's: it speaks behind the user, and the assistant behind it.
+    """Return the filler between two messages if one of them is a system message.
 
-    What has been sent cannot be moved when it turns out who speaks next, so a word of the other's
-    stands between.
+    A system message must follow the user and precede the assistant. Messages that were sent cannot
+    be moved later, so a filler message is inserted instead.
     """
     if last is None or is_head or not written.blocks or not last.blocks:
         return []
@@ -173,7 +182,7 @@ def _between(last: Written | None, written: Written, *, is_head: bool) -> list[W
 
 
 def with_user_first(rendered: Rendered) -> Rendered:
-    """Return `rendered` with a user message before an assistant message that would be the first."""
+    """Return `rendered` with a user message inserted before a leading assistant message."""
     roles = (message["role"] for message in rendered.messages)
     first = next(((index, role) for index, role in enumerate(roles) if role != "system"), None)
     if (
@@ -197,19 +206,19 @@ def _blocks(message: Message) -> list[Message]:
 
 
 def all_text(blocks: Sequence[Message]) -> bool:
-    """Tell whether all `blocks` are text."""
+    """Return whether all `blocks` are text."""
     return all(block["type"] == "text" for block in blocks)
 
 
 def is_plain(block: Message) -> bool:
-    """Tell whether a block is text and nothing else is said of it."""
+    """Return whether a block is text without further fields."""
     return block["type"] == "text" and block.keys() == {"type", "text"}
 
 
 def _messages(turn: Turn, entries: Sequence[Entry], ids: dict[str, str]) -> list[Written]:
-    """Return the messages of a turn that is no result, none of them empty.
+    """Return the messages of a turn that is not a result, none of them empty.
 
-    There is one at least, but for a system turn.
+    There is at least one, except for a system turn.
     """
     if is_native(Provider.ANTHROPIC, turn):
         return [Written("assistant", [entry.data for entry in entries], anew=True, alone=True)]
@@ -232,7 +241,7 @@ def _messages(turn: Turn, entries: Sequence[Entry], ids: dict[str, str]) -> list
         and seen[-1].blocks[-1:]
         and seen[-1].blocks[-1]["type"] in THINKING
     ):
-        # The provider refuses a message that ends in its own thinking.
+        # The provider rejects a message that ends in thinking.
         seen[-1].blocks.append({"type": "text", "text": EMPTY})
     if seen or turn.role is Role.SYSTEM:
         return seen
@@ -244,7 +253,7 @@ def _messages(turn: Turn, entries: Sequence[Entry], ids: dict[str, str]) -> list
 
 
 def _block(entry: Entry, role: str) -> list[Message]:
-    """Return a block, or none where it is text without a visible character."""
+    """Return a block as a list, which is empty for text without a visible character."""
     if entry.kind is PartKind.BLOCK:
         return [adapted(entry.data, role)]
     if entry.kind is not PartKind.WORDS or not is_visible(entry.text):
@@ -268,7 +277,7 @@ def _call(turn: Turn, entry: Entry, ids: dict[str, str], names: dict[str, str]) 
 def _tool_message(turn: Turn, entries: Sequence[Entry], ids: dict[str, str]) -> list[Written]:
     further = further_fields(entries, PartKind.RESULT)
     blocks = [block for entry in entries for block in _block(entry, "user")]
-    # A failure is told in text alone: beside a picture the words have to say it.
+    # A failed result may only hold text, so one with other blocks is not marked as an error.
     is_error = turn.metadata.get("is_error") is True and all(
         block["type"] == "text" for block in blocks
     )
@@ -283,10 +292,7 @@ def _tool_message(turn: Turn, entries: Sequence[Entry], ids: dict[str, str]) -> 
 
 
 def _content(turn: Turn, blocks: list[Message], form: object, *, is_error: bool) -> object:
-    """Return what stands in a result: a text where it is one, in the form in which it came.
-
-    A failure says something.
-    """
+    """Return the content of a result, in its original form; a failed result is never empty."""
     if not blocks and (is_error or turn.content is None):
         return EMPTY if turn.content is not None else stand_in(turn)
     if form == []:

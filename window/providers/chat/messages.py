@@ -1,7 +1,7 @@
-"""OpenAI's chat messages: one turn a message, calls and results paired by adjacency.
+"""OpenAI's chat messages: one turn for each message, with results paired by adjacency.
 
-Everything a message holds beyond role, text and calls is carried by the turn's parts:
-other content blocks, and further fields of message, blocks and calls.
+The parts of a turn hold everything besides role, text and calls: other content blocks, and further
+fields of message, blocks and calls.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -21,16 +21,18 @@ _ROLES = {"developer": Role.SYSTEM} | {str(role): role for role in Role}
 
 
 def parse(messages: object, *, repair: bool = False, waiting: Iterable[str] = ()) -> Parsed:
-    """Read chat messages into turns, one a message. The history may end on open calls.
+    """Parse chat messages into turns, one for each message; the history may end on open calls.
 
-    With `repair` a call in the middle that has no result gets a marked one.
-
-    `waiting` are ids of calls before the list that have no result yet.
+    With `repair`, a call in the middle without a result gets a marked one. `waiting` are ids of
+    calls before the list that have no result yet.
 
     Raises:
-        InvalidMessagesError: naming index and rule; the rules are listed in docs/providers.md.
+        InvalidMessagesError: A message breaks a rule of docs/providers.md; the error names its
+            index and the rule.
 
-    >>> parse([{"role": "developer", "content": "Be brief."}, {"role": "user", "content": "hi"}]).turns[0].role
+    >>> parse(
+    ...     [{"role": "developer", "content": "Be brief."}, {"role": "user", "content": "hi"}]
+    ... ).turns[0].role
     <Role.SYSTEM: 'system'>
     """
     copies = copied_messages(Provider.OPENAI, messages)
@@ -40,17 +42,23 @@ def parse(messages: object, *, repair: bool = False, waiting: Iterable[str] = ()
     return pairing.parsed(copies)
 
 
-def check(messages: object, *, allow_open_tail: bool = False, strict_first: bool = True) -> None:  # noqa: ARG001 - one signature for all
-    """Raise `InvalidMessagesError` for a message list that OpenAI would refuse.
+def check(
+    messages: object,
+    *,
+    allow_open_tail: bool = False,
+    strict_first: bool = True,  # noqa: ARG001 - one signature for all formats
+) -> None:
+    """Raise `InvalidMessagesError` for a message list that OpenAI would reject.
 
-    With `allow_open_tail` the last calls may lack results, as in a history that
-    somebody goes on with. `strict_first` changes nothing here: any role may be first
-    but a result, which is an orphan.
+    With `allow_open_tail`, the last calls may lack results, as in a history that is to be
+    continued. `strict_first` has no effect here: any role may come first except a result, which is
+    an orphan.
 
-    >>> check([{"role": "tool", "tool_call_id": "a", "content": "21 degrees"}])  # doctest: +ELLIPSIS
+    >>> result = {"role": "tool", "tool_call_id": "a", "content": "21 degrees"}
+    >>> check([result])  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    polycontext.window.errors.InvalidMessagesError: messages[0] breaks the openai rule
-    orphan-result: no call 'a' directly before ...
+    polycontext.window.errors.InvalidMessagesError: messages[0] breaks the openai rule \
+orphan-result: no call 'a' directly before ...
     """
     parsed = parse(messages)
     if not allow_open_tail:
@@ -73,10 +81,10 @@ def _check_refusals(message: Message, place: Place) -> None:
 
 
 def render(turns: Iterable[Turn], *, readable: bool = False) -> Rendered:
-    """Write `turns` as chat messages, from the turns alone.
+    """Render `turns` as chat messages, from the turns alone.
 
-    Law: what was parsed is written as it came, ``render(parse(messages).turns).messages ==
-    messages``.
+    Law: parsed messages are rendered unchanged,
+    ``render(parse(messages).turns).messages == messages``.
 
     >>> render([Turn("user", "hi")]).messages
     [{'role': 'user', 'content': 'hi'}]
@@ -118,7 +126,7 @@ def _parse_role(value: object, place: Place) -> Role:
 def _parse_content(
     message: Message, role: Role, calls: Sequence[ToolCall], place: Place
 ) -> list[Message]:
-    """Return what is said as blocks; a refusal without content is what is said."""
+    """Return the content as blocks; a refusal without content becomes the content."""
     match message.get("content"):
         case str(text):
             return [{"type": "text", "text": text}]
@@ -145,7 +153,10 @@ def _instead(message: Message, role: Role, place: Place, *, spoken: bool) -> str
 
 
 def _further(message: Message, role: Role, blocks: Sequence[Message]) -> Message:
-    """Return what a turn does not say of the message: further fields, the form of its content, another name of its role."""
+    """Return the fields of the message that a turn does not hold.
+
+    They are further fields, the form of the content, and the original name of the role.
+    """
     known = {"role", "content"} | ({"tool_call_id"} if role is Role.TOOL else set())
     known |= {name for name in ("name", "tool_calls") if message.get(name) is not None}
     further = without(message, *known) | _form(message, blocks)
@@ -156,7 +167,7 @@ def _further(message: Message, role: Role, blocks: Sequence[Message]) -> Message
         and not message.get("tool_calls")
         and isinstance(further.get("refusal"), str)
     ):
-        further["refusal"] = ""  # the turn says it
+        further["refusal"] = ""  # already the text of the turn
     return further
 
 
@@ -184,7 +195,7 @@ def _further_of_call(raw: Message) -> Message:
     inner = without(raw[kind], "name", BODIES[kind])
     further = without(raw, "id", "type", kind) | ({kind: inner} if inner else {})
     if len(raw["id"]) > MAX_CALL_ID:
-        further["id"] = raw["id"]  # the server it came from takes it
+        further["id"] = raw["id"]  # accepted by the server it comes from
     return further if kind == "function" else {"type": kind, **further}
 
 
@@ -240,12 +251,12 @@ def _parse_call(raw: object, place: Place, where: str) -> ToolCall:
 
 
 TEXTS = {"text": "text", "refusal": "refusal"}
-"""Which field of each kind of block holds text."""
+"""The field of each block type that holds its text."""
 
 
 @define
 class Writer:
-    """Write turns one after the other; see `wire.Writer`. Every turn can be read again."""
+    """Renders turns incrementally; see `wire.Writer`. Every turn can be parsed again."""
 
     readable: bool = False
     _messages: list[Message] = Factory(list)
@@ -253,12 +264,12 @@ class Writer:
 
     @property
     def size(self) -> int:
-        """Return how many stand so far."""
+        """Return the number of messages so far."""
         return len(self._messages)
 
     def add(self, turn: Turn) -> None:
-        """Write `turn` behind the others."""
-        # Nearly every turn holds words and nothing else: a tenth of the price.
+        """Append `turn`."""
+        # Nearly every turn holds only text, and this path takes a tenth of the time.
         if turn.content is None or turn.parts or turn.tool_calls:
             message = self._written(turn)
         else:
@@ -270,7 +281,7 @@ class Writer:
         self._messages.append(message)
 
     def finish(self) -> Rendered:
-        """Return what was written."""
+        """Return the messages."""
         return Rendered(list(self._messages))
 
     def _written(self, turn: Turn) -> Message:
@@ -292,9 +303,9 @@ class Writer:
 
 
 def _may_be_absent(turn: Turn, message: Message) -> bool:
-    """Tell whether the content may be null, or not there.
+    """Return whether the content may be null or missing.
 
-    A refusal then says what the turn says.
+    In that case, a refusal holds the text of the turn.
     """
     if turn.role is not Role.ASSISTANT:
         return False
@@ -317,7 +328,7 @@ def _render_content(
 
 
 def _render_ids(turn: Turn, further: Mapping[int, Message]) -> dict[str, str]:
-    """Return the ids that are spelled anew: long ones, but for those that came in this format."""
+    """Return replacements for long ids, except for ids that were parsed from this format."""
     ids = aliases((call.id for call in turn.tool_calls), MAX_CALL_ID, any_sign=True)
     return {
         call.id: ids[call.id]

@@ -1,4 +1,4 @@
-"""What OpenAI accepts as the request for a chat completion: the fields beside the messages."""
+"""OpenAI's rules for the fields of a chat completion request besides the messages."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -16,15 +16,18 @@ _KINDS = ("function", "custom")
 def check_request(
     request: Mapping[str, Any], *, allow_open_tail: bool = False, foreign: bool = False
 ) -> None:
-    """Raise for the body of a request that OpenAI would refuse: its fields, then its messages.
+    """Raise an error for a request body that OpenAI would reject: its fields, then its messages.
 
     Raises:
-        InvalidMessagesError: naming the rule, and the index of the message if it is one's.
+        InvalidMessagesError: A rule is broken; the error names it, with the index of the message if
+            it is in one.
 
-    >>> check_request({"model": "gpt-5.6", "messages": [{"role": "user", "content": "hi"}], "tool_choice": "auto"})  # doctest: +ELLIPSIS
+    >>> hi = [{"role": "user", "content": "hi"}]
+    >>> request = {"model": "gpt-5.6", "messages": hi, "tool_choice": "auto"}
+    >>> check_request(request)  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    polycontext.window.errors.InvalidMessagesError: messages break the openai rule bad-tool-choice:
-    Invalid value for 'tool_choice': ...
+    polycontext.window.errors.InvalidMessagesError: messages break the openai rule \
+bad-tool-choice: Invalid value for 'tool_choice': ...
     """
     body = fields.copy_request(Provider.OPENAI, request)
     breach = request_breach(body, foreign=foreign) or judge_list(
@@ -34,11 +37,17 @@ def check_request(
 
 
 def findings(request: Sequence[Any] | Mapping[str, Any]) -> list[InvalidMessagesError]:
-    """Return what is wrong with a request for a chat completion, or with a message list: one finding a message at most.
+    """Return the errors of a chat completion request or message list, at most one per message.
 
-    Behind a finding the rest is judged as if the message were fine, so that one fault is told once.
+    After an error, the rest is checked as if the message were valid, so that each fault is reported
+    once.
 
-    >>> [error.rule for error in findings([{"role": "user"}, {"role": "tool", "tool_call_id": "a", "content": "b"}])]
+    >>> [
+    ...     error.rule
+    ...     for error in findings(
+    ...         [{"role": "user"}, {"role": "tool", "tool_call_id": "a", "content": "b"}]
+    ...     )
+    ... ]
     ['missing-content', 'orphan-result']
     """
     try:
@@ -60,9 +69,10 @@ def findings(request: Sequence[Any] | Mapping[str, Any]) -> list[InvalidMessages
 
 
 def request_breach(request: Mapping[str, Any], *, foreign: bool = False) -> Breach | None:
-    """Return what the fields of `request` break; of its messages only whether they are a list.
+    """Return the first breach in the fields of `request`, or None.
 
-    With `foreign` only model and messages are looked at: other servers have options of their own.
+    The messages are only checked to be a list. With `foreign`, only model and messages are checked,
+    since other servers have other options.
     """
     breach = _model(request) or _messages(request)
     return (
@@ -96,7 +106,8 @@ def _tools(request: Mapping[str, Any]) -> Breach | None:
     return fields.choice(
         request,
         names,
-        "Invalid value for 'tool_choice': no function named '{name}' was specified in the 'tools' parameter.",
+        "Invalid value for 'tool_choice': no function named '{name}' was specified in the 'tools' "
+        "parameter.",
     )
 
 

@@ -1,8 +1,8 @@
-"""What OpenAI accepts as the messages of a chat completion.
+"""OpenAI's rules for the messages of a chat completion.
 
-Sources: the vendor's reference of chat completions, recorded requests, and recorded refusals.
-Docs/providers.md lists the rules. A `ChatJudge` goes over a list from its start, so that whoever
-judges a growing list goes on where it stopped.
+Sources: the vendor's reference of chat completions, recorded requests, and recorded errors.
+docs/providers.md lists the rules. A `ChatJudge` checks a list incrementally, so that a growing list
+is only checked from where the last check stopped.
 """
 
 import re
@@ -17,14 +17,16 @@ from ..tool_pairs import BEHIND_CALL, ONE_RESULT
 from ..wire import Message, Provider
 
 MAX_MESSAGES = 2048
-"""Messages that a request may have."""
+"""The most messages of a request."""
 MAX_CALLS = 128
-"""Calls that a message may have, and tools that a request may have."""
+"""The most calls of a message."""
 MAX_CALL_ID = 40
-"""Characters that the id of a call may have at the vendor itself; other servers give longer ones,
-which go back as they came."""
+"""The most characters of a call id at the vendor.
+
+Other servers issue longer ids, which are sent back unchanged.
+"""
 MAX_NAME = 64
-"""Characters that the name of a speaker may have."""
+"""The most characters of a speaker's name."""
 
 _ROLES = ("system", "assistant", "user", "function", "tool", "developer")
 _NAME = re.compile(r"[^\s<|\\/>]+")
@@ -34,26 +36,25 @@ _PARTS: Mapping[str, tuple[str, ...]] = {
 }
 _ALL_PARTS = ("text", "image_url", "input_audio", "refusal", "audio", "file")
 BODIES = {"function": "arguments", "custom": "input"}
-"""What each kind of call says to its tool by."""
+"""The field of each kind of call that holds its arguments."""
 
 
 def check_messages(
     messages: object, *, allow_open_tail: bool = False, foreign: bool = False
 ) -> None:
-    """Raise for a message list that OpenAI would refuse.
+    """Raise an error for a message list that OpenAI would reject.
 
-    With `allow_open_tail` the last calls may lack results. With `foreign` what other servers that
-    speak the format take is taken
-    as well: content parts of their own, empty content, long ids.
+    With `allow_open_tail`, the last calls may lack results. With `foreign`, content that only
+    compatible servers accept is allowed: unknown content parts, empty content, long ids.
 
     Raises:
-        InvalidMessagesError: naming index and rule, the vendor's wording as its problem; the rules
-            are listed in docs/providers.md.
+        InvalidMessagesError: A message breaks a rule of docs/providers.md; the error names its
+            index and the rule, with the vendor's wording as the problem.
 
     >>> check_messages([{"role": "assistant", "content": None}])  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    polycontext.window.errors.InvalidMessagesError: messages[0] breaks the openai rule
-    missing-content: Invalid value for 'content': ...
+    polycontext.window.errors.InvalidMessagesError: messages[0] breaks the openai rule \
+missing-content: Invalid value for 'content': ...
     """
     copies = copied_messages(Provider.OPENAI, messages)
     breach = judge_list(copies, allow_open_tail=allow_open_tail, foreign=foreign)
@@ -63,13 +64,13 @@ def check_messages(
 def judge_list(
     messages: Sequence[Message], *, allow_open_tail: bool = False, foreign: bool = False
 ) -> Breach | None:
-    """Return the first breach of `messages`, a list of JSON objects."""
+    """Return the first breach of `messages`, a list of JSON objects, or None."""
     return list_breach(ChatJudge(foreign=foreign), messages, allow_open_tail=allow_open_tail)
 
 
 @define
 class ChatJudge:
-    """Judge a message list one message after the other. Linear: each message is looked at once."""
+    """Checks a message list incrementally, each message once, in linear time."""
 
     foreign: bool = False
     count: int = 0
@@ -78,9 +79,9 @@ class ChatJudge:
     _caller: int = 0
 
     def add(self, message: object) -> Breach | None:
-        """Return what `message` breaks, coming next.
+        """Return the breach of `message`, the next one of the list, or None.
 
-        After a breach the judge is not asked again, unless `pardon` comes first.
+        After a breach, call `pardon` before adding another message.
         """
         spot = Spot(f"messages[{self.count}]", self.count)
         self.count += 1
@@ -89,7 +90,7 @@ class ChatJudge:
         return message_breach(message, spot, foreign=self.foreign) or self._pair(message, spot)
 
     def pardon(self, message: object) -> None:
-        """Go on behind `message`, which broke a rule, as if it were fine."""
+        """Continue after `message`, which broke a rule, as if it were valid."""
         fields = message if isinstance(message, dict) else {}
         if fields.get("role") == "tool":
             self._waiting.pop(str(fields.get("tool_call_id")), None)
@@ -104,7 +105,7 @@ class ChatJudge:
         self._open(ids)
 
     def end(self, *, allow_open_tail: bool = False) -> Breach | None:
-        """Return what is wrong with the list as a whole when it ends here."""
+        """Return the breach of the list as a whole if it ends here, or None."""
         whole = Spot("messages")
         if not self.count:
             return whole.empty("empty-list")
@@ -113,7 +114,7 @@ class ChatJudge:
         return None if allow_open_tail else self._unanswered(self._caller)
 
     def copy(self) -> Self:
-        """Return a judge that goes on from here by itself."""
+        """Return an independent judge that continues from here."""
         return evolve(self, waiting=dict(self._waiting), answered=set(self._answered))
 
     def _pair(self, message: Message, spot: Spot) -> Breach | None:
@@ -132,7 +133,7 @@ class ChatJudge:
             del self._waiting[call_id]
             self._answered.add(call_id)
             return None
-        # The vendor writes the places of these with a point before the bracket.
+        # In these errors, the vendor writes a dot before the bracket.
         old = Spot(f"messages.[{spot.index}]", spot.index)
         if call_id in self._answered:
             message = f"Duplicate value for 'tool_call_id' of '{call_id}' in message[{spot.index}]"
@@ -140,24 +141,32 @@ class ChatJudge:
                 "duplicate-result", message, "one result a call", None
             )
         if self._waiting or self._answered:
-            message = f"Invalid parameter: 'tool_call_id' of '{call_id}' not found in 'tool_calls' of previous message."
+            message = (
+                f"Invalid parameter: 'tool_call_id' of '{call_id}' not found in 'tool_calls' of "
+                "previous message."
+            )
             return old.at(".tool_call_id").breach("orphan-result", message, BEHIND_CALL, None)
-        message = "Invalid parameter: messages with role 'tool' must be a response to a preceeding message with 'tool_calls'."
+        message = (
+            "Invalid parameter: messages with role 'tool' must be a response to a preceeding "
+            "message with 'tool_calls'."
+        )
         return old.at(".role").breach("orphan-result", message, BEHIND_CALL, None)
 
     def _unanswered(self, noticed: int) -> Breach | None:
         if not self._waiting:
             return None
         message = (
-            "An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'. "
-            f"The following tool_call_ids did not have response messages: {', '.join(self._waiting)}"
+            "An assistant message with 'tool_calls' must be followed by tool messages responding "
+            "to each 'tool_call_id'. "
+            "The following tool_call_ids did not have response messages: "
+            f"{', '.join(self._waiting)}"
         )
         where = f"messages.[{noticed}].role"
         return Breach("unanswered-call", message, ONE_RESULT, self._caller, where)
 
 
 def message_breach(message: Message, spot: Spot, *, foreign: bool = False) -> Breach | None:
-    """Return what `message` breaks by itself, wherever it stands."""
+    """Return the breach of `message` on its own, in any position, or None."""
     role = message.get("role")
     if "role" not in message:
         return spot.at(".role").missing("unknown-role", ", ".join(_ROLES))
@@ -258,7 +267,7 @@ def _image(part: Message, place: Spot) -> Breach | None:
 
 
 def image_breach(holder: Message, key: str, detail: object, place: Spot) -> Breach | None:
-    """Judge the address of a picture under `key` of `holder`, and how closely it shall be looked at."""
+    """Check the URL of an image under `key` of `holder`, and its level of detail."""
     breach = place.needed_text("bad-image", holder, key, most=MAX_TEXT * 10, empty=False)
     if breach is not None:
         return breach
@@ -266,7 +275,8 @@ def image_breach(holder: Message, key: str, detail: object, place: Spot) -> Brea
         spot = place.at(f".{key}")
         message = (
             f"Invalid '{spot.path}'. Expected a base64-encoded data URL with an image MIME type "
-            "(e.g. 'data:image/png;base64,aW1nIGJ5dGVzIGhlcmU='), but got a value without the 'data:' prefix."
+            "(e.g. 'data:image/png;base64,aW1nIGJ5dGVzIGhlcmU='), but got a value without the "
+            "'data:' prefix."
         )
         return spot.breach("bad-image", message, "an http(s) address, or a data URL of an image")
     return place.at(".detail").one_of("bad-image", detail, ("auto", "low", "high", "original"))
@@ -300,8 +310,10 @@ def _file(part: Message, place: Spot) -> Breach | None:
     if breach is not None or data.startswith("data:"):
         return breach
     message = (
-        f"Invalid file data: '{data_spot.path}'. Expected a base64-encoded data URL with an application/pdf MIME type "
-        "(e.g. 'data:application/pdf;base64,JVBERi0xLjQK'), but got a value without the 'data:' prefix."
+        f"Invalid file data: '{data_spot.path}'. Expected a base64-encoded data URL with an "
+        "application/pdf MIME type "
+        "(e.g. 'data:application/pdf;base64,JVBERi0xLjQK'), but got a value without the 'data:' "
+        "prefix."
     )
     return data_spot.breach(rule, message, "a data URL of the file")
 
@@ -383,7 +395,10 @@ def _assistant(message: Message, spot: Spot) -> Breach | None:
 
 def _result(message: Message, spot: Spot) -> Breach | None:
     if message.get("tool_call_id") is None:
-        words = "Missing parameter 'tool_call_id': messages with role 'tool' must have a 'tool_call_id'."
+        words = (
+            "Missing parameter 'tool_call_id': messages with role 'tool' must have a "
+            "'tool_call_id'."
+        )
         place = Spot(f"messages.[{spot.index}].tool_call_id", spot.index)
         return place.breach("orphan-result", words, "the id of the call that it answers", None)
     return spot.at(".tool_call_id").text("orphan-result", message["tool_call_id"])
@@ -391,9 +406,9 @@ def _result(message: Message, spot: Spot) -> Breach | None:
 
 @define
 class GrowingList:
-    """Judge a list that grows, each message once.
+    """Checks a growing list, each message once.
 
-    What other servers that speak the format take is taken as well.
+    Content that only compatible servers accept is allowed.
     """
 
     _judge: ChatJudge = Factory(lambda: ChatJudge(foreign=True))
@@ -401,7 +416,7 @@ class GrowingList:
     def __call__(self, messages: Sequence[Message], *, allow_open_tail: bool = False) -> None:
         """Raise `InvalidMessagesError` for the first breach.
 
-        What the list begins with is not looked at again.
+        Messages that were checked before are skipped.
         """
         further = messages[self._judge.count :]
         breach = list_breach(self._judge, further, allow_open_tail=allow_open_tail)

@@ -1,8 +1,7 @@
-"""What OpenAI accepts as one item of a Responses input: the shapes, wherever the item stands.
+"""OpenAI's rules for the shape of one item of a Responses input, in any position.
 
 Sources: the vendor's reference of responses and the types of its SDK, recorded requests, recorded
-refusals. What is not known here is
-taken: a new type of item must have a type, and nothing more. Docs/providers.md lists the rules.
+errors. An item of an unknown type is accepted. docs/providers.md lists the rules.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,9 +11,9 @@ from ..chat.rules import image_breach
 from ..wire import Message
 
 MAX_ID = 64
-"""Characters that the id of an item or of a call may have."""
+"""The most characters of the id of an item or of a call."""
 MAX_PAYLOAD = 104_857_600
-"""Characters that a file or an encrypted content may have."""
+"""The most characters of a file or an encrypted content."""
 
 _ROLES = ("user", "assistant", "system", "developer")
 _INPUT = ("input_text", "input_image", "input_file", "input_audio")
@@ -33,13 +32,13 @@ ID_STARTS: Mapping[str, str] = {
     "computer_call": "cu",
     "compaction": "cmp",
 }
-"""How the ids of items begin that the platform makes."""
+"""The prefixes of the ids that the platform issues."""
 
 
 def type_of(item: Message) -> str:
     """Return the type of `item`.
 
-    One with a role and no type is a message, one with only an id a reference.
+    Without a type, an item with a role or content is a message, and any other one a reference.
 
     >>> type_of({"role": "user", "content": "hi"}), type_of({"id": "msg_1"})
     ('message', 'item_reference')
@@ -51,9 +50,9 @@ def type_of(item: Message) -> str:
 
 
 def item_breach(item: Message, spot: Spot, *, foreign: bool = False) -> Breach | None:
-    """Return what `item` breaks by itself.
+    """Return the breach of `item` on its own, or None.
 
-    With `foreign` ids that the platform would not make and reasoning in plain text are taken.
+    With `foreign`, ids that the platform does not issue and reasoning in plain text are accepted.
     """
     kind = item.get("type")
     if kind is not None and not isinstance(kind, str):
@@ -94,7 +93,7 @@ _TEXT_OR_PARTS = "text, or a list of content parts"
 def _content(content: object, role: str, place: Spot) -> Breach | None:
     if content is None:
         return place.wrong_type("missing-content", _STRING_OR_ARRAY, content)
-    # An answer may be cut before its first word; what is asked is not.
+    # An answer may be cut off before its first word, but input may not be empty.
     if content == [] and role != "assistant":
         return place.empty("empty-content")
     return _parts(content, _OUTPUT if role == "assistant" else _INPUT, place)
@@ -214,12 +213,12 @@ def _output(item: Message, spot: Spot) -> Breach | None:
 
 
 def _text_under(key: str, rule: str = "bad-item") -> ObjectJudge:
-    """Return the judge of an item that must have text under `key`."""
+    """Return a check for an item that requires text under `key`."""
     return lambda item, spot: spot.needed_text(rule, item, key)
 
 
 def _object_under(key: str) -> ObjectJudge:
-    """Return the judge of an item that must have an object under `key`."""
+    """Return a check for an item that requires an object under `key`."""
     return lambda item, spot: spot.needed("bad-tool-call", item, key, dict, "an object")
 
 

@@ -1,9 +1,9 @@
-"""OpenAI's Responses: a list of items, of which those that the model made one after the other are one turn.
+"""OpenAI's Responses input: consecutive items that the model created form one turn.
 
-Messages of the user and of the system are turns of their own. A call and its output are paired by
-their id; the provider takes an output anywhere behind its call, a conversation here has it directly
-behind the run of items that called (rule `unanswered-call`). Calls that the platform itself runs
-are blocks of the turn, whole.
+Messages of the user and of the system are separate turns. A call and its output are paired by their
+id. The provider accepts an output anywhere after its call, but here it must directly follow the run
+of items that called (rule `unanswered-call`). Calls that the platform runs itself are kept as whole
+blocks of the turn.
 """
 
 from collections.abc import Iterable, Sequence
@@ -34,16 +34,18 @@ from .writer import (
 
 
 def parse(messages: object, *, repair: bool = False, waiting: Iterable[str] = ()) -> Parsed:
-    """Read input items into turns. The history may end on open calls.
+    """Parse input items into turns; the history may end on open calls.
 
-    With `repair` a call in the middle that has no output gets a marked one.
-
-    `waiting` are ids of calls before the list that have no result yet.
+    With `repair`, a call in the middle without an output gets a marked one. `waiting` are ids of
+    calls before the list that have no result yet.
 
     Raises:
-        InvalidMessagesError: naming index and rule; the rules are listed in docs/providers.md.
+        InvalidMessagesError: An item breaks a rule of docs/providers.md; the error names its index
+            and the rule.
 
-    >>> parse([{"role": "developer", "content": "Be brief."}, {"role": "user", "content": "hi"}]).turns[0].role
+    >>> parse(
+    ...     [{"role": "developer", "content": "Be brief."}, {"role": "user", "content": "hi"}]
+    ... ).turns[0].role
     <Role.SYSTEM: 'system'>
     """
     items = copied_messages(Provider.RESPONSES, messages)
@@ -71,16 +73,22 @@ def parse(messages: object, *, repair: bool = False, waiting: Iterable[str] = ()
     return reader.pairing.parsed(items)
 
 
-def check(messages: object, *, allow_open_tail: bool = False, strict_first: bool = True) -> None:  # noqa: ARG001 - one signature for all
-    """Raise `InvalidMessagesError` for input items that OpenAI would refuse.
+def check(
+    messages: object,
+    *,
+    allow_open_tail: bool = False,
+    strict_first: bool = True,  # noqa: ARG001 - one signature for all formats
+) -> None:
+    """Raise `InvalidMessagesError` for input items that OpenAI would reject.
 
-    With `allow_open_tail` the last calls may lack outputs, as in a history that somebody goes on
-    with.
+    With `allow_open_tail`, the last calls may lack outputs, as in a history that is to be
+    continued. `strict_first` has no effect here.
 
-    >>> check([{"type": "function_call_output", "call_id": "a", "output": "21 degrees"}])  # doctest: +ELLIPSIS
+    >>> output = {"type": "function_call_output", "call_id": "a", "output": "21 degrees"}
+    >>> check([output])  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    polycontext.window.errors.InvalidMessagesError: messages[0] breaks the openai-responses rule
-    orphan-result: no call 'a' directly ...
+    polycontext.window.errors.InvalidMessagesError: messages[0] breaks the openai-responses rule \
+orphan-result: no call 'a' directly ...
     """
     parsed = parse(messages)
     if not allow_open_tail:
@@ -90,11 +98,11 @@ def check(messages: object, *, allow_open_tail: bool = False, strict_first: bool
 
 
 def render(turns: Iterable[Turn], *, readable: bool = False) -> Rendered:
-    """Write `turns` as input items.
+    """Render `turns` as input items.
 
-    What the system says stays in the list, `instructions` are the caller's.
+    System messages stay in the list; `instructions` are left to the caller.
 
-    Law: what was parsed is written as it came, ``render(parse(items).turns).messages == items``.
+    Law: parsed items are rendered unchanged, ``render(parse(items).turns).messages == items``.
 
     >>> render([Turn("user", "hi")]).messages
     [{'role': 'user', 'content': 'hi'}]
@@ -103,9 +111,9 @@ def render(turns: Iterable[Turn], *, readable: bool = False) -> Rendered:
 
 
 def _begun_by_the_user(kinds: Sequence[str], roles: Sequence[Role]) -> list[Role]:
-    """Return the roles of items.
+    """Return the roles of items, in which a leading compaction counts as the user's.
 
-    A compaction that comes first stands for what the user began with.
+    It replaces the beginning of the conversation.
     """
     first = next((index for index, role in enumerate(roles) if role is not Role.SYSTEM), None)
     return [
@@ -116,9 +124,9 @@ def _begun_by_the_user(kinds: Sequence[str], roles: Sequence[Role]) -> list[Role
 
 @define
 class _Reader:
-    """Read items one after the other.
+    """Reads items one at a time.
 
-    `made` is the run of items of the model that is being read, `calls` are the types of its calls.
+    `made` collects the current run of the model's items, and `calls` holds the types of its calls.
     """
 
     pairing: Pairing
@@ -145,7 +153,7 @@ class _Reader:
             self.made.block(item)
 
     def close(self) -> None:
-        """End the run of items that is being read, if there is one."""
+        """End the current run of items, if there is one."""
         if self.made is not None:
             with Place(Provider.RESPONSES, self.start).turn_errors():
                 turn = self.made.turn(Role.ASSISTANT)
@@ -184,7 +192,7 @@ _ROLES = {
 
 
 def type_of(item: Message, place: Place) -> str:
-    """Return the type of an item; one without a type is a message."""
+    """Return the type of an item; one with a role but no type is a message."""
     kind = item.get("type", "message" if "role" in item else None)
     if not isinstance(kind, str):
         raise place.refuse(
@@ -196,7 +204,7 @@ def type_of(item: Message, place: Place) -> str:
 
 
 def role_of(item: Message, kind: str, place: Place) -> Role:
-    """Return whose turn an item is part of: what the model made, and nobody else, is the assistant's."""
+    """Return the role of the turn of an item; items of the model are the assistant's."""
     if kind == "message":
         role = item.get("role")
         if not isinstance(role, str) or role not in _ROLES:
@@ -208,7 +216,10 @@ def role_of(item: Message, kind: str, place: Place) -> Role:
 
 
 def is_call(item: Message, kind: str, answered: AbstractSet[str], *, is_last: bool) -> bool:
-    """Tell whether the caller answers this item: all calls of tools of its own, others if they are answered, or may be yet."""
+    """Return whether the caller answers this item.
+
+    It does for all calls of its own tools, and for others that are answered or still can be.
+    """
     if kind in BODIES:
         return True
     if not kind.endswith("_call") or not _is_paired(item):
@@ -225,9 +236,10 @@ def _is_paired(item: Message) -> bool:
 
 
 def take_message(collector: Collector, item: Message, place: Place) -> None:
-    """Take in a message item.
+    """Add a message item to the collector.
 
-    It is told of where it holds more than role and text, or directly follows another one.
+    It is recorded as a message part if it has more than role and text, or directly follows another
+    message.
     """
     role = _ROLES[item["role"]]
     natural = "output_text" if role is Role.ASSISTANT else "input_text"
@@ -246,7 +258,7 @@ def take_message(collector: Collector, item: Message, place: Place) -> None:
 
 
 def _is_inside(last: Part | None) -> bool:
-    """Tell whether what would come next would stand in the same message."""
+    """Return whether content that follows `last` would belong to the same message."""
     return last is not None and (
         last.kind in (PartKind.WORDS, PartKind.MESSAGE) or last.type in CONTENT
     )
@@ -281,7 +293,7 @@ def _check_block(block: object, place: Place, where: str) -> None:
 
 
 def take(collector: Collector, block: Message, natural: str) -> None:
-    """Take in what stands inside of a message or an output."""
+    """Add content of a message or an output to the collector."""
     key = TEXTS.get(block["type"])
     if key is None:
         collector.block(block)
@@ -292,7 +304,10 @@ def take(collector: Collector, block: Message, natural: str) -> None:
 
 
 def call_of(item: Message, kind: str, place: Place) -> tuple[ToolCall, Message]:
-    """Return a call and its further fields: of the caller's own tools by name, of others all fields are arguments."""
+    """Return a call and its further fields.
+
+    A call of the caller's own tool has a name; for other calls, all fields are arguments.
+    """
     body = BODIES.get(kind)
     call_id = item.get("call_id")
     name = item.get("name") if body else kind.removesuffix("_call")
@@ -313,7 +328,7 @@ def call_of(item: Message, kind: str, place: Place) -> tuple[ToolCall, Message]:
 
 
 def take_output(collector: Collector, item: Message, called: str, place: Place) -> None:
-    """Take in what answers a call of type `called`: text, blocks, or JSON data, which become text."""
+    """Add the output of a call of type `called`: text, blocks, or JSON data, which become text."""
     further = without(item, "type", "call_id", "output")
     if item["type"] != output_type(called):
         further["type"] = item["type"]

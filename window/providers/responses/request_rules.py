@@ -1,4 +1,4 @@
-"""What OpenAI accepts as the request for a response: the fields beside the input, and what they demand of it."""
+"""OpenAI's rules for the fields of a Responses request, and what they require of the input."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -12,10 +12,9 @@ from .item_rules import type_of
 from .rules import InputJudge, judge_list
 
 LEAST_OUTPUT = 16
-"""Tokens that a response must be allowed to have."""
+"""The least value of `max_output_tokens`."""
 LEAST_THRESHOLD = 1000
-"""Tokens from which on the platform compacts: the smallest threshold that recorded requests have.
-"""
+"""The least tokens at which the platform compacts, as seen in recorded requests."""
 
 _NOT_FOUND = 404
 _MOVED = {
@@ -31,15 +30,17 @@ _MOVED = {
 def check_request(
     request: Mapping[str, Any], *, allow_open_tail: bool = False, foreign: bool = False
 ) -> None:
-    """Raise for the body of a request that OpenAI would refuse: its fields, then its input.
+    """Raise an error for a request body that OpenAI would reject: its fields, then its input.
 
     Raises:
-        InvalidMessagesError: naming the rule, and the index of the item if it is one's.
+        InvalidMessagesError: A rule is broken; the error names it, with the index of the item if it
+            is in one.
 
-    >>> check_request({"model": "gpt-5.6", "messages": [{"role": "user", "content": "hi"}]})  # doctest: +ELLIPSIS
+    >>> hi = [{"role": "user", "content": "hi"}]
+    >>> check_request({"model": "gpt-5.6", "messages": hi})  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    polycontext.window.errors.InvalidMessagesError: messages break the openai-responses rule
-    moved-field: Unsupported parameter: 'messages'...
+    polycontext.window.errors.InvalidMessagesError: messages break the openai-responses rule \
+moved-field: Unsupported parameter: 'messages'...
     """
     body = fields.copy_request(Provider.RESPONSES, request)
     breach = request_breach(body, foreign=foreign) or unstored(body)
@@ -52,9 +53,14 @@ def check_request(
 
 
 def findings(request: Sequence[Any] | Mapping[str, Any]) -> list[InvalidMessagesError]:
-    """Return what is wrong with a request for a response, or with a list of items: one finding an item at most, then what waits for something.
+    """Return the errors of a Responses request or list of items.
 
-    >>> items = [{"type": "function_call", "call_id": name, "name": "read", "arguments": "{}"} for name in "ab"]
+    There is at most one for each item, followed by the items that lack a successor or an output.
+
+    >>> items = [
+    ...     {"type": "function_call", "call_id": name, "name": "read", "arguments": "{}"}
+    ...     for name in "ab"
+    ... ]
     >>> [(error.index, error.rule) for error in findings(items)]
     [(0, 'unanswered-call'), (1, 'unanswered-call')]
     """
@@ -63,7 +69,8 @@ def findings(request: Sequence[Any] | Mapping[str, Any]) -> list[InvalidMessages
             fields.copy_request(Provider.RESPONSES, request) if isinstance(request, Mapping) else {}
         )
         items = body.get("input") if isinstance(request, Mapping) else request
-        # A text is one message. An input that is neither is a breach of the request, found below.
+        # A text is one message. Any other input that is no list is reported as a breach of the
+        # request.
         is_list = (
             items and isinstance(items, list)
             if isinstance(request, Mapping)
@@ -82,16 +89,17 @@ def findings(request: Sequence[Any] | Mapping[str, Any]) -> list[InvalidMessages
 
 
 def is_continued(request: Mapping[str, Any]) -> bool:
-    """Tell whether the input goes on with what the provider holds."""
+    """Return whether the input continues a conversation that the provider stores."""
     return any(
         request.get(key) is not None for key in ("previous_response_id", "conversation", "prompt")
     )
 
 
 def request_breach(request: Mapping[str, Any], *, foreign: bool = False) -> Breach | None:
-    """Return what the fields of `request` break; of its input only whether it is text or a list.
+    """Return the first breach in the fields of `request`, or None.
 
-    With `foreign` only model and input are looked at: other servers have options of their own.
+    The input is only checked to be text or a list. With `foreign`, only model and input are
+    checked, since other servers have other options.
     """
     breach = _moved(request) or _model(request) or _input(request)
     if breach or foreign:
@@ -100,7 +108,10 @@ def request_breach(request: Mapping[str, Any], *, foreign: bool = False) -> Brea
 
 
 def unstored(request: Mapping[str, Any]) -> Breach | None:
-    """Refuse with ``store: false`` what only storing could resolve: references, and reasoning without its encrypted content."""
+    """Return the breach of an item that cannot be resolved with ``store: false``, or None.
+
+    Such items are references, and reasoning without its encrypted content.
+    """
     items = request.get("input")
     if request.get("store") is not False or not isinstance(items, list) or is_continued(request):
         return None
@@ -110,7 +121,7 @@ def unstored(request: Mapping[str, Any]) -> Breach | None:
 
 
 def not_found(own: str, index: int | None) -> Breach:
-    """Say that the platform does not hold the item with the id `own`."""
+    """Return the breach for an item id that the platform does not store."""
     message = (
         f"Item with id '{own}' not found. Items are not persisted when `store` is set to false. "
         "Try again with `store` set to true, or remove this item from your input."
@@ -132,7 +143,8 @@ def _moved(request: Mapping[str, Any]) -> Breach | None:
     for old, new in _MOVED.items():
         if old in request:
             message = (
-                f"Unsupported parameter: '{old}'. In the Responses API, this parameter has moved to '{new}'. "
+                f"Unsupported parameter: '{old}'. In the Responses API, this parameter has moved "
+                f"to '{new}'. "
                 "Try again with the new parameter. See the API documentation for more information: "
                 "https://platform.openai.com/docs/api-reference/responses/create."
             )
@@ -182,8 +194,8 @@ def _tools(request: Mapping[str, Any]) -> Breach | None:
     breach = fields.tools(request, _tool, empty=True)
     if breach is not None:
         return breach
-    # Tools may be added in the input as well, so only a request without such an item tells all that
-    # there are.
+    # Tools may also be added in the input, so the known names are only complete without such an
+    # item.
     if any(_adds_tools(item) for item in _items(request)):
         return None
     names = [

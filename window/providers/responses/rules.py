@@ -1,9 +1,9 @@
-"""What OpenAI accepts as the input items of a response, as a list: calls and outputs, reasoning and what follows it, ids.
+"""OpenAI's rules for the list of input items: calls and outputs, reasoning, and ids.
 
-An output may stand anywhere behind its call; the call ids pair them. Sources: the vendor's
-reference, recorded requests and refusals. The shapes of single items are in `item_rules`.
-Docs/providers.md lists the rules. An `InputJudge` goes over a list from its start, so that whoever
-judges a growing list goes on where it stopped.
+An output may come anywhere after its call, since call ids pair them. Sources: the vendor's
+reference, recorded requests and errors. The shapes of single items are in `item_rules`.
+docs/providers.md lists the rules. An `InputJudge` checks a list incrementally, so that a growing
+list is only checked from where the last check stopped.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -24,41 +24,47 @@ ANSWERS: Mapping[str, frozenset[str]] = {
     "apply_patch_call_output": frozenset({"apply_patch_call"}),
     "local_shell_call_output": frozenset({"local_shell_call"}),
 }
-"""Types of items that answer a call, and which calls they may answer; recorded requests answer a
-tool search by a function's output."""
+"""The types of outputs, with the calls that they may answer.
+
+Recorded requests answer a tool search with a function's output.
+"""
 
 _CALLS = frozenset[str]().union(*ANSWERS.values())
 TRIGGER = "compaction_trigger"
-"""The type of the item that has the platform compact what stands before it; it is the last one
-(openai 3.54.0, read on 2026-11-24)."""
+"""The type of the item that makes the platform compact everything before it.
+
+It must be the last item (openai 3.54.0, read on 2026-11-24).
+"""
 
 _NOT_MADE = frozenset(
     {*ANSWERS, "additional_tools", "mcp_approval_response", "configuration_update", TRIGGER}
 )
-_OWN_ID = "rs_"  # so the ids of the platform's own reasoning items begin; other servers follow no such rule
+# The prefix of the platform's own reasoning items; other servers use different ids.
+_OWN_ID = "rs_"
 
 Required = Callable[[str], str | None]
-"""Tells for the id of an item the id of the reasoning item that must stand before it, or None."""
+"""Returns the id of the reasoning item that must precede the item with the given id, or None."""
 
 
 def check_messages(
     items: object, *, allow_open_tail: bool = False, continued: bool = False, foreign: bool = False
 ) -> None:
-    """Raise for an input that OpenAI would refuse: a list of items, or a text.
+    """Raise an error for an input (a list of items, or a text) that OpenAI would reject.
 
-    With `allow_open_tail` calls may lack their outputs at the end. With `continued` the input goes
-    on with what the provider holds (`previous_response_id`, `conversation`), so that outputs may
-    answer calls that are not in the list. With `foreign` what other servers that speak the format
-    take is taken as well: ids of their own, reasoning in plain text.
+    With `allow_open_tail`, calls at the end may lack their outputs. With `continued`, the input
+    continues a conversation that the provider stores (`previous_response_id`, `conversation`), so
+    outputs may answer calls that are not in the list. With `foreign`, content that only compatible
+    servers accept is allowed: other ids, reasoning in plain text.
 
     Raises:
-        InvalidMessagesError: naming index and rule, the vendor's wording as its problem; the rules
-            are listed in docs/providers.md.
+        InvalidMessagesError: An item breaks a rule of docs/providers.md; the error names its index
+            and the rule, with the vendor's wording as the problem.
 
-    >>> check_messages([{"type": "function_call_output", "call_id": "a", "output": "21 degrees"}])  # doctest: +ELLIPSIS
+    >>> output = {"type": "function_call_output", "call_id": "a", "output": "21 degrees"}
+    >>> check_messages([output])  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    polycontext.window.errors.InvalidMessagesError: messages[0] breaks the openai-responses rule
-    orphan-result: No tool call found for ...
+    polycontext.window.errors.InvalidMessagesError: messages[0] breaks the openai-responses rule \
+orphan-result: No tool call found for ...
     """
     if isinstance(items, str):
         return
@@ -76,7 +82,7 @@ def judge_list(
     continued: bool = False,
     foreign: bool = False,
 ) -> Breach | None:
-    """Return the first breach of `items`, a list of JSON objects."""
+    """Return the first breach of `items`, a list of JSON objects, or None."""
     judge = InputJudge(continued=continued, foreign=foreign)
     return list_breach(judge, items, allow_open_tail=allow_open_tail)
 
@@ -90,12 +96,13 @@ class _Call:
 
 @define
 class InputJudge:
-    """Judge an input one item after the other. Linear: each item is looked at once.
+    """Checks an input incrementally, each item once, in linear time.
 
     Args:
-        continued: the list goes on with what the provider holds.
-        foreign: ids and reasoning of other servers are taken.
-        required: what a provider knows of the items that it made and holds; nobody else can know.
+        continued: The list continues a conversation that the provider stores.
+        foreign: Ids and reasoning of other servers are accepted.
+        required: Returns the reasoning item that an item requires, which only the provider that
+            stores the items can know.
     """
 
     continued: bool = False
@@ -109,14 +116,17 @@ class InputJudge:
     _trigger: int | None = None
 
     def add(self, item: object) -> Breach | None:
-        """Return what `item` breaks, coming next.
+        """Return the breach of `item`, the next one of the list, or None.
 
-        After a breach the judge is not asked again, unless `pardon` comes first.
+        After a breach, call `pardon` before adding another item.
         """
         spot = Spot(f"input[{self.count}]", self.count)
         self.count += 1
         if self._trigger is not None:
-            message = f"Invalid 'input[{self._trigger}]': an item of type '{TRIGGER}' must be the final input item."
+            message = (
+                f"Invalid 'input[{self._trigger}]': an item of type '{TRIGGER}' must be the final "
+                "input item."
+            )
             legal = "the last item, or no such item"
             return _input_breach("compaction-trigger", message, legal, self._trigger)
         if not isinstance(item, dict):
@@ -127,7 +137,7 @@ class InputJudge:
         )
 
     def pardon(self, item: object) -> None:
-        """Go on behind `item`, which broke a rule, as if it were fine."""
+        """Continue after `item`, which broke a rule, as if it were valid."""
         self._reasoning = self._trigger = None
         fields = item if isinstance(item, dict) else {}
         kind, call_id = type_of(fields), fields.get("call_id")
@@ -138,18 +148,21 @@ class InputJudge:
             self._answered.add(call_id)
 
     def end(self, *, allow_open_tail: bool = False) -> Breach | None:
-        """Return what is wrong with the input as a whole when it ends here."""
+        """Return the first breach of the input as a whole if it ends here, or None."""
         return next(self.ends(allow_open_tail=allow_open_tail), None)
 
     def ends(self, *, allow_open_tail: bool = False) -> Iterator[Breach]:
-        """Yield all that is wrong with the input as a whole when it ends here: reasoning and calls that wait for something."""
+        """Yield all breaches of the input as a whole if it ends here.
+
+        These are reasoning without a following item and calls without an output.
+        """
         if self._reasoning is not None:
             yield self._unfollowed()
         if not allow_open_tail:
             yield from self._unanswered()
 
     def copy(self) -> Self:
-        """Return a judge that goes on from here by itself."""
+        """Return an independent judge that continues from here."""
         return evolve(self, open=dict(self._open), answered=set(self._answered), ids=set(self._ids))
 
     def _place(self, item: Message, kind: str, spot: Spot) -> Breach | None:
@@ -160,7 +173,10 @@ class InputJudge:
         )
 
     def _follows(self, item: Message, kind: str, spot: Spot) -> Breach | None:
-        """Refuse reasoning that is not followed by what it led to: an item of the model's, and no message that lost its id."""
+        """Return a breach if reasoning is not followed by an item that the model created.
+
+        A message only counts as the model's if it has an id.
+        """
         if self._reasoning is not None and not _is_made(item, kind):
             return self._unfollowed()
         own = item.get("id")
@@ -183,15 +199,21 @@ class InputJudge:
         own = item.get("id")
         if not isinstance(own, str):
             return None
-        # An item that stands here and is also referred to stands here twice.
+        # An item that is also referred to counts as a duplicate.
         if own in self._ids and not self.foreign:
-            message = f"Duplicate item found with id {own}. Remove duplicate items from your input and try again."
+            message = (
+                f"Duplicate item found with id {own}. Remove duplicate items from your input and "
+                "try again."
+            )
             return _input_breach("duplicate-item", message, "each item once", spot.index)
         self._ids.add(own)
         reasoning = None if self.required is None else self.required(own)
         if reasoning is None or reasoning in self._ids:
             return None
-        message = f"Item '{own}' of type '{kind}' was provided without its required 'reasoning' item: '{reasoning}'."
+        message = (
+            f"Item '{own}' of type '{kind}' was provided without its required 'reasoning' item: "
+            f"'{reasoning}'."
+        )
         legal = "the reasoning item before it, or the item without its id"
         return _input_breach("reasoning-missing", message, legal, spot.index)
 
@@ -245,7 +267,10 @@ def _is_made(item: Message, kind: str) -> bool:
 
 
 def _is_awaited(item: Message, kind: str) -> bool:
-    """Tell whether the call must be answered before the model goes on: not what runs on the platform, or beside the conversation."""
+    """Return whether the call must be answered before the model continues.
+
+    It need not if it runs on the platform or asynchronously.
+    """
     environment: Any = item.get("environment")
     elsewhere = isinstance(environment, dict) and environment.get("type") != "local"
     return not (item.get("async") or elsewhere or kind == "tool_search_call")
@@ -253,9 +278,9 @@ def _is_awaited(item: Message, kind: str) -> bool:
 
 @define
 class GrowingList:
-    """Judge a list that grows, each message once.
+    """Checks a growing list, each item once.
 
-    What other servers that speak the format take is taken as well.
+    Content that only compatible servers accept is allowed.
     """
 
     _judge: InputJudge = Factory(lambda: InputJudge(foreign=True))
@@ -263,9 +288,9 @@ class GrowingList:
     def __call__(self, messages: Sequence[Message], *, allow_open_tail: bool = False) -> None:
         """Raise `InvalidMessagesError` for the first breach.
 
-        What the list begins with is not looked at again.
+        Items that were checked before are skipped.
         """
-        # What asks for a compaction is gone once something follows it.
+        # A compaction trigger is removed once something follows it.
         stop = len(messages) - (messages[-1].get("type") == TRIGGER) if messages else 0
         further = messages[self._judge.count : stop]
         breach = list_breach(self._judge, further, allow_open_tail=allow_open_tail)

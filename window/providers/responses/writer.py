@@ -1,4 +1,4 @@
-"""Turns written as input items of OpenAI's Responses: a turn is a run of items."""
+"""The renderer of turns as Responses input items; a turn becomes a run of items."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -27,39 +27,45 @@ CONTENT = frozenset(
         "output_audio",
     }
 )
-"""Types of what stands inside of a message; blocks of all other types are items of their own."""
+"""The types of content inside a message; blocks of all other types are separate items."""
 
 TEXTS = {"input_text": "text", "output_text": "text", "text": "text", "refusal": "refusal"}
-"""Which field of each kind of content holds text."""
+"""The field of each content type that holds its text."""
 
 OF_THE_CALLER = {
     "additional_tools": Role.SYSTEM,
     "mcp_approval_response": Role.USER,
     TRIGGER: Role.USER,
 }
-"""Items that no model makes and that answer no call, and whose turns they are."""
+"""Items that neither come from the model nor answer a call, with the role of their turn."""
 
 COMPACTION = "compaction"
-"""The type of an item that stands for all that was said before it; where it comes first it is the
-user's word."""
+"""The type of an item that replaces everything before it.
+
+A leading one counts as the user's turn.
+"""
 
 BODIES = {"function_call": "arguments", "custom_tool_call": "input"}
-"""What the calls of a caller's own tools say to them by. Other calls say it by all of their fields.
+"""The field that holds the arguments of calls of the caller's own tools.
+
+For other calls, all fields are arguments.
 """
 
 CALL_FIELDS = ("type", "id", "call_id", "name", "status")
-"""Fields of a call that are no arguments of it."""
+"""The fields of a call that are not arguments."""
 
 _NATURAL = object()
 
 JSON: Message = {}
-"""The form of an output that is JSON data, told as text in the turn; an empty list, which has no
-text, has the form null."""
+"""The form of an output that is JSON data, which is text in the turn.
+
+An empty list, which has no text, has the form null.
+"""
 
 
 @define
 class Spoken:
-    """Hold a message item in the making: its further fields, the type of its texts, and its content."""
+    """A message item under construction: further fields, type of its texts, and content."""
 
     role: str
     further: Message
@@ -67,11 +73,11 @@ class Spoken:
     blocks: list[Message] = Factory(list)
 
     def item(self) -> Message:
-        """Return the item; its content is a text where that is all, unless it came as a list."""
+        """Return the item; single plain text becomes a string, unless it was parsed from a list."""
         form = self.further.get("content", _NATURAL)
         item = {**without(self.further, "content"), "role": self.role}
         if isinstance(form, list) and form:
-            # Content of a type that nobody knows is carried as it is.
+            # Content of an unknown type is kept unchanged.
             return {**item, "content": form}
         is_plain = len(self.blocks) == 1 and self.blocks[0] == {
             "type": self.kind,
@@ -86,7 +92,7 @@ class Spoken:
 
 @define
 class Writer:
-    """Write turns one after the other; see `wire.Writer`. Every item can be read again."""
+    """Renders turns incrementally; see `wire.Writer`. Every item can be parsed again."""
 
     readable: bool = False
     _items: list[Message] = Factory(list)
@@ -95,11 +101,11 @@ class Writer:
 
     @property
     def size(self) -> int:
-        """Return how many stand so far."""
+        """Return the number of items so far."""
         return len(self._items)
 
     def add(self, turn: Turn) -> None:
-        """Write `turn` behind the others."""
+        """Append `turn`."""
         entries = list(layout_of(Provider.RESPONSES, turn))
         if self._items and self._items[-1].get("type") == TRIGGER:
             self._items.pop()
@@ -120,14 +126,14 @@ class Writer:
                 )
             )
         elif is_native(Provider.RESPONSES, turn):
-            # What stands before a compaction is not shown to the model: what the system says comes
-            # behind it.
+            # The model does not see anything before a compaction, so earlier system messages move
+            # after it.
             self._items = [*(entry.data for entry in entries), *self._items]
         else:
             self._items += _items(turn, entries, self._ids)
 
     def finish(self) -> Rendered:
-        """Return what was written."""
+        """Return the items."""
         return Rendered(list(self._items))
 
 
@@ -163,7 +169,7 @@ def _run(turn: Turn, entries: Sequence[Entry], ids: dict[str, str]) -> Iterator[
 
 
 def _is_content(role: Role, kind: str) -> bool:
-    """Tell whether a block stands inside of a message: what the model makes beside its messages are items of their own."""
+    """Return whether a block belongs inside a message rather than being a separate item."""
     return (
         kind in CONTENT
         if role is Role.ASSISTANT
@@ -178,7 +184,7 @@ def _message(role: Role, further: Message) -> Spoken:
 
 
 def call_item(call: ToolCall, further: Message, call_id: str, name: str) -> Message:
-    """Return the item of one call: of a caller's own tool by name, of others by their fields."""
+    """Return the item of one call: by name for the caller's own tools, by fields for others."""
     kind = str(further.get("type", "function_call"))
     if kind in BODIES:
         return {

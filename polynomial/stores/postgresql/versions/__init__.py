@@ -1,4 +1,4 @@
-"""The versions of a PostgreSQL store's tables, one module each, as alembic runs them.
+"""The versions of a PostgreSQL store's tables, one module each, which alembic runs.
 
-What has been released is never changed.
+A released version is never changed.
 """
