@@ -14,7 +14,9 @@ export interface MessageProps {
   isPreserved: boolean;
 }
 
-/** Which actions the session would accept now; one that compresses by itself makes room for a send. */
+/** Which actions the session would accept now.
+
+One that compresses by itself makes room for a send. */
 export interface ActionProps {
   /** whether a user turn would be taken */
   send: boolean;
