@@ -124,10 +124,7 @@ class _Talk:
                 await self._send(line[1:] if line.startswith("//") else line)
 
     async def _send(self, text: str) -> None:
-        """Send a message with its attachments, and print the answer as it streams.
-
-        An interrupted answer keeps the text received so far.
-        """
+        """Send a message with its attachments, and print the answer as it streams."""
         attached, self.attached = self.attached, []
         names = "".join(f"\n[@{name}]" for name in attached)
         message = await asyncio.to_thread(resolve_text, text + names)
@@ -136,8 +133,7 @@ class _Talk:
         print_attachments(await asend_resolved(self.session, message))
         answer = self.session.answer()
         try:
-            # Record the answer synchronously: an interrupt during an asynchronous write would lose
-            # it.
+            # Synchronously: an interrupt during an asynchronous write would lose the answer.
             with answer:
                 async for piece in in_whole_characters(self.who.answer(self.session)):
                     answer.add(piece)

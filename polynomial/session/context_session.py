@@ -853,12 +853,9 @@ class ContextSession:
 
     def __repr__(self) -> str:
         conversation, window = self.conversation, self.window
-        told = (
-            f"{len(window)} turns, {window.total_tokens} of "
-            f"{window.max_tokens} tokens, {len(conversation.log)} in the log"
-        )
+        told = f"{len(window)} turns, {window.total_tokens} of {window.max_tokens} tokens"
         past = f"revision {conversation.revision} of " if self._writer.is_past else ""
-        return f"ContextSession({past}{self._writer.session_id!r}, {conversation.state}, {told})"
+        return f"ContextSession({past}{self._writer.session_id!r}, {conversation.state}, {told}, {len(conversation.log)} in the log)"
 
     @property
     def conversation(self) -> Conversation:
