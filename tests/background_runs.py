@@ -1,7 +1,7 @@
 # ruff: noqa: T201 - a table is what it is for
-"""Let many summaries be written in the background while turns come, come back and are taken back.
+"""Write many summaries in the background while turns are added, recalled and rewound.
 
-Print what became of them.
+Print how each of them ended.
 
 Usage: python -m tests.background_runs [--compactions N] [--seed N]
 """
@@ -225,7 +225,8 @@ def live(compactions: int, seed: int, say: Callable[[str], object] = print) -> R
     """Let so many summaries be begun, on each store by threads and by tasks."""
     whole = Run(Random(seed))  # noqa: S311 - nothing here is a secret
     say(
-        f"seed {seed}\n{'kept in':<8} {'by':<8} {'begun':>7} {'landed':>7} {'at once':>8} {'turns':>8} {'wrong':>6}"
+        f"seed {seed}\n{'kept in':<8} {'by':<8} {'begun':>7} {'landed':>7} {'at once':>8} "
+        f"{'turns':>8} {'wrong':>6}"
     )
     with stores() as kept:
         for place, store in kept.items():
@@ -240,7 +241,8 @@ def live(compactions: int, seed: int, say: Callable[[str], object] = print) -> R
                     else:
                         asyncio.run(tasks(run, store, f"{by} {number}", left))
                 say(
-                    f"{place:<8} {by:<8} {run.compactions:>7} {run.outcomes['good, landed']:>7} {run.most:>8} {run.turns:>8} {len(run.wrong):>6}"
+                    f"{place:<8} {by:<8} {run.compactions:>7} {run.outcomes['good, landed']:>7} "
+                    f"{run.most:>8} {run.turns:>8} {len(run.wrong):>6}"
                 )
                 whole.outcomes += run.outcomes
                 whole.wrong += run.wrong

@@ -1,4 +1,4 @@
-"""What models have been seen to answer instead of a summary: none of it may change anything."""
+"""Answers that models have given instead of a summary; none of them may change anything."""
 
 import asyncio
 

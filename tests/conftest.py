@@ -1,4 +1,4 @@
-"""What every test shares: the Hypothesis profiles, and a PostgreSQL server for those who ask for one.
+"""Shared fixtures: the Hypothesis profiles, and a PostgreSQL server on request.
 
 ``HYPOTHESIS_PROFILE`` picks one; without it a run under ``CI`` is the
 derandomized `ci`, so that a red build is red again on the next try, and any

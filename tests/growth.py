@@ -1,4 +1,4 @@
-"""How the cost of reading grows with what is read, for tests that must not depend on how busy a machine is."""
+"""How reading time grows with the input, for tests that must not depend on a busy machine."""
 
 import time
 from collections.abc import Callable
@@ -7,12 +7,16 @@ FACTOR = 8
 """How many times longer the second input is."""
 
 BOUND = 4 * FACTOR
-"""Growth that a linear reading stays under and a quadratic one, which costs `FACTOR` squared, does
-not."""
+"""The growth limit: a linear reading stays under it, and a quadratic one (`FACTOR` squared)
+does not.
+"""
 
 
 def growth(read: Callable[[int], object], length: int) -> float:
-    """Return how many times more CPU time of this thread `read(FACTOR * length)` takes than `read(length)`: the least of three tries each."""
+    """Return the ratio of the CPU times of `read(FACTOR * length)` and `read(length)`.
+
+    Each time is the least of three tries.
+    """
     short, long = (min(_cost(read, n) for _ in range(3)) for n in (length, FACTOR * length))
     return long / max(short, 1e-6)
 

@@ -1,4 +1,4 @@
-"""Where things are in the tree, derived from the tree so that no list goes stale."""
+"""Locations in the source tree, derived from the tree so that no list goes stale."""
 
 import os
 import sys
@@ -22,13 +22,13 @@ IS_DEEP = os.environ.get("HYPOTHESIS_PROFILE") == "deep"
 ROOMS = ("linearity", "window", "pressure", "polynomial", "nodes")
 """From the lowest to the highest."""
 APPLICATIONS = ("apps/adapters", "apps/models", "apps/cli", "apps/server", "apps/testing")
-"""What stands beside the rooms and uses their public APIs alone."""
+"""The applications beside the rooms, which use only the public APIs of the rooms."""
 FRONT = "front"
 """The package itself, which stands above the rooms and loads them lazily."""
 
 
 def shipped_files() -> Iterator[Path]:
-    """Yield every file of the front door, the rooms and the applications, relative to the root: modules, `py.typed` and data."""
+    """Yield every shipped file, relative to the root: modules, `py.typed` and data."""
     for room in (FRONT, *ROOMS, *APPLICATIONS):
         files = (
             path
@@ -41,7 +41,11 @@ def shipped_files() -> Iterator[Path]:
 def installed_path(path: Path) -> str:
     """Return where a shipped file stands once it is installed.
 
-    >>> installed_path(Path("front/__init__.py")), installed_path(Path("window/turn.py")), installed_path(Path("apps/cli/app.py"))
+    >>> (
+    ...     installed_path(Path("front/__init__.py")),
+    ...     installed_path(Path("window/turn.py")),
+    ...     installed_path(Path("apps/cli/app.py")),
+    ... )
     ('polycontext/__init__.py', 'polycontext/window/turn.py', 'polycontext/cli/app.py')
     """
     return Path("polycontext", *path.parts[path.parts[0] in (FRONT, "apps") :]).as_posix()
@@ -69,7 +73,7 @@ def examples(text: str, language: str) -> list[tuple[int, str]]:
 
 
 def modules() -> Iterator[ModuleType]:
-    """Yield every module that is shipped, but for adapters whose frameworks are not here: `just adapters` tests those."""
+    """Yield every shipped module, except adapters whose framework is not installed."""
     for name in module_names():
         try:
             yield import_module(name)
@@ -79,10 +83,7 @@ def modules() -> Iterator[ModuleType]:
 
 
 def script(name: str) -> ModuleType:
-    """Return a script of `.ci/` as a module.
-
-    It is in no package, and finds the scripts beside it.
-    """
+    """Return a script of `.ci/` as a module; it can import the scripts beside it."""
     if (folder := str(ROOT / ".ci")) not in sys.path:
         sys.path.append(folder)
     spec = spec_from_file_location(f"ci_{name}", ROOT / ".ci" / f"{name}.py")
@@ -95,7 +96,10 @@ def script(name: str) -> ModuleType:
 
 
 def seeds(count: int, deep: int, traced: int = 8) -> list[Any]:
-    """Return the numbers below `deep` as parameters of a test: those from `count` on are deep, and the first `traced` are measured."""
+    """Return the numbers below `deep` as parameters, marked `deep` from `count` on.
+
+    Coverage is measured only for the first `traced`.
+    """
     marks = [
         ()
         if seed < traced

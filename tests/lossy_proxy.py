@@ -1,4 +1,4 @@
-"""A way to a server that is cut where it hurts: before a commit arrives there, or before its answer gets back."""
+"""A TCP proxy that cuts a connection before a commit arrives, or before its answer returns."""
 
 import socket
 from collections.abc import Callable, Generator
@@ -10,11 +10,11 @@ COMMIT = b"COMMIT\0"
 
 
 class Cutting:
-    """Pass bytes on between clients and a server, over TCP on loopback.
+    """A proxy between clients and a server, over TCP on loopback.
 
-    `cut` says where the next connection that commits ends: "before" the server hears of it, or
-    "after" it has answered, which nobody hears. `meanwhile` is called then. Once `gone`, nobody
-    gets through.
+    `cut` says where the next connection that commits ends: "before" the server receives the commit,
+    or "after" its answer, which is lost. `meanwhile` is called then. Once `gone`, every connection
+    fails.
     """
 
     def __init__(self, port: int) -> None:

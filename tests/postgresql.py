@@ -1,4 +1,7 @@
-"""A private PostgreSQL server for tests: on a loopback port, in a folder of its own, and gone with whoever started it, however that ends."""
+"""A private PostgreSQL server for tests, on loopback and in a temporary folder.
+
+It ends with the process that started it, however that process ends.
+"""
 
 import os
 import pwd
@@ -17,7 +20,7 @@ from uuid import uuid4
 import pytest
 
 USERS = ("postgres", "nobody")
-"""Who runs the server where root, whom it refuses, runs the tests."""
+"""The user that runs the server if root runs the tests, because PostgreSQL refuses root."""
 
 WATCH = """
 import os, shutil, signal, sys
@@ -102,10 +105,7 @@ class Server:
         )
 
     def stop(self, mode: str = "immediate") -> None:
-        """Stop it.
-
-        At once, as if the machine had lost its power, or in another mode of `pg_ctl`.
-        """
+        """Stop the server in a mode of `pg_ctl`, by default at once, like a power loss."""
         self._run("pg_ctl", "stop", "--silent", "--mode", mode)
 
     def close(self) -> None:
@@ -114,7 +114,16 @@ class Server:
 
     def _run(self, program: str, *arguments: str) -> None:
         command = [str(self._programs / program), "--pgdata", str(self.folder / "data"), *arguments]
-        done = subprocess.run(command, cwd=self.folder, check=False, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, **self._as)  # fmt: skip
+        done = subprocess.run(
+            command,
+            cwd=self.folder,
+            check=False,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+            **self._as,
+        )  # fmt: skip
         if done.returncode:
             log = self.folder / "log"
             raise RuntimeError(

@@ -1,4 +1,4 @@
-"""What the two programs of `docs/quickstart.md` talk to in tests: strict providers over HTTP, with a model that looks at files for a while."""
+"""Strict providers over HTTP for the programs of `docs/quickstart.md`, with a scripted model."""
 
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
@@ -17,9 +17,9 @@ STEPS = 20
 
 @define
 class Looking:
-    """Script a model that lists the files, reads one again and again, and then answers.
+    """A scripted model that lists files, reads one repeatedly, and then answers.
 
-    It remembers how long the requests were, in characters.
+    It records the length of each request in characters.
     """
 
     sizes: list[int] = field(factory=list)
@@ -54,10 +54,7 @@ class Looking:
 
 @contextmanager
 def providers() -> Generator[tuple[dict[str, str], Looking, Looking]]:
-    """Serve both providers.
-
-    Yield the environment that leads a program to them, and the models behind them.
-    """
+    """Serve both providers; yield the environment that points a program to them, and the models."""
     chat, anthropic = Looking(), Looking()
     with StrictServer((StrictChat(chat.chat), StrictAnthropic(anthropic.anthropic))) as server:
         keys = {"OPENAI_API_KEY": "none", "ANTHROPIC_API_KEY": "none"}

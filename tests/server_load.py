@@ -1,7 +1,7 @@
 # ruff: noqa: T201 - a table is what it is for
-"""Let many listeners hear many chats of a server in a process of its own.
+"""Load a chat server in a process of its own with many listeners.
 
-Print what they received, how late, and what it held.
+Print the events they received, the delays, and the server's memory.
 
 Usage: python -m tests.server_load [--seconds N] [--clients N] [--sessions N] [--store
 memory|sqlite|both] [--turns N] [--stopped N]
@@ -54,7 +54,7 @@ class Echo:
 
 
 def serve(store: str) -> None:
-    """Serve chats on a free port of loopback, which is printed, until the process is told to stop."""
+    """Serve chats on a free loopback port, which is printed, until the process ends."""
     import uvicorn  # noqa: PLC0415 - the listeners need none
 
     with (
@@ -89,10 +89,7 @@ def serving(store: str) -> Generator[tuple[int, int]]:
 
 @define(eq=False)
 class Listener(asyncio.Protocol):
-    """Read the events of one chat, of which it keeps the numbers and how late the words came.
-
-    Or stop reading at once.
-    """
+    """A listener of one chat's events that records their numbers and delays, or stops reading."""
 
     request: bytes
     stopped: bool = False
@@ -130,7 +127,7 @@ class Listener(asyncio.Protocol):
 
     @property
     def missed(self) -> int:
-        """Return how many events it did not see between its first and its last, or saw out of order."""
+        """Return the number of events missed or out of order between the first and the last."""
         return sum(
             later != before + 1
             for before, later in zip(self.numbers, self.numbers[1:], strict=False)
@@ -155,7 +152,10 @@ class Talk:
 
     async def listen(self, port: int, clients: int, stopped: int) -> None:
         """Have all of its listeners hear of how it stands."""
-        head = f"GET /api/sessions/{self.name}/events HTTP/1.0\r\nHost: 127.0.0.1:{port}\r\nAuthorization: Bearer {self.token}\r\n\r\n"
+        head = (
+            f"GET /api/sessions/{self.name}/events HTTP/1.0\r\nHost: 127.0.0.1:{port}\r\n"
+            f"Authorization: Bearer {self.token}\r\n\r\n"
+        )
         self.listeners = [await _connected(Listener(head.encode()), port) for _ in range(clients)]
         self.stopped = [
             await _connected(Listener(head.encode(), stopped=True), port) for _ in range(stopped)
@@ -163,7 +163,7 @@ class Talk:
         await _until(lambda: all(each.numbers for each in self.listeners))
 
     async def speak(self, port: int, due: float, until: float, a_second: float) -> None:
-        """Say something so often from `due` on, each time behind the answer to what was said before."""
+        """Send messages at a fixed rate from `due` on, each after the previous answer."""
         line = await asyncio.open_connection("127.0.0.1", port, limit=1 << 22)
         while due < until:
             await asyncio.sleep(max(0.0, due - time.perf_counter()))
@@ -199,7 +199,10 @@ async def _connected(listener: Listener, port: int) -> Listener:
 
 async def _posted(line: Line, path: str, token: str, body: Any) -> tuple[int, Any]:
     (reader, writer), data = line, orjson.dumps(body)
-    head = f"POST {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer {token}\r\nContent-Type: application/json\r\n"
+    head = (
+        f"POST {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer {token}\r\n"
+        "Content-Type: application/json\r\n"
+    )
     writer.write(f"{head}Content-Length: {len(data)}\r\n\r\n".encode() + data)
     status, *lines = (await reader.readuntil(b"\r\n\r\n")).decode().split("\r\n")
     size = next(
@@ -211,7 +214,7 @@ async def _posted(line: Line, path: str, token: str, body: Any) -> tuple[int, An
 async def _until(holds: Any) -> bool:
     """Wait until something holds, not for ever; tell whether it does."""
     last = time.perf_counter() + _PATIENCE
-    while not holds() and time.perf_counter() < last:  # noqa: ASYNC110 - listeners count, and set nothing off
+    while not holds() and time.perf_counter() < last:  # noqa: ASYNC110 - no event
         await asyncio.sleep(0.05)
     return bool(holds())
 
@@ -241,7 +244,7 @@ class Load:
 
     @property
     def expected(self) -> int:
-        """Return how many events there were to be received, the first of each listener not counted."""
+        """Return the number of expected events, without each listener's first."""
         return sum(EVENTS * talk.turns * len(talk.listeners) for talk in self.talks)
 
     @property
@@ -257,7 +260,7 @@ class Load:
         )
 
     def delay(self, share: float, *, beside_stopped: bool | None = None) -> float:
-        """Return the milliseconds from the user's saying to the answer's words at a listener, of so great a share of all at most."""
+        """Return the quantile `share` of the milliseconds from a message to its answer's words."""
         chosen = [talk for talk in self.talks if beside_stopped in (None, bool(talk.stopped))]
         delays = sorted(
             delay for talk in chosen for listener in talk.listeners for delay in listener.delays
@@ -275,7 +278,7 @@ async def run(
     a_second: float,
     stopped: int,
 ) -> Load:
-    """Have so many chats go on for so long, in front of so many listeners and of some that do not read."""
+    """Run the chats for a while, with reading and stopped listeners."""
     talks = [Talk(number) for number in range(sessions)]
     line = await asyncio.open_connection("127.0.0.1", port, limit=1 << 22)
     for talk in talks:
@@ -317,13 +320,20 @@ def report(store: str, load: Load, a_second: float, seconds: float) -> None:
     """Print one run."""
     asked, said = int(len(load.talks) * a_second * seconds), sum(talk.turns for talk in load.talks)
     print(
-        f"{store}: {len(load.listeners)} listeners, {sum(len(talk.stopped) for talk in load.talks)} stopped ones, {len(load.talks)} chats, {seconds:g} s"
+        f"{store}: {len(load.listeners)} listeners, "
+        f"{sum(len(talk.stopped) for talk in load.talks)} stopped ones, {len(load.talks)} chats, "
+        f"{seconds:g} s"
     )
     rows = {
         "turns asked for / said": f"{asked} / {said}",
         "events expected / received / missed": f"{load.expected} / {load.received} / {load.missed}",
-        "delay median / p99 / max": f"{load.delay(0.5):.0f} / {load.delay(0.99):.0f} / {load.delay(1):.0f} ms",
-        "p99 beside a stopped listener / elsewhere": f"{load.delay(0.99, beside_stopped=True):.0f} / {load.delay(0.99, beside_stopped=False):.0f} ms",
+        "delay median / p99 / max": (
+            f"{load.delay(0.5):.0f} / {load.delay(0.99):.0f} / {load.delay(1):.0f} ms"
+        ),
+        "p99 beside a stopped listener / elsewhere": (
+            f"{load.delay(0.99, beside_stopped=True):.0f} / "
+            f"{load.delay(0.99, beside_stopped=False):.0f} ms"
+        ),
         "server's memory at start / middle / end": " / ".join(f"{each:.0f}" for each in load.memory)
         + " MB",
         "load average": f"{os.getloadavg()[0]:.1f} on {os.cpu_count()} cores",

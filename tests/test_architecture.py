@@ -1,4 +1,4 @@
-"""The map of the code: what is generated is up to date, and what is written by hand names files that exist."""
+"""The map of the code: generated blocks are current, and handwritten file names exist."""
 
 import re
 import subprocess
@@ -13,7 +13,7 @@ PAGE = ROOT / "docs" / "architecture.md"
 
 @pytest.mark.no_cover
 def test_the_generated_blocks_are_up_to_date() -> None:
-    """They are made in a process of their own: what a turn enters depends on what was cached before."""
+    """The check runs in its own process, because cached imports change the traced turn."""
     done = subprocess.run(
         [sys.executable, ".ci/architecture_page.py", "--check"],
         cwd=ROOT,

@@ -1,4 +1,4 @@
-"""No text that a user meets cites what the user has not got: what is cited is a page of `docs/`, and it is there."""
+"""User-facing text cites only pages of `docs/` that exist."""
 
 import pydoc
 import re
@@ -50,7 +50,7 @@ def headings(page: Path) -> set[str]:
 
 
 def test_no_text_cites_what_is_not_here() -> None:
-    """Pages, examples, what `help()` prints of a module and all that is installed, comments included, name no paper of its makers.
+    """Pages, examples, `help()` texts and installed files cite no paper that is not shipped.
 
     The page about the differences from these papers names each once, in a heading.
     """

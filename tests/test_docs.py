@@ -1,4 +1,4 @@
-"""What the README, the docs and the docstrings show is true: every example runs, every link leads somewhere."""
+"""README, docs and docstrings are correct: every example runs, and every link works."""
 
 import doctest
 import gc
@@ -53,7 +53,7 @@ def _room(name: str) -> str:
 def run_example(code: str, line: int, page: Path, namespace: dict[str, Any]) -> None:
     """Run one block so that a traceback, or a failed prompt, names the page and the line in it."""
     if ">>>" not in code:
-        exec(compile("\n" * line + code, str(page), "exec"), namespace)  # noqa: S102  the point of this file
+        exec(compile("\n" * line + code, str(page), "exec"), namespace)  # noqa: S102 - the purpose
         return
     test = doctest.DocTestParser().get_doctest(code, namespace, page_name(page), str(page), line)
     test.globs = (
@@ -66,10 +66,8 @@ def run_example(code: str, line: int, page: Path, namespace: dict[str, Any]) -> 
 def test_the_python_of_a_page_runs(page: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The Python blocks of a page run from the repository's root, in order, as one program.
 
-    SDKs find a strict provider.
-
-    Of the contract of a store a page runs what is plainest; `test_the_store_of_the_docs` runs all
-    of it.
+    SDKs reach a strict provider. Of the store checks, only the simplest run here;
+    `test_the_store_of_the_docs` runs all of them.
     """
     monkeypatch.chdir(ROOT)
     monkeypatch.setattr("polycontext.testing.STORE_CHECKS", STORE_CHECKS[:2])
@@ -159,7 +157,7 @@ def test_ci_runs_the_commands_of_the_readme() -> None:
 
 
 def test_what_the_readme_shows_before_and_after_is_what_comes_out() -> None:
-    """The table says of the messages of its example what `project` makes of them, and the counts above it are its own."""
+    """The README's table and counts match the result of `project` on its example."""
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     messages = json.loads((ROOT / "examples" / "build_failure.json").read_text(encoding="utf-8"))
     (limit,) = re.findall(r"`max_tokens=(\d+)`", text)
@@ -168,7 +166,10 @@ def test_what_the_readme_shows_before_and_after_is_what_comes_out() -> None:
     assert counts == tuple(
         number if number == limit else int(number)
         for number in re.findall(
-            r"\[(\d+) messages\].+? of (\d+) tokens, with\s`max_tokens=(\d+)`, become (\d+) messages",
+            (
+                r"\[(\d+) messages\].+? of (\d+) tokens, with\s`max_tokens=(\d+)`, become (\d+) "
+                r"messages"
+            ),
             text,
         )[0]
     )
@@ -192,7 +193,7 @@ def test_what_the_readme_shows_before_and_after_is_what_comes_out() -> None:
 def test_the_picture_of_the_readme_is_what_its_command_draws(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Drawn anew, the picture has the same words and as many steps and compressions (another matplotlib may draw the letters otherwise)."""
+    """The README's picture has the words, steps and compressions that its command draws."""
     monkeypatch.chdir(ROOT)
     (command,) = re.findall(
         r"`polycontext (replay examples.+?)`",
@@ -220,10 +221,7 @@ def test_the_readme_counts_the_models_that_are_known(monkeypatch: pytest.MonkeyP
 
 
 def test_the_readme_needs_no_word_that_only_insiders_know() -> None:
-    """A stranger meets none of the project's own words there.
-
-    `docs/concepts.md` says each in plain words.
-    """
+    """The README uses none of the project's own terms, which `docs/concepts.md` explains."""
     prose = re.sub(
         r"```.+?```|`[^`]+`|\]\([^)]+\)",
         "",
@@ -318,7 +316,7 @@ def test_a_news_fragment_is_one_sentence() -> None:
     [("conversation.json", "openai"), ("conversation_anthropic.json", "anthropic")],
 )
 def test_an_example_conversation_is_valid(name: str, provider: str) -> None:
-    """An example is a message list that its provider would accept, and none of its messages is lost in reading."""
+    """Each example is valid for its provider, and every message is read."""
     example = json.loads((ROOT / "examples" / name).read_text(encoding="utf-8"))
     messages = example if isinstance(example, list) else example["messages"]
     wire = get_format(provider)

@@ -1,7 +1,4 @@
-"""What builds the site finds every front door, and every link that leads nowhere.
-
-`just docs-site` builds it.
-"""
+"""The site builder finds every public package and every broken link; see `just docs-site`."""
 
 from importlib import import_module
 from importlib.util import find_spec
@@ -28,10 +25,7 @@ def test_every_package_that_hands_out_names_has_a_page_of_the_reference() -> Non
 
 @pytest.mark.parametrize("package", site.packages())
 def test_a_name_is_told_of_once(package: str) -> None:
-    """Each name stands in full on the page of its own package.
-
-    Where others hand it on they lead there.
-    """
+    """Each name is documented on the page of its own package, and other pages link there."""
     doors = site.packages()
     page = site.reference(package, doors)
     for name, module in site.imported(package).items():

@@ -19,14 +19,15 @@ def announced(example: Path) -> str:
     docstring = ast.get_docstring(ast.parse(example.read_text(encoding="utf-8"))) or ""
     block = docstring.partition("Prints::\n")[2]
     assert block, (
-        f"{example.name} does not say what it prints: end its docstring on 'Prints::' and the output"
+        f"{example.name} does not say what it prints: end its docstring on 'Prints::' and the "
+        "output"
     )
     return textwrap.dedent(block).strip() + "\n"
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.name)
 def test_an_example_prints_what_it_says(example: Path) -> None:
-    """An example ends well, without a warning, and prints the block of its docstring (``...`` stands for anything)."""
+    """An example exits cleanly and prints its docstring's block (``...`` stands for anything)."""
     check_example(example)
 
 

@@ -44,7 +44,10 @@ def test_the_version_is_that_of_the_installed_package() -> None:
 
 def test_importing_reads_no_metadata() -> None:
     """The version costs those who ask for it."""
-    code = "import sys, polycontext; print('importlib.metadata' in sys.modules); polycontext.__version__; print('importlib.metadata' in sys.modules)"
+    code = (
+        "import sys, polycontext; print('importlib.metadata' in sys.modules); "
+        "polycontext.__version__; print('importlib.metadata' in sys.modules)"
+    )
     assert run("-S", "-c", f"import sys; sys.path[:0] = {sys.path!r}; {code}").stdout.split() == [
         "False",
         "True",
@@ -85,10 +88,7 @@ def test_the_package_runs_as_a_program(arguments: Sequence[str], code: int, said
 
 @pytest.mark.parametrize("stub", STUBS, ids=lambda path: str(path.parent.relative_to(ROOT)))
 def test_every_name_of_a_public_api_is_there(stub: Path) -> None:
-    """At first and again, though its module was imported before.
-
-    What it does not list is not there.
-    """
+    """Every public name exists, also after its module was imported, and no unlisted one does."""
     package = installed_path(stub.parent.relative_to(ROOT)).replace("/", ".")
     door = import_module(package)
     for module in stub.parent.glob("[a-z]*.py"):
@@ -127,7 +127,7 @@ def test_the_program_says_what_is_missing(
 
 
 def test_strategies_without_their_library_name_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What else is missing is said as it is."""
+    """A missing Hypothesis names the extra; other missing modules raise as usual."""
 
     def missing(name: str) -> object:
         raise ModuleNotFoundError(name=name)

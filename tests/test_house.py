@@ -47,7 +47,12 @@ def test_a_house_within_its_limits_passes(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("files", "what", "now", "worst"),
     [
-        ({f"apps/cli/part{n}.py": BODY for n in range(house.MOST_FILES - 10)}, "Python files", house.MOST_FILES + 1, f"apps/cli {house.MOST_FILES - 9}"),
+        (
+            {f"apps/cli/part{n}.py": BODY for n in range(house.MOST_FILES - 10)},
+            "Python files",
+            house.MOST_FILES + 1,
+            f"apps/cli {house.MOST_FILES - 9}",
+        ),
         (
             {f"nodes/part{n}.py": BODY for n in range(house.MOST_CORE_FILES - 5)},
             "Python files of the core",
@@ -55,41 +60,87 @@ def test_a_house_within_its_limits_passes(tmp_path: Path) -> None:
             f"nodes {house.MOST_CORE_FILES - 4}",
         ),
         (
-            {"window/long.py": '"""Say why."""\n' + BODY + f"X = '{'x' * (house.MOST_CHARACTERS - len(BODY) + 25 - 5)}'\n"},
+            {
+                "window/long.py": '"""Say why."""\n'
+                + BODY
+                + f"X = '{'x' * (house.MOST_CHARACTERS - len(BODY) + 25 - 5)}'\n"
+            },
             "characters of code: core",
             house.MOST_CHARACTERS + 1,
             f"window/long.py {house.MOST_CHARACTERS + 1}",
         ),
         (
-            {"apps/cli/long.py": '"""Say why."""\n' + BODY + f"X = '{'x' * (house.MOST_APPLIED - len(BODY) + 25 - 5)}'\n"},
+            {
+                "apps/cli/long.py": '"""Say why."""\n'
+                + BODY
+                + f"X = '{'x' * (house.MOST_APPLIED - len(BODY) + 25 - 5)}'\n"
+            },
             "characters of code: applications",
             house.MOST_APPLIED + 1,
             f"apps/cli/long.py {house.MOST_APPLIED + 1}",
         ),
-        ({"window/tiny.py": "x = 1\n", "window/small.py": "x = 1\n" * 24}, "files under 25 lines", 2, "window/tiny.py 1"),
-        ({"nodes/long.py": "x = 1\n" * 321}, "files over 320 lines of code", 1, "nodes/long.py 321"),
+        (
+            {"window/tiny.py": "x = 1\n", "window/small.py": "x = 1\n" * 24},
+            "files under 25 lines",
+            2,
+            "window/tiny.py 1",
+        ),
+        (
+            {"nodes/long.py": "x = 1\n" * 321},
+            "files over 320 lines of code",
+            1,
+            "nodes/long.py 321",
+        ),
         ({"nodes/high.py": "\n" * 401}, "files over 400 lines", 1, "nodes/high.py 401"),
         (
-            {"window/errors.py": BODY + "class A(ValueError): ...\n" + "".join(f"class B{n}(A): ...\n" for n in range(house.MOST_ERRORS))},
+            {
+                "window/errors.py": BODY
+                + "class A(ValueError): ...\n"
+                + "".join(f"class B{n}(A): ...\n" for n in range(house.MOST_ERRORS))
+            },
             "error and warning classes",
             house.MOST_ERRORS + 1,
             f"window/errors.py {house.MOST_ERRORS + 1}",
         ),
-        ({"window/__init__.py": "from a import " + ", ".join(f"b{n}" for n in range(41))}, "public APIs with over 40 names", 1, "window 41"),
         (
-            {"apps/cli/deep.py": BODY + "from polycontext.window.turn import Turn\n", "window/turn.py": BODY},
+            {"window/__init__.py": "from a import " + ", ".join(f"b{n}" for n in range(41))},
+            "public APIs with over 40 names",
+            1,
+            "window 41",
+        ),
+        (
+            {
+                "apps/cli/deep.py": BODY + "from polycontext.window.turn import Turn\n",
+                "window/turn.py": BODY,
+            },
             "deep imports from applications",
             1,
             "apps/cli/deep.py 1",
         ),
-        ({"apps/cli/deep.py": BODY + "import polycontext.window\n"}, "deep imports from applications", 1, "apps/cli/deep.py 1"),
         (
-            {"nodes/deep.py": BODY + "".join(f"from polycontext.window.a{n} import b\n" for n in range(house.MOST_DEEP_IN_CORE + 1))},
+            {"apps/cli/deep.py": BODY + "import polycontext.window\n"},
+            "deep imports from applications",
+            1,
+            "apps/cli/deep.py 1",
+        ),
+        (
+            {
+                "nodes/deep.py": BODY
+                + "".join(
+                    f"from polycontext.window.a{n} import b\n"
+                    for n in range(house.MOST_DEEP_IN_CORE + 1)
+                )
+            },
             "deep imports across rooms",
             house.MOST_DEEP_IN_CORE + 1,
             f"nodes/deep.py {house.MOST_DEEP_IN_CORE + 1}",
         ),
-        ({"nodes/told.py": BODY, "apps/cli/told.py": BODY}, "modules named by participles", 2, "apps/cli/told.py 1"),
+        (
+            {"nodes/told.py": BODY, "apps/cli/told.py": BODY},
+            "modules named by participles",
+            2,
+            "apps/cli/told.py 1",
+        ),
         (
             {"nodes/part.py": BODY + "# noqa\n" * (house.MOST_SILENCED + 1)},
             "rules of lint that are silenced (noqa)",
@@ -97,36 +148,67 @@ def test_a_house_within_its_limits_passes(tmp_path: Path) -> None:
             f"nodes/part.py {house.MOST_SILENCED + 1}",
         ),
         (
-            {"pyproject.toml": f"[project]\ndependencies = {[f'a{n}>=1' for n in range(house.MOST_PACKAGES + 1)]}\n"},
+            {
+                "pyproject.toml": (
+                    "[project]\ndependencies = "
+                    f"{[f'a{n}>=1' for n in range(house.MOST_PACKAGES + 1)]}\n"
+                )
+            },
             "packages that a base install names",
             house.MOST_PACKAGES + 1,
             "a0 1",
         ),
         (
-            {"window/part.py": BODY + "class A:\n" + "".join(f"    def b{n}(self): ...\n    async def ab{n}(self): ...\n" for n in range(house.MOST_TWINS + 1))},
+            {
+                "window/part.py": BODY
+                + "class A:\n"
+                + "".join(
+                    f"    def b{n}(self): ...\n    async def ab{n}(self): ...\n"
+                    for n in range(house.MOST_TWINS + 1)
+                )
+            },
             "twins written by hand",
             house.MOST_TWINS + 1,
             f"window/part.py {house.MOST_TWINS + 1}",
         ),
         (
-            {"polynomial/session/part.py": BODY + "class A:\n" + "".join(f"    def b{n}(self): ...\n    async def ab{n}(self): ...\n" for n in range(house.MOST_TWINS_IN_SESSION + 1))},
+            {
+                "polynomial/session/part.py": BODY
+                + "class A:\n"
+                + "".join(
+                    f"    def b{n}(self): ...\n    async def ab{n}(self): ...\n"
+                    for n in range(house.MOST_TWINS_IN_SESSION + 1)
+                )
+            },
             "twins in session and machine",
             house.MOST_TWINS_IN_SESSION + 1,
             f"polynomial/session/part.py {house.MOST_TWINS_IN_SESSION + 1}",
         ),
         (
-            {"polynomial/machine/late.py": BODY + "def f():\n" + "    import a\n" * (house.MOST_LATE_IN_SESSION + 1)},
+            {
+                "polynomial/machine/late.py": BODY
+                + "def f():\n"
+                + "    import a\n" * (house.MOST_LATE_IN_SESSION + 1)
+            },
             "imports in functions of session and machine",
             house.MOST_LATE_IN_SESSION + 1,
             f"polynomial/machine/late.py {house.MOST_LATE_IN_SESSION + 1}",
         ),
         (
-            dict.fromkeys(("polynomial/late.py", "apps/cli/late.py"), BODY + "def f():\n" + "    import a\n" * (house.MOST_LATE_IMPORTS + 1)),
+            dict.fromkeys(
+                ("polynomial/late.py", "apps/cli/late.py"),
+                BODY + "def f():\n" + "    import a\n" * (house.MOST_LATE_IMPORTS + 1),
+            ),
             "imports in functions, without the command line",
             house.MOST_LATE_IMPORTS + 1,
             f"polynomial/late.py {house.MOST_LATE_IMPORTS + 1}",
         ),
-        ({"nodes/props/__init__.py": f"__all__ = {[f'a{n}' for n in range(41)]}"}, "public APIs with over 40 names", 1, "nodes/props 41"),
+        (
+            {"nodes/props/__init__.py": f"__all__ = {[f'a{n}' for n in range(41)]}"},
+            "public APIs with over 40 names",
+            1,
+            "nodes/props 41",
+        ),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )  # fmt: skip
@@ -140,10 +222,7 @@ def test_each_limit_can_be_exceeded(
 
 
 def test_modules_that_come_along_are_counted(tmp_path: Path) -> None:
-    """What an import loads is measured apart from the tree.
-
-    The package that most come from is named.
-    """
+    """Modules loaded by an import are counted, and the largest package is named."""
     loaded = [f"polycontext.nodes.part{n}" for n in range(house.MOST_LOADED + 1)]
     assert failing(written(tmp_path, {}), loaded) == {
         "modules loaded after three turns": (
@@ -157,10 +236,7 @@ def test_modules_that_come_along_are_counted(tmp_path: Path) -> None:
 def test_modules_that_import_each_other_are_counted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Those that do so in a function, too.
-
-    Not those that name each other for type checkers alone.
-    """
+    """Cycles count imports in functions, but not imports for type checkers."""
     package = tmp_path / "ring"
     package.mkdir()
     sources = {
@@ -168,7 +244,9 @@ def test_modules_that_import_each_other_are_counted(
         "one": "from ring import two\n",
         "two": "def later():\n    from ring import three\n",
         "three": "from ring import one, typed\n",
-        "typed": "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from ring import three\n",
+        "typed": (
+            "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from ring import three\n"
+        ),
     }
     for name, source in sources.items():
         (package / f"{name}.py").write_text(source, encoding="utf-8")
@@ -182,7 +260,7 @@ def test_modules_that_import_each_other_are_counted(
 
 
 def test_text_is_no_code(tmp_path: Path) -> None:
-    """Docstrings, those of attributes too, comments and blank lines do not count towards the length of a file; a string in code does."""
+    """Docstrings, comments and blank lines do not count as code, while strings in code do."""
     text = '"""Say\nwhy."""\n\n# note\nX = """a\nb"""\n"""Explain\nX."""\n'
     assert sorted(house.code_lines(text)) == [5, 6]
     assert house.code_characters(text) == len('X = """a') + len('b"""')
@@ -192,6 +270,9 @@ def test_errors_are_told_by_their_bases(tmp_path: Path) -> None:
     """However far above them an exception stands, in whichever module."""
     sources = {
         "a.py": "class Root(Exception): ...\nclass Plain: ...\nclass Note(UserWarning): ...\n",
-        "b.py": "class Leaf(a.Root, Plain): ...\nclass Other(Generic[T], list[int]): ...\nclass Deep(Leaf): ...\n",
+        "b.py": (
+            "class Leaf(a.Root, Plain): ...\nclass Other(Generic[T], list[int]): ...\n"
+            "class Deep(Leaf): ...\n"
+        ),
     }
     assert dict(house.error_classes(sources)) == {"a.py": 2, "b.py": 2}

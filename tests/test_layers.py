@@ -36,7 +36,7 @@ def lint(cwd: Path, *search_first: Path) -> subprocess.CompletedProcess[str]:
 
 
 def copy_of_the_rooms(place: Path) -> Path:
-    """Copy the front door, the rooms and the applications under one `polycontext` folder, as they are installed."""
+    """Copy the front door, the rooms and the applications into `polycontext`, as installed."""
     shutil.copytree(
         ROOT / FRONT, place / "polycontext", ignore=shutil.ignore_patterns("__pycache__")
     )
@@ -57,7 +57,7 @@ def test_the_rooms_keep_the_contract() -> None:
 
 @pytest.mark.parametrize(("lower", "upper"), [*pairwise(ROOMS), ("linearity", "nodes")])
 def test_an_upward_import_is_rejected(tmp_path: Path, lower: str, upper: str) -> None:
-    """One import from any room to the next one above breaks the contract, and the report names both."""
+    """An import from a room to the next one above breaks the contract, which names both."""
     place = copy_of_the_rooms(tmp_path)
     (place / "polycontext" / lower / "upward.py").write_text(f"import polycontext.{upper}\n")
     result = lint(tmp_path, place)

@@ -1,4 +1,4 @@
-"""What a user gets from the wheel: every module, every data file, one top-level name, and a light import."""
+"""The wheel: every module and data file, one top-level name, and a light import."""
 
 import os
 import re
@@ -22,10 +22,7 @@ HEAVY = ("matplotlib", "rich", "click")
 
 
 def run(command: Sequence[str | Path], folder: str | Path = "/", **environment: str) -> str:
-    """Run a command away from the source tree and return what it prints.
-
-    Fail with its words where it fails.
-    """
+    """Run a command outside of the source tree and return its output; fail if it fails."""
     clean = {
         name: value
         for name, value in os.environ.items()
@@ -67,7 +64,7 @@ def python(uv: str, wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Pa
 
 @pytest.fixture(scope="module")
 def with_cli(uv: str, wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Install the wheel and its command line into an environment of their own and return its interpreter."""
+    """Install the wheel with its command line into a new environment; return its interpreter."""
     place = tmp_path_factory.mktemp("cli") / "env"
     run([uv, "venv", "--quiet", "--python", sys.executable, place])
     run([uv, "pip", "install", "--quiet", "--python", place, f"{wheel}[cli]"])
@@ -76,7 +73,7 @@ def with_cli(uv: str, wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> 
 
 @pytest.fixture(scope="module")
 def with_sdks(uv: str, wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Install the wheel and both vendors' SDKs into an environment of their own and return its interpreter."""
+    """Install the wheel and both vendors' SDKs into a new environment; return its interpreter."""
     place = tmp_path_factory.mktemp("sdks") / "env"
     run([uv, "venv", "--quiet", "--python", sys.executable, place])
     run([uv, "pip", "install", "--quiet", "--python", place, wheel, "openai", "anthropic"])
@@ -84,17 +81,14 @@ def with_sdks(uv: str, wheel: Path, tmp_path_factory: pytest.TempPathFactory) ->
 
 
 def test_the_wheel_holds_the_rooms_and_nothing_else(wheel: Path) -> None:
-    """Every module, `py.typed` and data file of the rooms is in the wheel under `polycontext`.
-
-    No other top-level name is.
-    """
+    """The wheel holds exactly the modules and data files of the rooms, under `polycontext`."""
     with zipfile.ZipFile(wheel) as archive:
         names = {name for name in archive.namelist() if ".dist-info/" not in name}
     assert names == {installed_path(path) for path in shipped_files()}
 
 
 def test_every_module_imports(python: Path) -> None:
-    """Every module imports with the core dependencies alone, with warnings as errors, or says which extra it needs."""
+    """Every module imports without warnings and extras, or names the extra that it needs."""
     printed = run([python, "-W", "error", "-c", IMPORT_ALL, *module_names()])
     # The laws need what tests are written with: who calls them has it.
     needs = set(printed.splitlines()) - {
@@ -139,7 +133,7 @@ for name in sys.argv[1:]:
 
 @pytest.mark.parametrize("host", ["litellm[proxy]==1.106.2", "hermes-agent==0.19.0"])
 def test_it_installs_beside_a_host(uv: str, wheel: Path, host: str) -> None:
-    """What a base install names can be had together with what a proxy and an agent pin."""
+    """The wheel's dependencies resolve together with those of a proxy and an agent."""
 
     def resolve(*wanted: str) -> subprocess.CompletedProcess[str]:
         command = [uv, "pip", "compile", "--quiet", "--python", sys.executable, "-"]
@@ -155,14 +149,17 @@ def test_it_installs_beside_a_host(uv: str, wheel: Path, host: str) -> None:
 
 
 def test_the_machine_imports_no_terminal_and_no_plots(python: Path) -> None:
-    """`polycontext.polynomial` loads neither click nor rich nor matplotlib: servers do not pay for the command line."""
-    code = "import sys, polycontext.polynomial; print(*sorted({name.partition('.')[0] for name in sys.modules}))"
+    """`polycontext.polynomial` loads neither click nor rich nor matplotlib."""
+    code = (
+        "import sys, polycontext.polynomial; print(*sorted({name.partition('.')[0] for name in "
+        "sys.modules}))"
+    )
     assert set(HEAVY).isdisjoint(run([python, "-c", code]).split())
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.name)
 def test_an_example_needs_no_more_than_the_readme_installs(python: Path, example: Path) -> None:
-    """Each example runs with the package alone, without any extra, and without a warning, from wherever it is called."""
+    """Each example runs with the package alone, without extras or warnings, from any folder."""
     assert run([python, "-W", "error", example])
 
 
@@ -197,7 +194,7 @@ def test_the_command_helps(with_cli: Path) -> None:
 
 
 def test_the_page_comes_with_the_wheel(uv: str, wheel: Path, tmp_path: Path) -> None:
-    """The README's three commands, with the wheel in the place of the repository: the address that is printed hands out the page."""
+    """The README's three commands work with the wheel, and the printed address serves the page."""
     run([uv, "venv", "--quiet", "--python", sys.executable, tmp_path / "env"])
     program = tmp_path / ("env/Scripts/python.exe" if os.name == "nt" else "env/bin/python")
     run([uv, "pip", "install", "--quiet", "--python", program, f"{wheel}[server]"])
@@ -221,7 +218,7 @@ def test_the_page_comes_with_the_wheel(uv: str, wheel: Path, tmp_path: Path) -> 
 def test_the_quickstart_runs_where_nothing_but_the_wheel_is(
     with_sdks: Path, tmp_path: Path, number: int
 ) -> None:
-    """Copied out of its page into an empty folder, each agent talks to a strict provider over HTTP, beyond its window, and no request is refused."""
+    """Each quickstart agent outgrows its window in an empty folder, and no request is refused."""
     blocks = [code for _, code in examples(quickstart.PAGE.read_text(encoding="utf-8"), "python")]
     programs = [code for code in blocks if "print(session)" in code]
     assert len(programs) == 2  # the other blocks go on from these

@@ -1,4 +1,4 @@
-"""What counts the words of the docs finds what does not belong there; `just house` runs it."""
+"""The limits of the docs are met, and each kind of violation is found; see `just house`."""
 
 from pathlib import Path
 
@@ -37,7 +37,7 @@ def test_what_does_not_belong_there_is_named(
 
 
 def test_generated_parts_are_not_counted(tmp_path: Path) -> None:
-    """What stands between the marks of a generated block is not written by anybody."""
+    """Text inside of a generated block is not counted."""
     (tmp_path / "docs").mkdir()
     made = "<!-- table: just adapters --table -->\n" + "word " * 99 + "\n<!-- /table -->\nOne.\n"
     (tmp_path / "docs" / "page.md").write_text(made, encoding="utf-8")

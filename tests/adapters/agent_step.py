@@ -14,8 +14,9 @@ FOUND = "jar " * 40
 
 Message = dict[str, Any]
 Ask = Callable[[Any, list[Message]], Awaitable[list[Message]]]
-"""Asks a client's model about a list, and returns what belongs behind it: the answer, and results
-where it calls."""
+"""Asks a client's model about a message list and returns the messages to append to it: the answer,
+and the results of its tool calls.
+"""
 
 
 async def value_of(made: Any) -> Any:

@@ -1,4 +1,4 @@
-"""The models behind the adapters' tests: they look things up, two at a time, think where their vendor lets them, and keep what they were sent."""
+"""Scripted models for the adapters' tests: they call tools, think, and record their requests."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -7,14 +7,14 @@ from typing import Any
 from attrs import define, field
 
 DEMAND = "Never buy wine."
-"""What a user demands at first, and has to stand to the end."""
+"""The user's first demand, which must stay until the end."""
 
 
 @define
 class Looking:
-    """Script a model that looks two things up before it answers, `steps` times in a row.
+    """A scripted model that calls two tools before it answers, `steps` times in a row.
 
-    It remembers the requests.
+    It records its requests.
     """
 
     steps: int = 1
@@ -23,10 +23,7 @@ class Looking:
     def _looks(
         self, entries: Sequence[Mapping[str, Any]], is_result: Callable[[Mapping[str, Any]], bool]
     ) -> bool:
-        """Tell whether it looks things up: after the user's words.
-
-        Or, for more steps than one, as often as it was asked to.
-        """
+        """Return whether to call a tool: after any user message, or for `steps` requests."""
         if self.steps > 1:
             # A view may have lost the first of them: whoever counts results would look for ever.
             return len(self.requests) <= self.steps

@@ -1,4 +1,4 @@
-"""What adapters share: the parts of messages in any vendor's form, thoughts beside words, and what a request needs besides."""
+"""The helpers that adapters share: message parts of every vendor, thoughts, request overhead."""
 
 import json
 from collections.abc import Callable

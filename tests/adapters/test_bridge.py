@@ -1,4 +1,7 @@
-"""The bridge that adapters stand on: a framework's own objects come back, gists in the place of the others; sessions by key or by how they begin."""
+"""The bridge that adapters use: it returns the framework's own objects, with gists for the others.
+
+Sessions are found by key, or by the first messages of a conversation.
+"""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -22,7 +25,7 @@ from tests.polynomial.conversations import generated_messages, words
 
 @frozen(eq=False)
 class Native:
-    """A message of a framework made up for these tests: words, calls, or all the results of a step."""
+    """A message of an imaginary framework: text, calls, or all the results of a step."""
 
     who: str
     words: str = ""
@@ -117,7 +120,7 @@ def test_a_message_of_no_turn_goes_with_nothing() -> None:
 
 @given(generated_messages(8), st.integers(0, 20))
 def test_a_providers_list_comes_back_valid(messages: list[dict[str, Any]], end: int) -> None:
-    """Whatever its length: itself where it fits, and what it begins with known again."""
+    """A list of any length is returned valid, and unchanged if it fits."""
     bridge: Any = Bridge(WireDialect("openai"), model=20_000, counter=FAST)
     for part in (messages[:end], messages):
         if part and part[-1]["role"] != "assistant":
@@ -141,10 +144,7 @@ def test_what_is_reported_is_learned() -> None:
 
 
 def test_what_tells_of_no_tokens_is_passed_over(caplog: pytest.LogCaptureFixture) -> None:
-    """Fake models report zeros, and whatever they report breaks nothing.
-
-    What is no usage is refused.
-    """
+    """Usage without tokens is ignored, and an object that is no usage is rejected."""
     fitted = Bridge(Made(), model=4_000, counter=FAST).fit_with_session(talk(40))
     nothing: list[Any] = [
         None,

@@ -48,7 +48,7 @@ def _result(side: str, *content: Mapping[str, Any], status: str = "success") -> 
     ids=["guarded", "guarded-picture", "citations", "cache", "unknown", "document", "location"],
 )
 def test_whatever_a_message_holds_is_written_again(block: Mapping[str, Any]) -> None:
-    """What nobody here knows is kept as it is, bytes too."""
+    """A message is written as it was read, with unknown blocks and bytes."""
     message = {
         "role": "assistant",
         "content": [
@@ -94,7 +94,7 @@ def test_results_without_words() -> None:
 
 
 def test_reasoning_is_bound() -> None:
-    """Signed or redacted: it holds only behind what it was thought on, and what is written anew goes without."""
+    """Signed and redacted reasoning is bound to its prefix; rewritten messages omit it."""
     signed = {"reasoningContent": {"reasoningText": {"text": "Plums.", "signature": "c2ln"}}}
     (turn,) = read_message(
         {

@@ -41,7 +41,7 @@ def _result(name: str, response: object, **fields: object) -> dict[str, Any]:
     ids=["unsigned-thought", "code", "recording", "file", "bare-signature", "signed-call"],
 )
 def test_whatever_a_content_holds_is_written_again(parts: Sequence[Mapping[str, Any]]) -> None:
-    """What nobody here knows is kept as it is, and a call keeps the signature that Gemini refuses to go without."""
+    """A content is written as it was read, with unknown parts and the signatures of its calls."""
     (turn,) = _turns({"role": "model", "parts": parts})
     written = write_content([turn])
     for part in written["parts"]:
@@ -79,9 +79,9 @@ def test_media_count_as_what_they_are() -> None:
 
 
 def test_results_are_told_by_name_and_order() -> None:
-    """Where neither has an id.
+    """Results without ids match their calls by name and order.
 
-    A result that nothing asked for has none of theirs, and words beside results come after them.
+    A result without a call gets no such id, and text beside results follows them.
     """
     asked = {"role": "model", "parts": [CALL, {"function_call": {"name": "taste"}}, CALL]}
     results = [
@@ -121,7 +121,7 @@ def test_ids_are_kept_where_there_are_any() -> None:
 
 
 def test_a_result_keeps_its_media() -> None:
-    """Where it is written anew beside one that was cut."""
+    """A rewritten result keeps its media."""
     answered = _result(
         "look",
         {"result": "Here."},

@@ -1,4 +1,7 @@
-"""Conversations without a key, side by side: each has a session of its own as soon as it differs, among threads, tasks, bridges and restarts."""
+"""Concurrent conversations without a key: each has its own session as soon as it differs.
+
+They run in threads and tasks, on several bridges, and over restarts.
+"""
 
 import asyncio
 import contextvars
@@ -36,7 +39,7 @@ OPENING = [
 def conversation(name: str, exchanges: int = EXCHANGES) -> list[Native]:
     """Return a conversation that begins as all others do.
 
-    Every message but the first two has a word of its own.
+    Every message after the first two has a word of its own.
     """
     says = [
         Native("user" if n % 2 == 0 else "assistant", f"mark-{name}-{n} " + "plums and pears " * 12)
@@ -136,10 +139,7 @@ def check(view: Sequence[Native], natives: Sequence[Native], wrong: dict[str, st
 def test_each_view_is_of_its_own_conversation(
     run: Callable[..., dict[str, str]], kept: bool, tmp_path: Path
 ) -> None:
-    """All of it and nothing else, though they begin alike and come at once.
-
-    And the journals were never rewound.
-    """
+    """Each view holds all of its own conversation and nothing else, and no journal is rewound."""
     store = SQLiteStore(tmp_path / "s.db") if kept else None
     bridge, lists = (
         bridge_of(store),
@@ -160,10 +160,7 @@ def test_each_view_is_of_its_own_conversation(
 def test_whoever_has_waited_for_a_session_looks_again_whether_it_is_still_its_own(
     awaited: bool,
 ) -> None:
-    """Nobody has it at the same time.
-
-    And where it has gone on otherwise meanwhile, another one is taken.
-    """
+    """A caller that waited for a session takes another if it no longer matches."""
     sessions, one, other = (
         bridge_of().sessions,
         [*map(turn_of, conversation("one"))],
@@ -245,7 +242,7 @@ def test_conversations_are_found_again_after_a_restart(tmp_path: Path) -> None:
 
 
 def test_bridges_on_one_store_do_not_rewind_each_other(tmp_path: Path) -> None:
-    """Not even where both hold the session of what begins alike, and one of them knows it as it was."""
+    """Two bridges do not rewind each other, even if both hold the same session and one is stale."""
     store = SQLiteStore(tmp_path / "s.db")
     one, other = bridge_of(store), bridge_of(store)
     lists = {one: conversation("one"), other: conversation("other")}
@@ -264,7 +261,7 @@ def test_bridges_on_one_store_do_not_rewind_each_other(tmp_path: Path) -> None:
 
 
 def test_processes_may_take_turns_with_one_conversation(tmp_path: Path) -> None:
-    """By its beginning or by a key: what the other one has stored meanwhile is seen, and stored once."""
+    """Two processes that take turns see each other's messages, and each is stored once."""
     store, natives = SQLiteStore(tmp_path / "s.db"), conversation("c")
     bridges = [bridge_of(store), bridge_of(store)]
     for place, end in enumerate(ends(natives)):
@@ -321,7 +318,7 @@ def test_more_that_begin_alike_than_are_looked_for_get_sessions_too(
 
 
 def test_a_fit_from_within_a_fit_is_refused() -> None:
-    """A summariser that asks through the same bridge about the same conversation would wait for itself."""
+    """A summariser that calls `fit` for the same conversation on the same bridge gets an error."""
     raised: list[SessionWriteError] = []
 
     def asking(turns: Sequence[Turn], max_tokens: int) -> str:
@@ -380,7 +377,7 @@ def test_waiting_tasks_leave_the_loop_free_and_may_be_cancelled() -> None:
 
 
 def test_what_failed_leaves_no_session_behind() -> None:
-    """A system prompt that fits nowhere, again and again: the next one goes on with what was begun."""
+    """A request that overflows leaves no session behind, however often it is repeated."""
     bridge = bridge_of()
     for _ in range(3):
         with pytest.raises(ContextOverflowError):

@@ -1,4 +1,7 @@
-"""The blocks of docs/adapters.md that need a framework: `FrameworkTests` runs each where its framework is installed, and here they are read."""
+"""The blocks of docs/adapters.md that need a framework are syntactically complete.
+
+`FrameworkTests` runs each block where its framework is installed.
+"""
 
 import ast
 

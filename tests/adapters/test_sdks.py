@@ -1,4 +1,4 @@
-"""The clients of both SDKs: long conversations side by side on one of them, over HTTP, against providers that refuse what the vendors refuse."""
+"""The clients of both SDKs: concurrent long conversations over HTTP against strict providers."""
 
 import asyncio
 import json
@@ -104,7 +104,7 @@ def sent(request: Mapping[str, Any]) -> list[Message]:
 
 @pytest.mark.parametrize("form", FORMS)
 def test_two_conversations_side_by_side(form: str, served: Served) -> None:
-    """Every request is valid and fits, what the user demanded stands to the end, and the caller's lists are whole."""
+    """Every request is valid and fits, the user's demand stays, and the caller's lists are kept."""
     make, ask = clients(served.url)[form]
 
     async def talk() -> list[list[Message]]:
@@ -162,7 +162,7 @@ def test_retries_send_the_same() -> None:
 
 
 def test_thoughts_that_are_not_wanted_stay_away(served: Served) -> None:
-    """Whatever has fallen: the caller has switched them off."""
+    """A caller that disables thinking gets it disabled, even after a compression."""
     make, ask = clients(served.url)["messages"]
     client, messages = make(), list[Message]()
     for number in range(EXCHANGES):
@@ -186,10 +186,7 @@ def test_thoughts_that_are_not_wanted_stay_away(served: Served) -> None:
 def test_the_callers_thinking_is_kept_behind_a_compression(
     thinking: dict[str, Any], served: Served
 ) -> None:
-    """What the provider needs once thoughts have fallen stands beside it.
-
-    Every request is accepted.
-    """
+    """After a compression, thinking gains `block_binding`, or is disabled if it must be."""
     with anthropic_adapter.wrap(
         anthropic.Anthropic(base_url=served.url, api_key="none"), 2 * ROOM
     ) as client:
@@ -319,7 +316,7 @@ KINDS = [
 def test_a_client_that_was_used_before_fits_in_every_form(
     served: Served, kind: Any, form: str
 ) -> None:
-    """What it handed out before it was wrapped stays as it was, and so does its connection."""
+    """The objects handed out before the wrap, and the connection, stay the same."""
     options: dict[str, Any] = {"api_version": "2026-01-01"} if kind is openai.AzureOpenAI else {}
     client = kind(base_url=f"{served.url}/v1", api_key="none", **options)
     completions, responses_ = client.chat.completions, client.responses

@@ -1,9 +1,9 @@
-"""Give hostile texts to everything that reads from outside, and print what each costs a megabyte.
+"""Feed hostile texts to everything that reads external input, and print the cost per megabyte.
 
-Exit code 1 where it is over the bound.
+Exit code 1 if a cost is over the bound.
 
-Each text is read in a process of its own, whose peak resident size tells the memory.
-What a small text shows to be far over the bound is not tried at full size.
+Each text is read in a process of its own, whose peak resident size measures the memory.
+If a small text shows a cost far over the bound, the full size is not tried.
 """
 
 import argparse
@@ -21,20 +21,19 @@ from polycontext.testing.hostile import KINDS, hostile_text
 from tests.attack.readers import READERS, Reader
 
 MOST_SECONDS, MOST_MEGABYTES = 1.0, 300.0
-"""What reading one megabyte may take."""
+"""The most that reading one megabyte may cost."""
 
 FULL, PROBE, SHORT = 1_000_000, 20_000, 50_000
 _MEMORY = 6_000_000_000
 _GENEROUS = 30
-"""How many times the bound the short form allows: it finds what is quadratic, on machines that are
-busy as well."""
+"""Factor on the bound in the short form, which finds quadratic costs on busy machines too."""
 _NO_ANSWER = Cost(math.inf, math.inf)
 
 
 def _attacked(read: Reader, kind: str, most: int) -> Cost:
-    """Return what a megabyte of `kind` costs, by a text of `most` characters.
+    """Return the cost of `kind` per megabyte, measured on a text of `most` characters.
 
-    By a smaller one where that is far over the bound.
+    A text far over the bound is measured at a smaller size.
     """
     size = (
         PROBE
@@ -55,19 +54,16 @@ def _seconds(read: Reader, text: str) -> float:
 
 
 def _peak() -> float:
-    """Return the most megabytes that this process has held.
-
-    A new one begins with what its parent holds.
-    """
+    """Return the peak resident megabytes of this process; a fork starts at its parent's peak."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (
         1e6 if sys.platform == "darwin" else 1e3
     )
 
 
 def _apart(read: Reader, kind: str, most: int) -> Cost:
-    """Return what `_attacked` does, from a process of its own.
+    """Return the result of `_attacked` in a process of its own.
 
-    More than any bound where that ends without an answer.
+    A process that dies without an answer costs more than any bound.
     """
     hears, says = os.pipe()
     if child := os.fork():
@@ -114,18 +110,26 @@ def main() -> int:
             over += is_over
             if is_over or not asked.short:
                 print(
-                    f"{name:20} {kind:26} {cost.seconds:9.2f} {cost.megabytes:7.0f}{'  over' if is_over else ''}",
+                    (
+                        f"{name:20} {kind:26} {cost.seconds:9.2f} "
+                        f"{cost.megabytes:7.0f}{'  over' if is_over else ''}"
+                    ),
                     flush=True,
                 )
         slowest = sorted(costs, key=lambda kind: -costs[kind].seconds)[:3]
         most = max(cost.megabytes for cost in costs.values())
         print(
-            f"{name:20} worst: {', '.join(f'{kind} {costs[kind].seconds:.2f} s' for kind in slowest)}; {most:.0f} MB",
+            (
+                f"{name:20} worst: "
+                f"{', '.join(f'{kind} {costs[kind].seconds:.2f} s' for kind in slowest)}; "
+                f"{most:.0f} MB"
+            ),
             flush=True,
         )
     measured = "" if asked.short else f" or {MOST_MEGABYTES:.0f} MB"
     print(
-        f"{over} over {slack * MOST_SECONDS:.0f} s{measured} a megabyte; the bound is {MOST_SECONDS:.0f} s and {MOST_MEGABYTES:.0f} MB"
+        f"{over} over {slack * MOST_SECONDS:.0f} s{measured} a megabyte; the bound is "
+        f"{MOST_SECONDS:.0f} s and {MOST_MEGABYTES:.0f} MB"
     )
     return 1 if over else 0
 

@@ -1,4 +1,4 @@
-"""What reads from outside, by name; one more attack is one more entry of `READERS`."""
+"""The readers of external input, by name; a new attack is a new entry of `READERS`."""
 
 import json
 import tempfile

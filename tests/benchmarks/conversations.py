@@ -1,4 +1,4 @@
-"""Small conversations of our own, as recordings are: an agent that reads a shelf, and a monologue."""
+"""Small conversations in the form of recordings: an agent that reads a shelf, and a monologue."""
 
 import json
 from pathlib import Path
@@ -9,7 +9,10 @@ from attrs import evolve
 from benchmarks.retention.recordings import Conversation, Message, Probe, message_tokens
 
 SHELF = [
-    f"shelf {number}: {9 - number} boxes, key K{number}{number * 37 % 10}X, last seen by porter {number}"
+    (
+        f"shelf {number}: {9 - number} boxes, key K{number}{number * 37 % 10}X, last seen by "
+        f"porter {number}"
+    )
     for number in range(9)
 ]
 

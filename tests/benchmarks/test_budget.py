@@ -1,4 +1,4 @@
-"""The table of promises: what is judged kept, what a growth is, what the best schedule costs, and how the command ends."""
+"""The table of promises: its verdicts, growth rates and cheapest schedule, and its exit codes."""
 
 import doctest
 import json
@@ -85,11 +85,7 @@ def test_the_best_schedule_is_found_among_all() -> None:
 
 
 def test_prefixes_of_a_short_session_are_kept_but_for_its_compressions() -> None:
-    """Shares are shares.
-
-    A session pays about what the best schedule pays; of other libraries those that are installed
-    are measured.
-    """
+    """A session's cost is close to the best schedule's, and every other library is mentioned."""
     row, others = cache_rows(Scale(turns=400))
     kept, bill, *_ = (found.value for found in row.found)
     assert 0.5 < kept <= 1.0
@@ -98,7 +94,7 @@ def test_prefixes_of_a_short_session_are_kept_but_for_its_compressions() -> None
 
 
 def test_a_sliding_window_stays_within_its_marks_and_begins_with_the_user() -> None:
-    """It drops down to the low mark once it is over the high one, and never parts a call from its result."""
+    """The sliding window drops to the low mark above the high mark, and starts with the user."""
     window = caching_peers.Sliding(500, 0.95, 0.5)
     sizes = []
     for turn in turns(200):
@@ -133,9 +129,9 @@ def test_imports_and_files_are_measured(monkeypatch: pytest.MonkeyPatch) -> None
 def test_a_server_and_the_stores_of_others_are_measured_beside_a_bare_commit(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """An append on a server is more than nothing, or it is said why there is none.
+    """An append on a server has a cost or a reason why there is none.
 
-    Of other libraries those that are installed are measured.
+    Every other library is measured if it is installed.
     """
     monkeypatch.setattr("benchmarks.budget.server.MEASURED", 10)
     (row,) = server_rows(Scale(200))

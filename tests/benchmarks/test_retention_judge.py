@@ -1,4 +1,4 @@
-"""The new measure and the judge find out summarisers that are broken on purpose, and leave honest ones alone, however those spell."""
+"""The new measure and the judge detect deliberately broken summarisers, and accept honest ones."""
 
 import doctest
 import json
@@ -47,7 +47,10 @@ SAID: list[Message] = [
     *calling(
         "run",
         {"command": "pytest -q"},
-        "collected 13 items\nFAILED tests/test_csv.py::test_large - assert 0 == 10000\n1 failed, 12 passed",
+        (
+            "collected 13 items\nFAILED tests/test_csv.py::test_large - assert 0 == 10000\n"
+            "1 failed, 12 passed"
+        ),
     ),
     *calling("orders", {}, "order_id,customer,total\nW-1,Falk,88.20\nW-2,Osei,412.75"),
     {
@@ -56,7 +59,9 @@ SAID: list[Message] = [
     },
     {
         "role": "user",
-        "content": "The workshop moved to 10 March (was planned for spring anyway). Please note it.",
+        "content": (
+            "The workshop moved to 10 March (was planned for spring anyway). Please note it."
+        ),
     },
 ]
 
@@ -79,11 +84,17 @@ def is_bound(value: str, body: str) -> bool:
         ("garden", "search_rooms(city=Lindau, …) -> R-8812: hotel Seeblick, side garden, …"),
         (
             "garden",
-            "search_rooms(…) -> rooms R-9034: side street, …\n rooms R-8812: price 128, side garden, …",
+            (
+                "search_rooms(…) -> rooms R-9034: side street, …\n rooms R-8812: price 128, side "
+                "garden, …"
+            ),
         ),
         (
             "garden",
-            'search_rooms({"city": "Lindau", …}) -> {"rooms": [{"id": "R-8812", "hotel": "Seeblick", "price": 128, "side": "garden", …',
+            (
+                'search_rooms({"city": "Lindau", …}) -> {"rooms": [{"id": "R-8812", "hotel": '
+                '"Seeblick", "price": 128, "side": "garden", …'
+            ),
         ),
         ("garden", "search_rooms -> rooms [{id R-9034, side street}, {id R-8812, side garden}]"),
         ("twin", "search_rooms(…) -> R-8812: beds [twin, cot], …"),
@@ -106,7 +117,10 @@ def test_a_value_with_its_key_and_record_is_bound(value: str, body: str) -> None
     [
         (
             "garden",
-            'search_rooms(…) -> "garden", "beds": ["twin", "cot"]}, {"id": "R-9034", "hotel": "Zur Post",',
+            (
+                'search_rooms(…) -> "garden", "beds": ["twin", "cot"]}, {"id": "R-9034", "hotel": '
+                '"Zur Post",'
+            ),
         ),
         ("garden", "search_rooms(…) -> R-9034: hotel Seeblick, side garden, …"),
         ("garden", "search_rooms(…) -> R-8812: price 128, …\n R-9034: side garden"),
@@ -114,7 +128,10 @@ def test_a_value_with_its_key_and_record_is_bound(value: str, body: str) -> None
         ("garden", 'search_rooms(…) -> {"id": "R-8812", "hotel": "Seeblick", … "side": "garden"}'),
         (
             "garden",
-            'search_rooms(…) -> {"id": "R-8812", "hotel": "Seeblick"}, {"id": "R-9034", "side": "garden"}',
+            (
+                'search_rooms(…) -> {"id": "R-8812", "hotel": "Seeblick"}, {"id": "R-9034", '
+                '"side": "garden"}'
+            ),
         ),
         ("412.75", "orders() -> W-1: total 412.75"),
         ("10 May", "terms(room_id=R-9034) -> until 10 May"),
@@ -164,10 +181,7 @@ terms(room_id=R-8812) -> deposit 40, until 10 May"""
 def test_a_broken_summariser_is_found_out_by_the_measure_and_the_judge(
     broken: Callable[[str], str], kept: int
 ) -> None:
-    """The old measure and a bag of values see no difference.
-
-    The new one does, and the judge resolves nothing that is wrong.
-    """
+    """The new measure and the judge detect a broken summariser that the old measure accepts."""
     body = broken(GOOD)
     values = ("128", "garden", "99", "street", "10 May")
     assert all(value in body for value in values)
@@ -222,14 +236,26 @@ def test_a_broken_summariser_is_found_out_in_a_projection(
         "Conversation:\nuser: I need a quiet room near the lake. …",
         "user: … The workshop is on 3 March, for 14 people.",
         "user: I need a quiet room … The workshop is on 3 March …",
-        'search_rooms({"city": "Lindau", "guests": 2, "dates": {"from": "12 May", "to": "15 May"}}) -> R-8812: hotel Seeblick, …',
-        "search_rooms(city=Lindau, guests=2, dates={from 12 May, to 15 May}) -> R-8812: price 128, …",
+        (
+            'search_rooms({"city": "Lindau", "guests": 2, "dates": {"from": "12 May", "to": "15 '
+            'May"}}) -> R-8812: hotel Seeblick, …'
+        ),
+        (
+            "search_rooms(city=Lindau, guests=2, dates={from 12 May, to 15 May}) -> R-8812: price "
+            "128, …"
+        ),
         'search_rooms({"city": "Lindau", …})',
-        'run(command="pytest -q") -> … FAILED tests/test_csv.py::test_large - assert 0 == 10000\n 1 failed, 12 passed',
+        (
+            'run(command="pytest -q") -> … FAILED tests/test_csv.py::test_large - assert 0 == '
+            "10000\n 1 failed, 12 passed"
+        ),
         "run(…) -> … 2 lines\n 1 failed, 12 passed",
         "orders() -> W-1: customer Falk, total 88.20\n W-2: total 412.75 (was 88.20), …",
         "search_rooms(…) -> R-8812: beds (2) [twin, …], …",
-        "search_rooms(…) -> rooms R-9034: hotel Zur Post, price 99, side street, beds [single, cot]",
+        (
+            "search_rooms(…) -> rooms R-9034: hotel Zur Post, price 99, side street, beds "
+            "[single, cot]"
+        ),
         "user: … The workshop is on 3 March (was 10 May), for 14 people.",
         "user: The workshop moved to 10 March (was planned for spring anyway). …",
         "assistant: … I would take it; shall I book it for you?",
@@ -259,7 +285,10 @@ def test_what_is_true_and_marked_has_no_fault(body: str) -> None:
         ("unresolved", 'run(command="pytest") -> … 1 failed, 12 passed'),
         (
             "records cut",
-            'search_rooms(…) -> "garden", "beds": ["twin", "cot"]}, {"id": "R-9034", "hotel": "Zur Post",',
+            (
+                'search_rooms(…) -> "garden", "beds": ["twin", "cot"]}, {"id": "R-9034", "hotel": '
+                '"Zur Post",'
+            ),
         ),
         ("records cut", "search_rooms(…) -> R-8812: price 128, side garden"),
         ("unresolved", "search_rooms(…) -> R-8812: price 99, …"),

@@ -1,6 +1,6 @@
-"""What the measuring code counts: recall, budgets, halves, intervals.
+"""The measuring code counts correctly: recall, budgets, halves, intervals.
 
-A bench that counts wrongly misleads whoever tunes by it.
+A benchmark that counts wrongly misleads every tuning.
 """
 
 from pathlib import Path
@@ -62,19 +62,16 @@ def said(*texts: str) -> list[Message]:
     ],
 )
 def test_an_identifier_counts_only_with_what_stood_to_its_left(view: list[str], kept: bool) -> None:
-    """The same words and the identifier: kept.
-
-    A bag of identifiers, another lead-in, or two messages: not.
-    """
+    """An identifier counts as kept only with its lead-in, in one message."""
     messages = said("Hello.", "As told: the spare key of the cellar is K00X, he said.")
     (needle,) = needles_of(Probe("p", 2, needles=("K00X",)), messages)
     assert needle.stands_in(whole_text(said(*view))) is kept
 
 
 def test_any_earlier_occurrence_will_do_and_what_never_occurred_is_no_needle() -> None:
-    """Two places bind an identifier in two ways.
+    """An identifier matches at any earlier place; one that never occurred is no needle.
 
-    One that is not there is not asked for; arguments of calls count.
+    Arguments of calls count as places.
     """
     messages = [*said("the cellar key is K00X"), *agent_messages(2), *said("the attic key: K00X")]
     needles = needles_of(Probe("p", 9, needles=("K00X", "GONE", '"shelf": 1')), messages)
@@ -168,10 +165,7 @@ def test_a_conversation_is_in_one_half_for_good(conversation_id: str) -> None:
 
 
 def test_the_halves_are_halves(tmp_path: Path) -> None:
-    """Both halves together are all.
-
-    Neither is nearly empty; this one conversation stays where it is today.
-    """
+    """The two halves are disjoint, complete and similar in size, and the assignment is stable."""
     write(tmp_path, "tau_airline_gpt4o", *map(agent, range(40)))
     halves = {
         half: {each.id for each in load("tau", half, folder=tmp_path)}
@@ -197,10 +191,7 @@ def test_a_sample_holds_so_many_probes_and_is_the_same_at_every_run() -> None:
 
 
 def test_speakers_are_spelled_as_the_provider_takes_them(tmp_path: Path) -> None:
-    """A recorded speaker with a space in the name does not make the input invalid.
-
-    A conversation without probes is recorded, not loaded.
-    """
+    """A speaker's name with a space is made valid, and a conversation without probes is skipped."""
     messages: list[Message] = [{"role": "user", "name": "Ada <Chair>", "content": "We begin."}]
     write(tmp_path, "qmsum", conversation("qmsum", messages))
     (read,) = recorded("qmsum", "all", tmp_path)
@@ -209,9 +200,9 @@ def test_speakers_are_spelled_as_the_provider_takes_them(tmp_path: Path) -> None
 
 
 def test_a_tally_knows_its_interval() -> None:
-    """The share of all chances.
+    """A tally returns the share of all chances and an interval.
 
-    An interval around it, narrow where conversations agree, wide where they do not.
+    The interval is narrow if the conversations agree, and wide if they do not.
     """
     alike, apart = Tally(), Tally()
     for number in range(20):

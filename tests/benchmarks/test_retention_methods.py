@@ -1,4 +1,4 @@
-"""What is measured beside the library: each way keeps to its budget, and the oracles are what they are called."""
+"""The baselines: each method keeps to its budget, and the oracles deserve their name."""
 
 from collections.abc import Sequence
 
@@ -54,7 +54,7 @@ def hits(view: Sequence[Message], given: Asked) -> int:
 @pytest.mark.parametrize("share", [0.05, 0.25, 0.6, 1.0])
 @pytest.mark.parametrize("name", BESIDES)
 def test_every_way_keeps_to_its_budget_and_changes_nothing(name: str, share: float) -> None:
-    """Whole messages (or pieces, for the greedy oracle), in order, within the tokens, the same at every run; all of them at 100 %."""
+    """Each method stays within its budget, keeps the order, repeats, and changes no input."""
     given = asked(share, query="Which key has shelf 3?", seed="s")
     before = written(given.messages)
     view = METHODS[name](given)
@@ -69,7 +69,7 @@ def test_every_way_keeps_to_its_budget_and_changes_nothing(name: str, share: flo
 
 
 def test_the_oracles_keep_what_is_wanted_where_others_do_not() -> None:
-    """The two keys stand in one message each: a fifth of the rest is enough for both, a tail has one."""
+    """The oracles find both keys within a budget in which a tail finds one."""
     given = asked(0.3)
     assert hits(best_messages(given), given) == hits(greedy_oracle(given), given) == 2
     assert hits(anchored_tail(given), given) == 1
@@ -101,10 +101,7 @@ def test_tails_end_at_the_end() -> None:
 
 
 def test_an_anchored_tail_has_no_gap_and_parts_no_exchange() -> None:
-    """It ends before the first exchange that does not fit, whatever would fit behind it.
-
-    A result never stands without its call.
-    """
+    """The tail ends before the first exchange that does not fit, and keeps calls with results."""
     messages = [
         *agent_messages(3),
         {"role": "assistant", "content": "x " * 200},
@@ -122,10 +119,7 @@ def test_the_lot_is_another_for_another_conversation() -> None:
 
 
 def test_bm25_keeps_the_messages_that_speak_of_the_question() -> None:
-    """The message that names what is asked for stands, at a fraction of the tokens.
-
-    Without a question the latest ones do.
-    """
+    """BM25 keeps the message that the question names; without a question, the latest ones."""
     messages = monologue_messages()
     max_tokens = MONOLOGUE.budget(len(messages), 0.3)
     assert messages[3] in bm25(Asked(messages, max_tokens, query="When was I in Tarn3burg?"))
@@ -133,10 +127,7 @@ def test_bm25_keeps_the_messages_that_speak_of_the_question() -> None:
 
 
 def test_gates_notice_what_a_view_breaks() -> None:
-    """Over budget, calls without results, a task that is gone or changed: each by its name.
-
-    A good view breaks none.
-    """
+    """Each defect of a view is reported by its gate, and a good view breaks none."""
     messages = agent_messages(2)
     most = request_tokens(messages)
     assert broken_by(messages, messages, most) == []
@@ -148,7 +139,7 @@ def test_gates_notice_what_a_view_breaks() -> None:
 
 
 def test_gates_notice_what_shows_the_second_time() -> None:
-    """A method that is not a function of its input, that wears its own result down, or that writes on what it is given."""
+    """A method that is not deterministic or idempotent, or that changes its input, is reported."""
     messages = monologue_messages(6)
     runs: list[int] = []
 
@@ -175,10 +166,7 @@ def test_gates_notice_what_shows_the_second_time() -> None:
 
 
 def test_a_refusal_misses_every_needle_and_is_counted() -> None:
-    """Two needles, one call that is refused: recall 0 of 2, no gate.
-
-    Another error is a gate as well.
-    """
+    """A refusal counts as zero recall and breaks no gate; any other error breaks one."""
 
     def refuse(given: Asked) -> list[Message]:
         raise ContextOverflowError(2, 1, "the conversation")
@@ -195,10 +183,7 @@ def test_a_refusal_misses_every_needle_and_is_counted() -> None:
 
 
 def test_long_range_asks_only_for_what_no_tail_holds() -> None:
-    """The key of the last shelf stands in a tail, that of the first does not.
-
-    A tail of the same size scores 0.
-    """
+    """Long-range recall asks only for facts that no tail of the same size holds."""
     data = measure(METHODS["plain tail"], [AGENT], 0.3, gates=False).as_data()["recalls"]
     assert (data["bound"]["of"], data["bound"]["share"]) == (2, 0.5)
     assert (data["long range"]["of"], data["long range"]["share"]) == (1, 0.0)
@@ -230,9 +215,9 @@ def test_the_largest_list_that_fits_is_found() -> None:
 
 
 def test_dialogues_are_asked_blind_once_and_once_for_each_question() -> None:
-    """One call without a question for both answers, one with each.
+    """A dialogue is asked once without a question, and once with each question.
 
-    Evidence only with the question.
+    Evidence is measured only with the question.
     """
     assert [(call.query is None, len(call.probes)) for call in calls_of(MONOLOGUE)] == [
         (True, 2),
@@ -251,7 +236,7 @@ def test_dialogues_are_asked_blind_once_and_once_for_each_question() -> None:
 
 
 def test_a_budget_that_holds_all_counts_as_no_compression() -> None:
-    """What was used of the budget is asked only where something had to go."""
+    """The share of the budget used counts only where something had to be removed."""
     whole = conversation("tau", agent_messages(2), Probe("p", 6, needles=("K00X",)))
     data = measure(METHODS["project"], [whole], 1.0).as_data()
     assert data["used"]["of"] == 0

@@ -1,4 +1,4 @@
-"""What a colleague would note, put into conversations: the sets are sound, and what is counted as kept stands there."""
+"""Notes that are inserted into conversations: the sets are sound, and kept texts are found."""
 
 import json
 from collections import Counter
@@ -28,7 +28,7 @@ def quiet(_: str) -> None:
 
 
 def test_what_is_to_be_kept_stands_in_what_is_put_in() -> None:
-    """Every wanted text is a part of its turn, ids are there once, and each form and kind is there often enough to say something."""
+    """Every wanted text is part of its turn, ids are unique, and each form and kind is frequent."""
     sets = {
         name: noted.written(name)
         for name in (
@@ -61,7 +61,7 @@ def test_what_is_to_be_kept_stands_in_what_is_put_in() -> None:
 
 
 def test_the_halves_are_apart_and_make_the_whole() -> None:
-    """What is tuned on is never what is reported."""
+    """The tuning half and the unseen half are disjoint and complete."""
     tuning, unseen = (
         {item["id"] for item in noted.written("constraints", half)} for half in ("tuning", "unseen")
     )
@@ -72,7 +72,7 @@ def test_the_halves_are_apart_and_make_the_whole() -> None:
 
 @pytest.mark.parametrize("share", [0.0, 0.35, 0.5, 0.65, 1.0])
 def test_what_is_put_in_makes_a_list_that_providers_take(share: float) -> None:
-    """A call with its result in the middle parts no other call from its result, and stands behind the task."""
+    """A call with its result is inserted after the task, and separates no other call and result."""
     item = noted.written("updates")[60]
     for host in hosts():
         put = noted.with_put(
@@ -87,10 +87,7 @@ def test_what_is_put_in_makes_a_list_that_providers_take(share: float) -> None:
 
 
 def test_two_things_at_one_place_both_stand() -> None:
-    """In a short recording a third and two thirds may be the same place.
-
-    What comes first stands first.
-    """
+    """Two messages inserted at the same place keep their order."""
     (short,) = [host for host in hosts() if host.set != "tau"]
     host = evolve(short, messages=short.messages[:2], tokens=short.tokens[:2])
     put = noted.with_put(

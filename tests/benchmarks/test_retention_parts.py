@@ -1,4 +1,4 @@
-"""What is written and generated for measuring is sound, and each part of the command can say yes and no."""
+"""The written and generated test data is sound, and each part of the command can pass and fail."""
 
 import json
 from pathlib import Path
@@ -24,10 +24,7 @@ def summary(body: str) -> list[Message]:
 
 
 def test_chats_are_long_and_unlike_and_hold_their_evidence_once() -> None:
-    """At least 20 of 60 or more turns.
-
-    What is asked for stands in one message, seldom in the assistant's; sentences hardly repeat.
-    """
+    """The chats are long and varied, and each asked fact stands in one message, mostly a user's."""
     made = chats.chats("all")
     assert len(made) >= 20
     replies = [
@@ -62,7 +59,7 @@ def test_chats_are_long_and_unlike_and_hold_their_evidence_once() -> None:
 
 
 def test_evidence_is_found_with_all_the_room_and_not_in_an_empty_view() -> None:
-    """What was said stands in its sentence; answers in a row say nothing."""
+    """Evidence is found in the whole conversation, and not in a summary that lists only answers."""
     some = chats.chats("all")[:2]
     answers = [probe.answers[0] for each in some for probe in each.probes]
     assert (
@@ -82,10 +79,7 @@ def test_evidence_is_found_with_all_the_room_and_not_in_an_empty_view() -> None:
 
 @pytest.mark.parametrize("kind", logs.KINDS)
 def test_a_wanted_line_stands_in_its_log_and_not_beside_it(kind: logs.Kind) -> None:
-    """So many lines, what is wanted in one of them, the same at every run.
-
-    Found in the whole list, lost without the result.
-    """
+    """A wanted line is found in the whole log, and not without the result or from fragments."""
     log = logs.log_of(kind, 400)
     assert log == logs.log_of(kind, 400)
     assert abs(log.text.count("\n") - 400) <= 1
@@ -101,10 +95,7 @@ def test_a_wanted_line_stands_in_its_log_and_not_beside_it(kind: logs.Kind) -> N
 
 
 def test_a_wanted_row_may_stand_as_a_note_of_its_record() -> None:
-    """The value with its key under its order: found.
-
-    Under another order, or without its key: not.
-    """
+    """A wanted value is found with its key and record, and not with another record or no key."""
     log = logs.log_of(logs.json_lines, 50)
     line = log.wanted[0]
     assert logs.stands(
@@ -153,10 +144,7 @@ def test_attacks_are_counted_as_shown_and_what_stands_beside_them_as_kept(
 
 
 def test_what_fits_is_looked_for_unit_by_unit(monkeypatch: pytest.MonkeyPatch) -> None:
-    """All of it where all was copied.
-
-    A missing sentence and a missing pair are missed; notes are weighed beside their JSON.
-    """
+    """Missing sentences and missing pairs count; notes are compared with their JSON."""
     order = {
         "order_id": "W-11",
         "items": [
@@ -202,7 +190,7 @@ def test_what_fits_is_looked_for_unit_by_unit(monkeypatch: pytest.MonkeyPatch) -
     ],
 )
 def test_an_update_is_judged_in_notes_as_in_json(view: str, newest: str, *, stands: bool) -> None:
-    """What stood before may stand as what was; key and value may be joined in any way."""
+    """A stale value counts as current unless the view marks it as old, in notes as in JSON."""
     stale = "3 March" if "March" in newest else '"status": "pending"' if stands else "pending"
     assert noted._stands_as_current(stale, view) is stands
     assert (noted.words_of(newest) in noted.words_of(view)) is not stands

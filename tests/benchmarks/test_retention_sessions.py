@@ -1,7 +1,4 @@
-"""Sessions that are measured: what they keep, how they age, where they end.
-
-And the command that prints it.
-"""
+"""Measured sessions: what they keep, how they age, how they end, and the command's output."""
 
 import json
 from pathlib import Path
@@ -35,10 +32,7 @@ def test_a_session_with_all_the_room_keeps_what_a_projection_keeps() -> None:
 
 
 def test_a_session_in_little_room_compresses_and_says_how_often() -> None:
-    """Half of the tokens: compressions, turns a compression, a prefix that is a share.
-
-    No gate broken.
-    """
+    """A session with half of the tokens compresses, keeps part of the prefix, breaks no gate."""
     data = measure([agent()], 0.5, Way(0.9, 0.5)).as_data()
     assert data["compressions"] > 0
     assert data["turns a compression"] == 20 / data["compressions"]
@@ -114,11 +108,7 @@ def test_cycles_are_counted_and_never_the_same_twice() -> None:
 
 
 def test_loops_are_the_same_at_every_run_and_as_hard_as_they_say() -> None:
-    """Seeded.
-
-    Windows of 500 to 3,000 tokens; parallel calls; results far larger than the window; every call
-    answered.
-    """
+    """Loops are reproducible and hard: small windows, parallel calls, very large results."""
     loops = [loop_of(seed) for seed in range(40)]
     assert loops == [loop_of(seed) for seed in range(40)]
     assert all(WINDOWS[0] <= loop.max_tokens <= WINDOWS[1] for loop in loops)
@@ -130,10 +120,7 @@ def test_loops_are_the_same_at_every_run_and_as_hard_as_they_say() -> None:
 
 
 def test_dead_ends_are_looked_for_in_loops_and_recordings() -> None:
-    """Every session is counted, each turn looked at.
-
-    What is within its window breaks no other gate.
-    """
+    """Every session is counted and every turn is checked, and sound sessions have no dead end."""
     loops = in_loops(range(4), Way()).as_data()
     assert loops["sessions"] == 4
     assert set(loops["gates"]) == {"dead end"}
@@ -183,10 +170,7 @@ def folder(tmp_path: Path) -> Path:
 def test_the_command_measures_all_its_parts(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Every part over two small sets.
-
-    The results are JSON, and a second run differs in nothing but time.
-    """
+    """The command measures every part, prints JSON, and is reproducible apart from times."""
     sets = [
         "--data",
         str(folder),
@@ -258,7 +242,7 @@ def test_the_command_measures_all_its_parts(
 def test_the_command_says_what_is_missing(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Without recordings, with an unknown part, with options that mean nothing: a clear word and exit code 2."""
+    """Missing recordings and invalid options are reported with exit code 2."""
     assert main(["--data", str(tmp_path / "nowhere")]) == 2
     assert "needs the recorded conversations" in capsys.readouterr().err
     assert main(["sideways"]) == 2

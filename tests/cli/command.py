@@ -131,7 +131,7 @@ def saved(folder: Path, name: str, value: Any) -> Path:
 
 
 def recordings(name: str, folder: Path, one_of: int) -> Path:
-    """Write one of so many recordings that are beside the project into `folder`, and return the file, or skip where there are none."""
+    """Write every `one_of`-th recording into `folder` and return the file, or skip the test."""
     path = DATA / name
     if not path.exists():
         pytest.skip(f"no recordings here: {name} is absent")

@@ -1,4 +1,4 @@
-"""A program on a pseudo terminal: what a person types goes in, what the screen is sent comes out."""
+"""A program on a pseudo terminal: it receives typed keys and returns the screen output."""
 
 import os
 import pty
@@ -20,20 +20,17 @@ _SEQUENCES = re.compile(r"\x1b(\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(\x07|\x1b\\)|[
 _ON_ITS_OWN = """
 import fcntl, os, signal, sys, termios
 fcntl.ioctl(0, termios.TIOCSCTTY, 0)
-signal.signal(signal.SIGINT, signal.SIG_DFL)  # what runs in the background of a script is told to ignore it
+signal.signal(signal.SIGINT, signal.SIG_DFL)  # what runs in the background of a script is told \
+to ignore it
 os.execv(sys.executable, [sys.executable, "-m", "polycontext", *sys.argv[1:]])
 """
-"""Makes the terminal the one that controls the program: keys such as Ctrl+C are signals where no
-editor reads them."""
+"""Make the terminal the controlling one, so that keys such as Ctrl+C send signals."""
 
 _WHERE_IS_THE_CURSOR, _THERE = b"\x1b[6n", b"\x1b[1;1R"
 
 
 class OnATerminal:
-    """Run `polycontext` with these arguments on a terminal of its own.
-
-    Whatever is left of it is ended with the context.
-    """
+    """`polycontext` with these arguments on a pseudo terminal, killed when the context ends."""
 
     def __init__(self, folder: Path, *arguments: object, **environment: str) -> None:
         self._master, slave = pty.openpty()
@@ -63,10 +60,7 @@ class OnATerminal:
         os.write(self._master, text.encode())
 
     def see(self, *wanted: str) -> str:
-        """Wait until each of these was shown, in order, behind what was waited for last.
-
-        Return what was shown on the way.
-        """
+        """Wait until these texts appear in order, and return the output up to the last."""
         start = self._seen
         for text in wanted:
             until = monotonic() + PATIENCE

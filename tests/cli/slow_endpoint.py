@@ -1,4 +1,4 @@
-"""An endpoint on loopback that speaks OpenAI's chat, and takes its time: it sends what it is given to say, and then waits where it is told to."""
+"""A Chat Completions endpoint on loopback that sends scripted pieces and waits on demand."""
 
 import json
 import threading
@@ -45,7 +45,7 @@ class SlowEndpoint:
                 self.wfile.write(f"data: {data}\n\n".encode())
                 self.wfile.flush()
 
-            def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - as it is called there
+            def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - its own name
                 """Say nothing."""
 
         server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)

@@ -1,4 +1,4 @@
-"""Whatever is wrong with the input: one clear line that names file, line and field, exit code 2, no traceback."""
+"""Invalid input gives one line that names file, line and field, exit code 2, and no traceback."""
 
 import json
 import re
@@ -196,7 +196,7 @@ FAULTS = [
 def test_a_fault_is_named(
     polycontext: Command, tmp_path: Path, bad: Bad, command: tuple[str, ...]
 ) -> None:
-    """The complaint names the file, the line and the field, says what is wrong there and what would be legal."""
+    """The error names the file, the line and the field, the problem, and a valid value."""
     ran = polycontext(*command, saved(tmp_path, bad.file, bad.data), "--json")
     complaint = ran.err.splitlines()[-1]
     assert ran.code == 2
@@ -232,7 +232,7 @@ USAGE: dict[str, tuple[tuple[object, ...], ...]] = {
 
 @pytest.mark.parametrize("command", USAGE, ids=lambda command: command or "polycontext")
 def test_a_mistake_points_to_the_help_of_its_command(polycontext: Command, command: str) -> None:
-    """An option that cannot be, or an argument that is missing: the line ends on where the command is explained."""
+    """An invalid option or a missing argument ends with the help command to try."""
     path = " ".join(filter(None, ("polycontext", command)))
     for arguments in (*USAGE[command], ("--dance",)):
         ran = polycontext(*command.split(), *arguments)
@@ -242,7 +242,7 @@ def test_a_mistake_points_to_the_help_of_its_command(polycontext: Command, comma
 
 
 def test_a_no_points_to_nothing(polycontext: Command) -> None:
-    """Where the input is fine and the answer is no, the help would not tell more."""
+    """A negative result of valid input does not mention the help."""
     ran = polycontext("project", EXAMPLE, "--max-tokens", "20")
     assert ran.code == 1
     assert "--help" not in ran.complaint
@@ -281,7 +281,7 @@ def test_the_same_option_has_the_same_name_everywhere() -> None:
 
 
 def test_the_help_speaks_no_inside_word(polycontext: Command) -> None:
-    """What a stranger reads of a command says nothing that is explained only in the docs."""
+    """The help texts use no word that only the project's own documents explain."""
     for command in USAGE:
         text = polycontext(*command.split(), "--help").out
         assert not re.search(
@@ -299,12 +299,18 @@ def test_a_file_that_cannot_be_read_is_named(
     missing = polycontext(*command, tmp_path / "missing.json")
     assert (missing.code, missing.complaint.partition(";")[0]) == (
         2,
-        f"{tmp_path}/missing.json: cannot be read: no such file or directory. Use a readable file, or - for standard input.",
+        (
+            f"{tmp_path}/missing.json: cannot be read: no such file or directory. Use a readable "
+            "file, or - for standard input."
+        ),
     )
     folder = polycontext(*command, tmp_path)
     assert (folder.code, folder.complaint.partition(";")[0]) == (
         2,
-        f"{tmp_path}: cannot be read: is a directory. Use a readable file, or - for standard input.",
+        (
+            f"{tmp_path}: cannot be read: is a directory. Use a readable file, or - for standard "
+            "input."
+        ),
     )
     assert polycontext(*command, "a\0b").code == 2
 

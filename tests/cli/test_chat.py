@@ -1,4 +1,4 @@
-"""`polycontext chat` in a pipe: each line is a message or a command, answers alone go to standard output."""
+"""`polycontext chat` in a pipe: each line is a message or a command; stdout holds only answers."""
 
 import os
 import signal
@@ -18,10 +18,7 @@ Talk = Callable[..., Ran]
 
 
 class Scripted:
-    """Say these pieces, one script an answer.
-
-    An exception is raised, a function called where it stands.
-    """
+    """An answering that yields one script per answer; exceptions are raised, functions called."""
 
     def __init__(self, *scripts: Sequence[Piece]) -> None:
         self.scripts = list(scripts)
@@ -42,7 +39,7 @@ class Scripted:
 
 @pytest.fixture
 def talk(polycontext: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Talk:
-    """Return a chat of a session of 2000 tokens, in a folder with one file, whose model answers so."""
+    """Return a chat of a 2000-token session, in a folder with one file, with a scripted model."""
     (tmp_path / "agent.py").write_text("def run():\n    return 1\n", encoding="utf-8")
     monkeypatch.chdir(tmp_path)
 
@@ -73,10 +70,7 @@ def test_each_line_is_a_message(talk: Talk, tmp_path: Path) -> None:
 
 
 def test_a_file_is_attached_to_the_next_message(talk: Talk, tmp_path: Path) -> None:
-    """By the command, or named in the message.
-
-    What the model sees already is not attached again.
-    """
+    """A file is attached by the command or by its name in the message, once."""
     ran = talk("/attach agent.py\nWhat is this?\nAnd [@agent.py] again?")
     assert (ran.code, ran.err) == (0, "attached agent.py (file, 24 characters)\n")
     said = log(tmp_path)
@@ -116,7 +110,7 @@ def test_a_model_that_fails_is_told_of(talk: Talk, tmp_path: Path, script: Seque
 
 
 def test_bytes_that_are_no_text_are_replaced(talk: Talk, tmp_path: Path) -> None:
-    """What is typed goes in as far as it is text."""
+    """Bytes that are not UTF-8 are replaced."""
     assert talk(b"\xff\xfe caf\xc3\xa9\n").code == 0
     assert log(tmp_path)[0] == ("user", "\ufffd\ufffd café")
 
@@ -146,10 +140,7 @@ def test_a_system_prompt_is_for_a_new_session(polycontext: Command, tmp_path: Pa
 def test_an_endpoint_answers_and_a_known_model_has_its_window(
     polycontext: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Streamed over loopback, without a key.
-
-    Its name says how large the window is, unless a number does.
-    """
+    """An endpoint streams without a key, and a known model sets the window, unless a flag does."""
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     monkeypatch.setenv("POLYCONTEXT_STORE", str(tmp_path / "chat.db"))
     with StrictServer((StrictChat(lambda _: "Plums and pears."),)) as server:

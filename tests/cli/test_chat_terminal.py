@@ -1,4 +1,4 @@
-"""The chat as a person has it: a process on a pseudo terminal, keys that are pressed, a store on the disk."""
+"""The interactive chat: a process on a pseudo terminal, real key presses, and a store on disk."""
 
 import os
 import signal
@@ -103,7 +103,7 @@ def test_told_to_end_it_keeps_what_was_said(folder: Path, told: signal.Signals) 
 
 
 def test_killed_in_the_middle_of_an_answer_it_goes_on(folder: Path) -> None:
-    """What the user said is there, and the next message is answered."""
+    """After a kill the user's message is stored, and the next message is answered."""
     slow = SlowEndpoint(["Plums", WAIT], ["Plums and pears."])
     with slow.serving():
         where = (*WHERE, "--base-url", slow.url, "--model", "m")

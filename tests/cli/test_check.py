@@ -29,20 +29,18 @@ def test_what_is_fine_is_said_to_be(polycontext: Command, path: Path) -> None:
 def test_a_fault_is_told_with_its_line_its_rule_and_the_vendors_words(
     polycontext: Command, tmp_path: Path
 ) -> None:
-    """Where it is, what it breaks, what would be legal; below it what the provider would say.
-
-    Exit code 1.
-    """
+    """A finding names its line, its rule and a valid value, then the provider's error."""
     lines = ",\n ".join(json.dumps(message) for message in (user("a"), CALL, RESULT, BLANK))
     ran = polycontext("check", saved(tmp_path, "chat.json", f'{{"messages": [\n {lines}]}}'))
     assert ran.code == 1
     first, words, second, _ = ran.out.splitlines()
     assert first.endswith(
-        "chat.json, line 3, messages[1]: bad-name: content[0].name is 'files.read'. Use 1 to 200 letters, digits, _ and -."
+        "chat.json, line 3, messages[1]: bad-name: content[0].name is 'files.read'. Use 1 to 200 "
+        "letters, digits, _ and -."
     )
-    assert (
-        words
-        == "  anthropic says: messages.1.content.0.tool_use.name: String should match pattern '^[a-zA-Z0-9_-]{1,200}$'"
+    assert words == (
+        "  anthropic says: messages.1.content.0.tool_use.name: String should match pattern "
+        "'^[a-zA-Z0-9_-]{1,200}$'"
     )
     assert "line 5, messages[3]: empty-message" in second
 
@@ -68,10 +66,7 @@ def test_json_is_one_object(polycontext: Command, tmp_path: Path) -> None:
 def test_a_request_is_judged_whole_and_a_record_by_its_messages(
     polycontext: Command, tmp_path: Path
 ) -> None:
-    """An object with a model is what would be sent.
-
-    One without is somebody's record of a conversation.
-    """
+    """An object with a model is checked as a request, and one without as a record."""
     record: dict[str, Any] = {"id": 7, "messages": [user("a")]}
     assert (
         polycontext("check", saved(tmp_path, "record.json", record), "--format", "anthropic").code
@@ -127,7 +122,7 @@ def test_what_is_no_request_is_a_fault_of_the_input(
 
 
 def test_nothing_in_a_finding_reaches_the_terminal_as_a_command(polycontext: Command) -> None:
-    """What a hostile file says is printed in signs that a terminal shows."""
+    """Control characters in a finding are escaped."""
     ran = polycontext("check", "-", stdin=json.dumps([{"role": "\x1b[31m\nx", "content": "a"}]))
     assert ran.code == 1
     assert "\x1b" not in ran.out

@@ -35,10 +35,7 @@ def test_a_diagram_is_printed(polycontext: Command, form: str, text: str) -> Non
 def test_the_machine_of_any_class_is_drawn(
     polycontext: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A subclass in the working directory is drawn with the state it adds.
-
-    On 60 columns no line is folded.
-    """
+    """A subclass in the working directory is drawn with its extra state, within 60 columns."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [*sys.path])
     saved(tmp_path, "reviewed_machines.py", MACHINE)

@@ -1,4 +1,4 @@
-"""`polycontext laws` runs every law, or those about an object of the user's own, and says what it found."""
+"""`polycontext laws` tests every law, or those that apply to a user's object, and reports."""
 
 import os
 import re
@@ -38,10 +38,7 @@ class Check:
 
 
 def test_a_room_whose_laws_hold(polycontext: Command) -> None:
-    """The table has a row a law with its examples and verdict, and a line for all.
-
-    Progress goes to standard error.
-    """
+    """The table has a row per law, and a total; progress goes to standard error."""
     ran = polycontext("laws", *ROOM, "--examples", 7)
     laws = all_laws(["linearity"])
     rows = [line.split() for line in ran.out.splitlines()]
@@ -53,10 +50,7 @@ def test_a_room_whose_laws_hold(polycontext: Command) -> None:
 
 
 def test_rooms_and_laws_are_chosen_by_name(polycontext: Command) -> None:
-    """Both options may be given again.
-
-    A law may be given with its room, where two rooms have one of that name.
-    """
+    """Both options may be repeated, and a law may be qualified by its room."""
     chosen = (
         "--room",
         "window",
@@ -75,7 +69,7 @@ def test_rooms_and_laws_are_chosen_by_name(polycontext: Command) -> None:
 
 
 def test_json_tells_all_that_the_table_tells(polycontext: Command) -> None:
-    """One object: the options, and for each law its statement, source, examples, verdict and counterexample."""
+    """The JSON object holds the options, and each law's statement, source, verdict and findings."""
     ran = polycontext(
         "laws", *ROOM, "--law", "classification_repeats", "--examples", 5, "--seed", 3, "--json"
     )
@@ -108,7 +102,7 @@ def test_the_same_run_says_the_same_again(check: Check) -> None:
 def test_a_run_leaves_nothing_in_the_working_directory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What Hypothesis writes goes elsewhere, and a terminal is not needed."""
+    """A run without a terminal leaves no file in the working directory."""
     monkeypatch.chdir(tmp_path)
     root = str(Path(__file__).resolve().parents[3])
     ran = spawn(
@@ -146,9 +140,9 @@ def test_where_hypothesis_keeps_its_files_is_for_the_environment_to_say(
 
 
 def test_a_summariser_that_ignores_its_budget_is_found_out(check: Check) -> None:
-    """The law of the allowance is broken, with the smallest turns that are too many.
+    """A summariser over its allowance breaks that law, with a minimal example.
 
-    The others are run as well.
+    The other laws are tested as well.
     """
     ran = check("Chatty")
     assert ran.code == 1
@@ -177,7 +171,7 @@ def test_a_summariser_that_keeps_its_budget_passes(check: Check) -> None:
 
 
 def test_a_summariser_that_raises_is_found_out(check: Check) -> None:
-    """What it raises stands in the place of what was found."""
+    """An exception of the summariser is reported as the finding."""
     ran = check("Away", "--json")
     assert ran.code == 1
     assert {law["counterexample"]["problem"] for law in ran.json()["laws"]} == {
@@ -219,7 +213,7 @@ def test_a_store_whose_seek_is_off_by_one_is_found_out(check: Check) -> None:
 
 
 def test_a_store_that_cannot_be_moved_is_found_out(check: Check) -> None:
-    """What it raises is a verdict, not the end of the command."""
+    """An exception of a store is reported as a finding and does not end the command."""
     ran = check("Stuck", "--json")
     broken = {law["counterexample"]["problem"] for law in ran.json()["laws"] if not law["ok"]}
     assert ran.code == 1
@@ -228,7 +222,7 @@ def test_a_store_that_cannot_be_moved_is_found_out(check: Check) -> None:
 
 @pytest.mark.parametrize("name", ["SmallWindow", "waiting", "a_window"])
 def test_a_window_is_filled_with_conversations(check: Check, name: str) -> None:
-    """A class, an instance or a factory: all laws of windows and stores are run on it, with generated turns behind its own."""
+    """A class, an instance or a factory is tested with generated turns behind its own."""
     ran = check(name, "--room", "window", "--json", examples=5)
     assert ran.code == 0
     assert {"sums_equal_recounting", "extend_is_associative"} <= {
@@ -266,7 +260,7 @@ def test_a_window_that_takes_no_turn_is_found_out(check: Check) -> None:
 def test_other_kinds_are_told_by_their_shape(
     check: Check, name: str, kind: str, broken: str
 ) -> None:
-    """Whatever laws are about can be brought, and is found out by the law it breaks."""
+    """Every kind of object is recognised by its methods, and breaks the law that it violates."""
     ran = check(name, "--law", broken, "--json", examples=60)
     assert ran.code == 1
     assert ran.json()["subject"]["kinds"] == [kind]
@@ -282,7 +276,10 @@ def test_a_module_of_the_working_directory_is_found(
     polycontext: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A user's script beside the prompt can be named without installing it."""
-    code = "from polycontext.linearity import ResourceClass\n\ndef mine(role, content, metadata):\n    return ResourceClass.REQUIRED\n"
+    code = (
+        "from polycontext.linearity import ResourceClass\n\n"
+        "def mine(role, content, metadata):\n    return ResourceClass.REQUIRED\n"
+    )
     (tmp_path / "subject_beside_the_prompt.py").write_text(code)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", list(sys.path))
@@ -311,11 +308,20 @@ def test_narrow_paper_has_room_for_what_was_found(
         (["--law", "sums_equal"], ["--law sums_equal: no such law", "sums_equal_recounting"]),
         ([*ROOM, "--law", "sums_equal_recounting"], ["no such law in linearity", "Use "]),
         (["--subject", SUBJECTS], [f"subject '{SUBJECTS}': no module and object", "module:object"]),
-        (["--subject", "no.such.module:thing"], ["cannot be imported: ModuleNotFoundError", "a module that imports"]),
+        (
+            ["--subject", "no.such.module:thing"],
+            ["cannot be imported: ModuleNotFoundError", "a module that imports"],
+        ),
         (["--subject", f"{SUBJECTS}:Chaty"], ["no 'Chaty' there", "Chatty"]),
         (["--subject", f"{SUBJECTS}:zzzzzz"], ["no 'zzzzzz' there", "Away, Chatty"]),
-        (["--subject", f"{SUBJECTS}:Demanding"], ["cannot be made: TypeError", "without parameters, or an instance"]),
-        (["--subject", f"{SUBJECTS}:number"], ["int is nothing that laws are about", "a store (StoreComonad); a window"]),
+        (
+            ["--subject", f"{SUBJECTS}:Demanding"],
+            ["cannot be made: TypeError", "without parameters, or an instance"],
+        ),
+        (
+            ["--subject", f"{SUBJECTS}:number"],
+            ["int is nothing that laws are about", "a store (StoreComonad); a window"],
+        ),
         (["--subject", f"{SUBJECTS}:session"], ["ContextSession is nothing that laws are about"]),
         ([*ROOM, "--subject", f"{SUBJECTS}:Silent"], ["is a summariser", "laws about summariser"]),
         (["--examples", "0"], ["--examples"]),
@@ -343,10 +349,7 @@ def test_a_missing_extra_is_named(polycontext: Command, monkeypatch: pytest.Monk
 
 
 def test_strategies_without_hypothesis_name_the_extra() -> None:
-    """Importing them, as importing any module that is not there, raises `ModuleNotFoundError`.
-
-    This one helps.
-    """
+    """A missing Hypothesis raises `ModuleNotFoundError` with the extra to install."""
     with pytest.raises(ModuleNotFoundError, match=r"pip install .\.\[laws\].") as caught:
         require_extra("no_such_module_anywhere", extra="laws", purpose="generated conversations")
     assert caught.value.name == "no_such_module_anywhere"

@@ -1,4 +1,4 @@
-"""`polycontext pills` and `session append --root`: what can be attached, and what a message attaches."""
+"""`polycontext pills` and `session append --root`: available and attached context."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -95,10 +95,7 @@ def test_what_a_message_names_is_attached(send: Callable[..., Ran], tmp_path: Pa
 
 
 def test_what_cannot_be_attached_is_told(send: Callable[..., Ran], tmp_path: Path) -> None:
-    """Exit code 1 for a refusal, with the message added all the same.
-
-    Symbols are found where no file is.
-    """
+    """A pill that cannot be attached gives exit code 1, but the message is added."""
     text = "[@long.txt] [@Agent.run] [@gone] [@picture.png] [@../x] [@Agent]"
     ran = send(text, "--json")
     assert (ran.code, len(ran.json()["added"])) == (1, len(words(tmp_path)))
@@ -114,7 +111,7 @@ def test_what_cannot_be_attached_is_told(send: Callable[..., Ran], tmp_path: Pat
 
 
 def test_what_had_to_yield_is_told(send: Callable[..., Ran], root: Path) -> None:
-    """Where the window has no room for all, one line says of which file the model only gets a summary."""
+    """If not everything fits, one line names the file that is only summarised."""
     (root / "notes.md").write_text("# Notes\n" + "a line of notes\n" * 60, encoding="utf-8")
     ran = send("[@notes.md] [@long.txt]", max_tokens=500)
     assert ran.code == 0

@@ -26,7 +26,10 @@ def test_messages_go_to_standard_output_and_the_report_beside(polycontext: Comma
     ran = polycontext("project", EXAMPLE, "--max-tokens", "1200")
     projection = project(json.loads(EXAMPLE.read_text(encoding="utf-8")), 1200)
     assert (ran.code, ran.json()) == (0, projection.messages)
-    told = f"{projection.tokens_before} -> {projection.tokens_after} tokens (of 1200; at least {projection.floor})"
+    told = (
+        f"{projection.tokens_before} -> {projection.tokens_after} tokens (of 1200; at least "
+        f"{projection.floor})"
+    )
     assert told in ran.err
     assert (
         f"messages: {len(projection.kept)} word for word, {len(projection.gisted)} summarised"
@@ -36,7 +39,7 @@ def test_messages_go_to_standard_output_and_the_report_beside(polycontext: Comma
 
 
 def test_json_is_one_object_ready_to_be_sent(polycontext: Command) -> None:
-    """Messages pass the provider's rules, the system stands apart where the provider wants it so, the report is whole."""
+    """The JSON object holds valid messages, the system prompt where it belongs, and the report."""
     openai = polycontext("project", EXAMPLE, "--max-tokens", "1200", "--json")
     assert openai.err == ""
     assert openai.json()["system"] == []
@@ -109,10 +112,7 @@ def test_a_budget_that_cannot_be_met_is_a_no(polycontext: Command) -> None:
 
 
 def test_a_model_says_how_much_there_is(polycontext: Command) -> None:
-    """Without --max-tokens its window is filled but for the longest reply.
-
-    With both the smaller budget is kept.
-    """
+    """A model sets the budget to its window less the reply; `--max-tokens` can lower it."""
     by_model = polycontext("project", EXAMPLE, "--model", "gpt-4", "--json").json()["report"]
     assert (by_model["max_tokens"], by_model["dropped"], by_model["gisted"]) == (8_192, [], [])
     both = polycontext(
@@ -164,7 +164,7 @@ def test_options_reach_the_projection(polycontext: Command, tmp_path: Path) -> N
 
 
 def test_a_fault_in_the_second_leaves_the_first(polycontext: Command, tmp_path: Path) -> None:
-    """What could be projected is printed before the complaint."""
+    """The conversations before an error are still printed."""
     ran = polycontext(
         "project",
         saved(tmp_path, "chats.jsonl", as_lines([chat(2), {"a": 1}])),

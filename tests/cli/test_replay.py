@@ -43,10 +43,7 @@ TOO_LARGE = {"role": "system", "content": "word " * 5000}
 
 
 def test_one_conversation_is_shown_step_by_step(polycontext: Command) -> None:
-    """Every turn has a row with its role, class, tokens, pressure, state and beginning.
-
-    Then comes the summary.
-    """
+    """Every turn has a row with role, class, tokens, pressure, state and text, then a summary."""
     ran = polycontext("replay", EXAMPLE, "--max-tokens", "1200")
     assert (ran.code, ran.err) == (0, "")
     assert [
@@ -85,7 +82,7 @@ def test_the_page_shows_what_is_printed(polycontext: Command) -> None:
 
 
 def test_a_result_names_its_tool(polycontext: Command, tmp_path: Path) -> None:
-    """The tool that answers stands before what it says, also where ids of calls are used again and where it says nothing."""
+    """A result's row names its tool, even if call ids are reused or the result is empty."""
     ran = polycontext("replay", EXAMPLE, "--max-tokens", "8000")
     assert re.search(r"^ +4  tool .*  find_stock: \{", ran.out, re.MULTILINE)
     assert re.search(r"^ +21  tool .*  add_note: nothing", ran.out, re.MULTILINE)
@@ -98,7 +95,7 @@ def test_a_result_names_its_tool(polycontext: Command, tmp_path: Path) -> None:
 
 
 def test_the_summary_is_shown_and_every_turn_once(polycontext: Command) -> None:
-    """Below the steps stands what the model sees: each turn by itself, in the summary (whose words are shown), or dropped."""
+    """The view lists each turn once: as itself, in the summary with its text, or dropped."""
     ran = polycontext("replay", EXAMPLE, "--max-tokens", "1200", "--all")
     report = polycontext("replay", EXAMPLE, "--max-tokens", "1200", "--json").json()
     seen = ran.out.partition("what the model sees now\n")[2].partition("\nnow ")[0]
@@ -112,9 +109,9 @@ def test_the_summary_is_shown_and_every_turn_once(polycontext: Command) -> None:
 
 
 def test_a_compression_tells_each_turn_once(polycontext: Command) -> None:
-    """What was summarised before is not told again where the summary is written anew.
+    """A turn is reported only by the compression that first summarised it.
 
-    The new summary's words are in the JSON.
+    The JSON holds the text of the new summary.
     """
     steps = [
         step
@@ -139,10 +136,7 @@ def test_a_shortened_answer_is_called_one(polycontext: Command) -> None:
 
 
 def test_a_long_view_is_cut_in_its_middle(polycontext: Command, tmp_path: Path) -> None:
-    """Of messages that stand word for word the first and last are shown.
-
-    A long summary is cut; with --all nothing is.
-    """
+    """Long runs of verbatim messages and long summaries are cut, except with `--all`."""
     path = saved(tmp_path, "chat.json", chat(40))
     seen = polycontext("replay", path, "--max-tokens", "20000").out.partition(
         "what the model sees now"
@@ -166,7 +160,7 @@ def test_a_long_view_is_cut_in_its_middle(polycontext: Command, tmp_path: Path) 
 
 
 def test_a_state_is_said_to_be_fine_or_not(polycontext: Command, tmp_path: Path) -> None:
-    """The last state means something to who goes on: fine, or that nothing may be shortened any more."""
+    """The last state says whether there is room or nothing more can be shortened."""
     assert re.search(
         r"^now +ACCUMULATING: fine, there is room", polycontext("replay", EXAMPLE).out, re.MULTILINE
     )
@@ -197,7 +191,7 @@ def test_a_state_is_said_to_be_fine_or_not(polycontext: Command, tmp_path: Path)
 
 
 def test_who_is_stuck_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where a compression found nothing to shorten and room is wanted still, the state is not called fine."""
+    """A compression that shortened nothing while PRESSURED is reported as stuck."""
     (conversation,) = read_conversations([str(EXAMPLE)])
     report = replay_conversation(conversation, ReplaySettings(max_tokens=1200))
     assert not report.is_stuck
@@ -214,10 +208,7 @@ def test_who_is_stuck_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_model_sets_window_and_counting(polycontext: Command) -> None:
-    """--model takes the window but for the reply, the counting and the format.
-
-    --max-tokens goes before it.
-    """
+    """`--model` sets the window, the counter and the format, and `--max-tokens` overrides it."""
     claude = polycontext("replay", EXAMPLE, "--model", "claude-sonnet-4-5", "--json").json()[
         "summary"
     ]
@@ -383,7 +374,7 @@ def test_the_provider_can_be_said(polycontext: Command, tmp_path: Path) -> None:
 
 
 def test_strict_ends_with_the_line(polycontext: Command, tmp_path: Path) -> None:
-    """The first refused turn ends the run: exit code 1, and a line with file, line, message and reason."""
+    """The first rejected turn ends the run with exit code 1, and names file, line and message."""
     path = saved(
         tmp_path,
         "chats.jsonl",
@@ -421,7 +412,7 @@ def test_tools_beyond_the_budget_end_the_run(polycontext: Command, tmp_path: Pat
 def test_a_list_that_is_refused_is_shown_with_the_reason(
     polycontext: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The turn's row says why no message list was handed out, the summary counts, the overview shows both numbers."""
+    """A refused request is shown with its reason, and the overview counts it."""
 
     def refuse(*_: object, **__: object) -> None:
         raise ContextOverflowError(1300, 1200, "the view")
@@ -464,7 +455,7 @@ def test_a_plot_is_drawn(polycontext: Command, tmp_path: Path, suffix: str) -> N
 
 
 def test_a_plot_shows_states_marks_and_compressions(polycontext: Command, tmp_path: Path) -> None:
-    """Legend and marks stand in the SVG as text comments: every state visited, both marks, compressions, refusals."""
+    """The SVG names every state, both marks, compressions and rejected turns as comments."""
     path = saved(tmp_path, "chat.json", [*chat(40), TOO_LARGE])
     polycontext("replay", path, "--max-tokens", "1500", "--plot", tmp_path / "out.svg")
     text = (tmp_path / "out.svg").read_text(encoding="utf-8")
@@ -519,10 +510,7 @@ def test_a_plot_that_cannot_be_written_is_refused(polycontext: Command, tmp_path
 
 
 def test_the_low_mark_follows_a_low_threshold() -> None:
-    """Unless said, both are a session's own.
-
-    The low one is half of a threshold that is not above it.
-    """
+    """The low mark is a session's default, or half of a threshold that is not above it."""
     assert marks(None, None) == (0.97, 0.8)
     assert marks(0.9, None) == (0.9, 0.8)
     assert marks(0.8, None) == (0.8, 0.4)
@@ -548,7 +536,7 @@ def test_the_version_is_told(polycontext: Command) -> None:
 def test_progress_is_shown_on_a_terminal_only(
     polycontext: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A long input moves a bar by its bytes where standard error is a terminal, and none elsewhere."""
+    """A progress bar counts bytes on a terminal, and does not appear elsewhere."""
     moved: list[float] = []
     monkeypatch.setattr(cli_replay, "LONG", 0)
     monkeypatch.setattr(Progress, "update", lambda self, task, advance: moved.append(advance))
@@ -578,7 +566,7 @@ def test_a_reader_that_goes_away_is_no_fault() -> None:
 def test_an_interrupt_within_a_replay_is_its_own_exit_code(
     polycontext: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What was done before is shown, and nothing is complained about."""
+    """An interrupt keeps the earlier output, and prints no error."""
 
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
@@ -608,7 +596,7 @@ def test_an_interrupt_ends_without_a_traceback() -> None:
 
 
 def test_an_ascii_terminal_gets_its_table_and_valid_json(tmp_path: Path) -> None:
-    """Where only ASCII can be printed, JSON is escaped and the table has stand-ins."""
+    """An ASCII terminal gets escaped JSON and a table with replacement characters."""
     path = saved(tmp_path, "chat.json", {"messages": [user("é 會議")], "id": "é"})
     ascii_only = {"PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
     assert json.loads(spawn("replay", path, "--json", **ascii_only).out)["id"] == "é"
@@ -622,10 +610,7 @@ def test_an_ascii_terminal_gets_its_table_and_valid_json(tmp_path: Path) -> None
 def test_recordings_replay(
     polycontext: Command, tmp_path: Path, name: str, count: int, one_of: int
 ) -> None:
-    """Recorded conversations replay at 4000 tokens.
-
-    Every list was handed out or refused for a reason.
-    """
+    """Recorded conversations replay at 4000 tokens and have requests."""
     ran = polycontext(
         "replay", recordings(name, tmp_path, one_of), "--max-tokens", "4000", "--json"
     )

@@ -49,7 +49,7 @@ def test_an_interrupt_empties_the_line(
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_ends_the_program_with_the_code_that_shells_expect(number: int) -> None:
-    """What was handled before is handled after."""
+    """A signal exits with 128 plus its number, and the previous handler is restored."""
 
     def run() -> None:
         with orderly_end():
@@ -72,7 +72,7 @@ def test_the_script_of_a_shell_names_the_program(polycontext: Command, shell: st
 
 
 def test_sessions_are_completed_from_the_store(tmp_path: Path) -> None:
-    """Where there is no store, there is nothing to complete."""
+    """Session names are completed from the store, and a missing store gives none."""
     for name in ("first", "second"):
         with ContextSession.open(tmp_path / "chat.db", name, max_tokens=2_000) as session:
             session.add_user_turn("Hello")

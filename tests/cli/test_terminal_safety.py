@@ -1,4 +1,4 @@
-"""What a conversation holds is shown by a terminal, never obeyed."""
+"""Control characters in a conversation are shown by a terminal, not interpreted."""
 
 import json
 import re
@@ -8,10 +8,14 @@ import pytest
 
 from tests.cli.command import Command, as_lines, saved
 
-CONTROLS = "\x1b[2J \x1b]0;t\x07 \x9b31m \x9d0;t\x9c \x85 \x7f \u061c\u200e\u200f \u202a\u202e\u2066\u2069 \u200b\u2060\ufeff\xad \u2028\u2029 a\u200db \U000e0041"
+CONTROLS = (
+    "\x1b[2J \x1b]0;t\x07 \x9b31m \x9d0;t\x9c \x85 \x7f \u061c\u200e\u200f "
+    "\u202a\u202e\u2066\u2069 \u200b\u2060\ufeff\xad \u2028\u2029 a\u200db \U000e0041"
+)
 LETTERS = "\u05d0\u05d1 \u0627\u0644 \u0645\u06cc\u200c\u062e 👩\u200d💻 é"
 OBEYED = re.compile(
-    "[\0-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\U000e0000-\U000e007f]|a\u200d"
+    "[\0-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff"
+    "\U000e0000-\U000e007f]|a\u200d"
 )
 SAID = f"{LETTERS} x {CONTROLS}"
 
@@ -25,10 +29,7 @@ def store(tmp_path: Path) -> Path:
 def test_no_command_lets_a_conversation_command_the_terminal(
     polycontext: Command, tmp_path: Path, store: Path
 ) -> None:
-    """Neither as text nor as JSON.
-
-    Letters of all scripts and joined emoji stay, and JSON says what it said.
-    """
+    """Text and JSON output hold no control characters, while letters and emoji stay."""
     messages = [
         {"role": "system", "content": SAID},
         {"role": "user", "content": SAID},

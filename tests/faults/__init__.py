@@ -1,1 +1,1 @@
-"""Faults: what becomes of sessions whose writer is killed, whose disk is full, whose file is read-only or damaged."""
+"""Fault tests: sessions whose writer is killed, whose disk is full, or whose file is damaged."""

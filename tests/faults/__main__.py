@@ -18,11 +18,7 @@ from tests.postgresql import running
 
 
 def main() -> int:
-    """Print the table.
-
-    Return 1 where anything was lost, there twice, there in part, or refused without a word on what
-    to do.
-    """
+    """Print the table; return 1 if a turn was lost, doubled or torn, or an error gave no hint."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument(
         "--rounds",
@@ -35,12 +31,15 @@ def main() -> int:
         "--only", choices=["sqlite", "postgresql"], help="those of one store (default: all)"
     )
     options = parser.parse_args()
-    seed = Random().randrange(10**6) if options.seed is None else options.seed  # noqa: S311 - nothing here is a secret
+    seed = Random().randrange(10**6) if options.seed is None else options.seed  # noqa: S311
     print(f"seed {seed}\n{'fault':<24}" + "".join(f"{name:>14}" for name in COUNTED))
     tallies: list[Tally] = []
     with ExitStack() as stack:
         for act, rounds in _asked(options.only, stack):
-            tally = act(max(1, round(rounds * options.rounds)), Random(f"{seed} {len(tallies)}"))  # noqa: S311
+            tally = act(
+                max(1, round(rounds * options.rounds)),
+                Random(f"{seed} {len(tallies)}"),  # noqa: S311
+            )
             print(row(tally), flush=True)
             tallies.append(tally)
     if postgresql.MISSING:
@@ -51,7 +50,7 @@ def main() -> int:
 def _asked(
     only: str | None, stack: ExitStack
 ) -> Iterator[tuple[Callable[[int, Random], Tally], int]]:
-    """Yield what is done, each with its rounds: to files in a folder, and to a server whose commits are on the disk."""
+    """Yield each fault with its rounds: on SQLite files, and on a durable PostgreSQL server."""
     if only != "postgresql":
         folder = Path(stack.enter_context(TemporaryDirectory()))
         yield from ((partial(act, folder), rounds) for act, rounds in sqlite.FAULTS)

@@ -56,10 +56,7 @@ def crowd_of_processes(tally: Tally, place: Path | str, each: int) -> Tally:
 
 
 def judged(tally: Tally, place: Path | str, writers: int, each: int) -> Tally:
-    """Count what of all that was said is lost, or there twice.
-
-    And what stands out of order, or has a number that it should not have.
-    """
+    """Count the turns that are lost, doubled, out of order or wrongly numbered."""
     with opened(place) as session:
         log = session.log()
     said = [turn.text or "" for turn in log]

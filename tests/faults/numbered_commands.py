@@ -1,4 +1,4 @@
-"""Talk to a session in numbered commands, each of which can be told from what the log holds: there, there twice, or half of it."""
+"""Numbered commands for a session, each of which is found in the log: once, twice, or in part."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -17,9 +17,7 @@ COUNTED = ("rounds", "acknowledged", "lost", "duplicated", "half", "told", "sile
 
 @define
 class Tally:
-    """Count what a fault came to: what was acknowledged, and what of it is lost.
-
-    What is there twice, or in part.
+    """The outcome of a fault: acknowledged commands, and those lost, doubled or torn.
 
     `told` counts the errors that said what to do, `silent` those that did not.
     """
@@ -45,7 +43,10 @@ def opened(place: Path | str, timeout: float = 60) -> ContextSession:
 
 
 def say(session: ContextSession, number: int) -> None:
-    """Give command `number`: one turn, three at once, a call with its result, or a turn behind a compression; twice is once."""
+    """Run command `number`: one turn, three turns, a call with its result, or a compression.
+
+    A repeated command takes effect once.
+    """
     key = f"command-{number}"
     told = [
         {"role": "user", "content": f"<{number}.{part}> is said"}
@@ -75,12 +76,10 @@ def parts_of(number: int) -> int:
 
 
 def judge(session: ContextSession, last: int, tally: Tally) -> int:
-    """Count what is wrong with a log in which the commands up to `last` were acknowledged.
+    """Count the defects of a log in which all commands up to `last` were acknowledged.
 
-    Return the last one that is there.
-
-    The one behind `last` may be there: whoever was killed between a commit and its answer has
-    acknowledged nothing.
+    Return the last command in the log. That may be the one after `last`: a writer killed between a
+    commit and its answer has acknowledged nothing.
     """
     parts = Counter(_marks(turn.text for turn in session.log()))
     numbers = {number for number, _ in parts}

@@ -1,4 +1,4 @@
-"""What can happen to a session on a PostgreSQL server, done to it: its writer is killed, its backends are, the server is stopped at once."""
+"""Faults of a session on a PostgreSQL server: killed writers, killed backends, hard stops."""
 
 import os
 import signal
@@ -42,7 +42,7 @@ def killed(server: Server, rounds: int, random: Random) -> Tally:
 
 
 def crashed(server: Server, rounds: int, random: Random) -> Tally:
-    """Kill the process of the server that works for the writer: all of it starts anew, and the writer goes on as if nothing had been."""
+    """Kill the writer's backend: the whole server restarts, and the writer continues."""
 
     def harm() -> None:
         with psycopg.connect(server.url) as db:
@@ -56,7 +56,7 @@ def crashed(server: Server, rounds: int, random: Random) -> Tally:
 
 
 def restarted(server: Server, rounds: int, random: Random) -> Tally:
-    """Stop the server as a loss of power would, in the middle of whatever it does, and start it again: the writer waits, and goes on."""
+    """Stop the server as a power loss would, and start it again: the writer waits and continues."""
 
     def harm() -> None:
         server.stop()
@@ -87,10 +87,7 @@ def _harmed(
 
 
 def gone(server: Server, rounds: int, random: Random) -> Tally:
-    """Stop the server, and start it once the writer has given up waiting.
-
-    What was refused is said again, and is there once.
-    """
+    """Stop the server until the writer gives up; the repeated command must be there once."""
     tally, last = Tally("PG: gone"), -1
     for _ in range(rounds):
         with opened(server.url, timeout=0.2) as session:
@@ -149,7 +146,7 @@ FAULTS: tuple[tuple[Act, int], ...] = (
     (tasks, 500),
     (processes, 250),
 )
-"""What is done, and how often in a full run."""
+"""The faults, each with its rounds in a full run."""
 
 MISSING = missing()
 """Why none of this can be done here, None where it can."""

@@ -15,12 +15,10 @@ from tests.faults.numbered_commands import COUNTED, Tally, judge, opened, say
 def kill_writers(
     tally: Tally, place: Path | str, rounds: int, random: Random, longest: tuple[float, float]
 ) -> Tally:
-    """Kill the writer at any moment, with a signal that nobody can catch.
+    """Kill the writer with SIGKILL at a random moment; the next one repeats lost commands.
 
-    The next one says again what was not acknowledged.
-
-    It lives for `longest` seconds at most: in one round of four while it opens the store, in the
-    others from then on.
+    A writer lives for `longest` seconds at most: in one round of four from its start, in the
+    others from the time that the store is open.
     """
     last = -1
     for number in range(rounds):
@@ -36,7 +34,7 @@ def kill_writers(
 
 
 def _until_killed(place: Path | str, first: int, moment: float, *, opening: bool) -> list[int]:
-    """Let a process of its own talk from command `first` on, and kill it while it opens the store or writes; return what it acknowledged."""
+    """Kill a forked writer that starts at command `first`; return the acknowledged commands."""
     reader, writer = os.pipe()
     child = os.fork()
     if child == 0:
@@ -87,7 +85,7 @@ def joined(tally: Tally, child: int, reader: int) -> Tally:
 
 @contextmanager
 def ending() -> Generator[None]:
-    """End the process behind the block, without anything that the one it was forked from would do at its end."""
+    """Exit the forked process after the block, without the exit handlers of its parent."""
     try:
         yield
     except BaseException:  # noqa: BLE001 - it is the end of a process

@@ -1,4 +1,4 @@
-"""What can happen to a session in a SQLite file, done to it."""
+"""Faults of a session in a SQLite file."""
 
 import os
 import resource
@@ -32,10 +32,7 @@ def killed(folder: Path, rounds: int, random: Random) -> Tally:
 
 
 def filled(folder: Path, rounds: int, random: Random) -> Tally:
-    """Let files grow no further in the middle of a conversation.
-
-    What was refused is said again once there is room.
-    """
+    """Limit the file size in the middle of a conversation, then repeat the failed commands."""
 
     def fill(tally: Tally) -> None:
         path, last = folder / "filled.db", -1
@@ -69,10 +66,7 @@ def filled(folder: Path, rounds: int, random: Random) -> Tally:
 
 
 def read_only(folder: Path, rounds: int, random: Random) -> Tally:
-    """Open, as somebody who is nobody, a file or a folder that may not be written to.
-
-    Nothing changes.
-    """
+    """Open a read-only file or folder as an unprivileged user; nothing may change."""
     # Not in `folder`: pytest shuts others out of its folders anew whenever it is started somewhere.
     with TemporaryDirectory(prefix="polycontext-") as outside:
         Path(outside).chmod(0o755)
@@ -143,7 +137,7 @@ def damaged(folder: Path, rounds: int, random: Random) -> Tally:
 
 
 def backwards(folder: Path, rounds: int, random: Random) -> Tally:
-    """Let the clock go backwards: the order is that of the commits, and nobody asks the clock for it."""
+    """Let the clock run backwards: the order of turns is the order of commits."""
     tally, path = Tally("clock backwards"), folder / "backwards.db"
     now = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -167,7 +161,7 @@ def backwards(folder: Path, rounds: int, random: Random) -> Tally:
 
 
 def crowded(folder: Path, rounds: int, random: Random) -> Tally:
-    """Let four processes write one file: each has it for itself, or waits, or is refused in words."""
+    """Let four processes write one file: each gets the lock, waits, or is rejected with a hint."""
     path, each = folder / "crowded.db", 10 * rounds
     tally = Tally("4 processes, one file", rounds=4)
 
@@ -222,4 +216,4 @@ FAULTS: tuple[tuple[Callable[[Path, int, Random], Tally], int], ...] = (
     (threads, 500),
     (tasks, 500),
 )
-"""What is done, and how often in a full run."""
+"""The faults, each with its rounds in a full run."""

@@ -1,4 +1,4 @@
-"""No acknowledged turn is lost, none is there twice, none in part, and every error says what to do: a few rounds of `just faults`."""
+"""No acknowledged turn is lost, doubled or torn, and every error has a hint; see `just faults`."""
 
 import os
 from collections.abc import Callable, Iterator
@@ -29,8 +29,8 @@ pytestmark = [
 def test_nothing_is_lost(
     act: Callable[[Path, int, Random], Tally], rounds: int, tmp_path: Path
 ) -> None:
-    """Whatever is done to a session, what was acknowledged is there once and whole."""
-    tally = act(tmp_path, max(2, round(rounds * FEW)), Random(act.__name__))  # noqa: S311 - nothing here is a secret
+    """After every fault, each acknowledged command is in the log, once and whole."""
+    tally = act(tmp_path, max(2, round(rounds * FEW)), Random(act.__name__))  # noqa: S311
     assert tally.ok, f"{COUNTED}\n{row(tally)}"
     assert tally.rounds > 0
     assert tally.acknowledged > 0
@@ -52,14 +52,14 @@ def server() -> Iterator[Server]:
 )
 def test_nothing_is_lost_on_a_server(act: Act, rounds: int, server: Server) -> None:
     """Nor where the server is killed, or there are many writers."""
-    tally = done(act, server, max(1, round(rounds * FEWER)), Random(act.__name__))  # noqa: S311 - as above
+    tally = done(act, server, max(1, round(rounds * FEWER)), Random(act.__name__))  # noqa: S311
     assert tally.ok, f"{COUNTED}\n{row(tally)}"
     assert tally.acknowledged > 0 or act is killed_there, "only who is killed may have said nothing"
     assert tally.told or act.__name__ != "gone"
 
 
 def test_the_judge_sees_what_is_lost_doubled_or_half(tmp_path: Path) -> None:
-    """A log in which a command is missing, another is there twice and of a third a part is not sound."""
+    """The judge reports a missing, a doubled and a torn command."""
     tally = Tally("")
     with opened(tmp_path / "s.db") as session:
         for number in (0, 1, 1, 2, 4):

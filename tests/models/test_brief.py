@@ -29,7 +29,7 @@ def test_its_mark_stands_nowhere_in_what_it_holds(texts: list[str]) -> None:
 
 @pytest.mark.parametrize("left", range(10))
 def test_a_mark_that_stands_there_is_not_taken(monkeypatch: pytest.MonkeyPatch, left: int) -> None:
-    """Where only one mark is left, it is that one."""
+    """The fence takes the only mark that does not occur in the text."""
     monkeypatch.setattr(brief, "_DIGITS", 1)
     assert Fence.around(["".join(str(digit) for digit in range(10) if digit != left)]).mark == str(
         left
@@ -45,9 +45,9 @@ def test_who_knows_the_mark_of_a_text_cannot_put_it_there() -> None:
 
 
 def test_what_turns_said_is_told_with_who_said_it() -> None:
-    """Calls with their arguments, pictures by their kind.
+    """A rendered turn names its speaker, calls with arguments, media kinds and earlier notes.
 
-    What only the provider can read is left out, and earlier notes are named so.
+    Content that only the provider can read is left out.
     """
     picture = Part(
         "anthropic", '{"type":"image","source":{"type":"url","url":"https://example.org/a.png"}}'
@@ -77,7 +77,7 @@ def test_what_turns_said_is_told_with_who_said_it() -> None:
 
 
 def test_all_marks_cost_the_same() -> None:
-    """Fifteen digits each, those that begin with noughts as well, so that what is counted for one holds for the next."""
+    """All marks have fifteen digits, leading zeros too, so that each costs the same tokens."""
     marks = [Fence.around([f"{one}{two}"]).mark for one, two in product(range(40), range(40))]
     assert all(re.fullmatch(r"\d{15}", mark) for mark in marks)
     assert any(mark.startswith("0") for mark in marks)

@@ -1,4 +1,4 @@
-"""Compaction by the vendors themselves, through their own SDKs and strict providers over loopback HTTP."""
+"""Compaction by the vendors, through their own SDKs and strict providers over loopback HTTP."""
 
 import asyncio
 import json
@@ -130,7 +130,7 @@ def test_anthropic_summarises_what_the_session_sends_and_goes_on_behind_it(
 
 
 def test_openai_compacts_and_goes_on_behind_its_item(gpt: openai.OpenAI) -> None:
-    """What the user said is kept as the vendor asks, but for what is said again."""
+    """User messages before the compaction item stay as the vendor asks, without repetitions."""
     session = talked(ContextSession(max_tokens=100_000))
     session.add_assistant_turn("Nine.")
     session.add_user_turn("And the labels?")
@@ -278,7 +278,7 @@ def test_nobody_is_asked_about_a_plan_without_a_prefix() -> None:
 def test_what_the_requests_have_besides_is_sent_too(
     vendors: tuple[Server, str], claude: anthropic.Anthropic
 ) -> None:
-    """What is bound to it stays valid, and instructions of one's own take the place of the vendor's."""
+    """Extra request fields are sent, and custom instructions replace the vendor's."""
     session = talked(ContextSession(max_tokens=100_000))
     thinking = {"thinking": {"type": "adaptive"}, "betas": ["thinking-binding-controls-2026-08-01"]}
     compaction = AnthropicCompaction(claude, "claude", instructions="In French.", further=thinking)

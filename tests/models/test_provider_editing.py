@@ -1,4 +1,4 @@
-"""What a provider does by itself to what it is sent, taken into the session: through strict providers, in process and by the SDKs."""
+"""A provider's own context edits are applied to the session: in process, and through the SDKs."""
 
 from typing import Any
 
@@ -80,10 +80,7 @@ def thoughts(session: ContextSession) -> int:
 
 
 def test_results_that_were_cleared_become_digests() -> None:
-    """The oldest, but for those that are kept.
-
-    The count is what the provider counts, and the log has all of them.
-    """
+    """The oldest results that the provider cleared become digests, while the log keeps them."""
     provider, session = StrictAnthropic(thinks), begun()
     for _ in range(6):
         asked(provider, session)
@@ -103,7 +100,7 @@ def test_results_that_were_cleared_become_digests() -> None:
 
 
 def test_results_that_are_preserved_or_of_excluded_tools_stay() -> None:
-    """What the provider cleared of them it clears from what it is sent again."""
+    """Preserved results, and those of excluded tools, are not shortened."""
     provider, session = StrictAnthropic(thinks), begun()
     for _ in range(5):
         asked(provider, session)
@@ -146,7 +143,7 @@ def test_nothing_happens_below_the_trigger_or_for_too_little() -> None:
 
 
 def test_thinking_that_was_cleared_is_told_and_stays_in_the_view() -> None:
-    """What is sent stays valid only as a whole."""
+    """Thinking that the provider cleared stays in the view, which is valid only as a whole."""
     provider, session = StrictAnthropic(thinks), begun()
     for _ in range(4):
         asked(provider, session)
@@ -181,9 +178,9 @@ def test_a_count_tells_what_would_be_cleared() -> None:
 
 @pytest.mark.parametrize("question", ["And then?", "Please sum up."])
 def test_a_summary_at_a_threshold_stands_for_all_before_the_answer(question: str) -> None:
-    """The thinking of an answer behind it stays.
+    """A compaction replaces everything before the answer, and the answer's thinking stays.
 
-    That of an open call falls, since the task is said again before it.
+    The thinking of an open call is dropped, because the task is repeated before it.
     """
     provider, session = (
         StrictAnthropic(thinks, summary=lambda _: "Many shelves were seen, all full."),
@@ -328,10 +325,7 @@ def test_openai_compacts_at_a_threshold_and_the_session_follows() -> None:
 
 
 def test_a_summary_that_is_longer_than_what_it_stands_for_is_not_taken() -> None:
-    """The view stays as it is.
-
-    What was thought behind the summary is bound to nothing that stands there.
-    """
+    """A summary longer than the turns it replaces is ignored, and thoughts after it are dropped."""
     session = begun()
     session.add_assistant_turn(JARS)
     session.add_user_turn("And now?")
@@ -349,7 +343,7 @@ def test_a_summary_that_is_longer_than_what_it_stands_for_is_not_taken() -> None
 
 
 def test_where_room_was_made_meanwhile_the_answers_own_summary_is_left_out() -> None:
-    """What it stands for is not what stands there any more."""
+    """A summary in an answer is ignored if a compression has already replaced those turns."""
     session = ContextSession(max_tokens=700)
     session.add_user_turn("How many jars are there?")
     for number in range(3):

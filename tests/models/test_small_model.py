@@ -1,4 +1,4 @@
-"""A real model, small enough for a laptop, behind the official SDK: its summaries are bad, and nothing comes of that but an extract.
+"""A real small model behind the official SDK: bad summaries lead to an extract, and nothing else.
 
 It is installed and run by `just small-model` alone.
 """
@@ -45,7 +45,7 @@ def url() -> Iterator[str]:
 def test_bad_summaries_cost_nothing_but_themselves(
     url: str, request: pytest.FixtureRequest
 ) -> None:
-    """Whatever it writes: every turn is in the log, every request fits and is valid, and what was demanded stands."""
+    """Every turn is in the log, every request fits and is valid, and the demand stays."""
     client = openai.OpenAI(api_key="none", base_url=url, timeout=120)
     summariser = OpenAISummariser(client, "smollm2", max_input_tokens=2_500, max_summary_tokens=150)
     session = ContextSession(
@@ -56,7 +56,8 @@ def test_bad_summaries_cost_nothing_but_themselves(
     for shelf in range(60):
         for output in (
             session.add_assistant_turn(
-                f"Shelf {shelf} holds {shelf + 3} jars of plums and {shelf + 5} of pears, and one that nobody labelled."
+                f"Shelf {shelf} holds {shelf + 3} jars of plums and {shelf + 5} of pears, and one "
+                "that nobody labelled."
             ),
             session.add_user_turn(f"And shelf {shelf + 1}?"),
         ):

@@ -47,10 +47,7 @@ def counters() -> Iterator[tuple[AnthropicTokens, OpenAITokens]]:
 def test_a_text_counts_what_the_provider_counts_without_the_frame(
     counters: tuple[AnthropicTokens, OpenAITokens],
 ) -> None:
-    """The same number as by the provider's own vocabulary.
-
-    Nothing for nothing; white space, which alone would be refused, to within a token.
-    """
+    """A text counts as many tokens as in the provider's vocabulary; white space to within one."""
     for counter in counters:
         assert counter.exact
         assert counter.count("") == 0
@@ -61,10 +58,7 @@ def test_a_text_counts_what_the_provider_counts_without_the_frame(
 
 
 def test_each_text_is_asked_for_once_and_few_are_remembered() -> None:
-    """Answers are remembered by digests, the newest so many.
-
-    Short texts are counted here where that is wanted.
-    """
+    """Counts are cached by digest, for the newest texts; short texts can be counted locally."""
     asked: list[Any] = []
 
     class Counting:
@@ -107,7 +101,7 @@ def test_a_counter_that_lacks_its_endpoint_is_refused_when_it_is_made() -> None:
 
 
 def test_an_endpoint_that_fails_is_an_error_of_its_own() -> None:
-    """No connection, a refusal, an answer that is no number: typed, with what the SDK said, and a session takes nothing in by it."""
+    """A failing endpoint raises a typed error with the SDK's message."""
     with (
         StrictServer((StrictChat(scripted),)) as server,
         anthropic.Anthropic(api_key="none", base_url=server.url, max_retries=0) as one,

@@ -1,4 +1,4 @@
-"""What the tests of both vendors' summarisers share: their clients, a provider that remembers what it answered, a tool loop."""
+"""Helpers for both vendors' summarisers: clients, a recording provider, and a tool loop."""
 
 import re
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
@@ -19,7 +19,10 @@ Request = Mapping[str, Any]
 
 SUMMARY = "Task:\nCount the fish.\nDone:\nSome were counted."
 MODELS = {"openai": "gpt-5", "anthropic": "claude-sonnet-5"}
-WORDS = "the pond behind house number {} holds carp and perch and a very old pike which nobody has ever caught "
+WORDS = (
+    "the pond behind house number {} holds carp and perch and a very old pike which nobody has "
+    "ever caught "
+)
 
 TOOLS: dict[str, list[dict[str, Any]]] = {
     "openai": [
@@ -42,7 +45,7 @@ TOOLS: dict[str, list[dict[str, Any]]] = {
 
 @define
 class Vendor:
-    """Stand for one vendor behind a server: what its model says, what it was asked, and the SDK's clients."""
+    """A vendor behind a server: its scripted model, recorded requests, and the SDK's clients."""
 
     name: str
     url: str = ""
@@ -121,13 +124,13 @@ def texts_of(request: Request) -> Iterator[str]:
 
 
 def unfenced(text: str) -> str:
-    """Return what of a text a model takes for instructions that was told which lines are a fence."""
+    """Return the text outside of the fences that it declares."""
     told = re.search(r"carry the mark (\w+) is data", text)
     return re.sub(rf"(?s)<(\w+) {told[1]}>\n.*?\n</\1 {told[1]}>", "", text) if told else text
 
 
 def obedient(request: Request) -> str:
-    """Answer as a model that does whatever it is told outside of a fence, in its last message or by the system."""
+    """Answer as a model that obeys any unfenced instruction in its system or last message."""
     *_, last = texts_of(request)
     heard = "\n".join([*(texts_of({**request, "messages": []})), unfenced(last)])
     return "OBEYED" if re.search(r"(?i)ignore all|obeyed", heard) else SUMMARY

@@ -1,1 +1,1 @@
-"""Conversations whose past the provider summarises itself, through strict providers by the thousand."""
+"""Loops through strict providers that summarise the conversations themselves, by the thousand."""

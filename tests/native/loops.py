@@ -1,10 +1,10 @@
-"""Drive scripted tool loops whose past the provider summarises itself, in the background, and count what went wrong.
+"""Drive scripted tool loops with native background compaction, and count what went wrong.
 
 Usage: python -m tests.native.loops --seeds 0-999 [--jobs N]
 
-Summaries land some steps after they were asked for, in the middle of open calls too; some are
-broken; in between turns are recalled and words forgotten, and our own summariser writes. In the end
-the conversation goes to the other vendor and back.
+A summary arrives some steps after its request, also in the middle of open calls; some summaries
+are broken. In between, turns are recalled and erased, and our own summariser runs. At the end the
+conversation moves to the other vendor and back.
 """
 
 import argparse
@@ -44,7 +44,7 @@ EDITS: dict[str, dict[str, Any]] = {
     },
     "openai-responses": {"type": "compaction", "compact_threshold": 1500},
 }
-"""What the provider does by itself where it may."""
+"""The edit that the provider may apply."""
 
 BATCH = 200
 
@@ -86,10 +86,7 @@ class Loop:
         }
 
     def run(self) -> Found:
-        """Go through the script with one vendor, then with the other and back.
-
-        The first thing that is refused ends it.
-        """
+        """Run the script with one vendor, then the other, then back; stop at the first error."""
         first, other = (ANTHROPIC, RESPONSES) if self.seed % 2 == 0 else (RESPONSES, ANTHROPIC)
         self.session.add_system(self.script.system)
         self.session.extend([first.user(self.script.task, 0)], first.provider)
@@ -341,7 +338,7 @@ def _client(ask: Callable[..., Any]) -> Any:
 
 def run_loop(seed: int) -> Found:
     """Drive the conversation of `seed`."""
-    return Loop(seed, script_of(seed), Random(seed), Found(seed)).run()  # noqa: S311 - a script is drawn, not a secret
+    return Loop(seed, script_of(seed), Random(seed), Found(seed)).run()  # noqa: S311 - no secret
 
 
 def run_all(seeds: Iterable[int], jobs: int) -> Iterator[Found]:
@@ -375,7 +372,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
             print(f"seed {found.seed}: {found.wrong[0][:400]}", flush=True)
         if number % BATCH == 0:
             print(
-                f"{number} of {len(seeds)}, {(time.perf_counter() - started) / number * 1e3:.1f} ms each, {wrong} wrong",
+                (
+                    f"{number} of {len(seeds)}, "
+                    f"{(time.perf_counter() - started) / number * 1e3:.1f} ms each, {wrong} wrong"
+                ),
                 flush=True,
             )
     print(", ".join(f"{count} {name}" for name, count in total.items()))

@@ -1,7 +1,4 @@
-"""Scripted conversations whose past the provider summarises itself.
-
-The many are run by `just native`.
-"""
+"""Scripted conversations whose past the provider summarises; `just native` runs many."""
 
 from unittest.mock import patch
 
@@ -17,10 +14,10 @@ BROKEN = range(6)
 
 
 def test_conversations_go_through_and_show_what_they_are_to_show() -> None:
-    """Nothing is refused, kept thinking stays, PRESERVED turns stand, the other vendor goes on, and replaying gives the same.
+    """Every loop passes, and all of them together cover each case.
 
-    Summaries of both vendors land, some are not taken, thinking is kept, and turns behind them come
-    back and are forgotten.
+    The cases: both vendors' summaries are accepted or ignored, thinking is kept, and turns behind a
+    summary are recalled and erased.
     """
     found = [loops.run_loop(seed) for seed in range(SEEDS)]
     assert [each.wrong for each in found] == [[]] * SEEDS

@@ -1,4 +1,4 @@
-"""What the tests of the readers share."""
+"""Fixtures shared by the node tests."""
 
 from tests.cli.conftest import polycontext
 

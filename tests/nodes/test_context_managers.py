@@ -1,4 +1,4 @@
-"""A conversation has its context managers: bounded, told of evictions, saved with it, and sent along with what the user says."""
+"""A conversation's context managers are bounded, saved with it and sent with the next message."""
 
 import asyncio
 import pickle
@@ -49,7 +49,7 @@ def answered(session: ContextSession) -> None:
 
 @BOTH
 def test_what_is_at_hand_goes_into_the_next_user_turn(say: Say) -> None:
-    """In front of the user's words, as attachments of one commit, in a list that every provider accepts."""
+    """Items are attached before the user's words, in one commit that every provider accepts."""
     session = ContextSession(max_tokens=8000)
     managers = ContextManagers(session)
     managers.open("files").add(CODE)
@@ -67,10 +67,7 @@ def test_what_is_at_hand_goes_into_the_next_user_turn(say: Say) -> None:
 
 @BOTH
 def test_what_stands_in_the_view_is_not_said_again(say: Say) -> None:
-    """Until it has changed, or is no longer there word for word.
-
-    What was removed is not sent any more.
-    """
+    """An item in the view is not sent again until it changes or leaves the view."""
     session = ContextSession(max_tokens=8000)
     managers = ContextManagers(session)
     notes = managers.open("notes")
@@ -108,10 +105,7 @@ def test_a_bound_pushes_the_oldest_out_and_the_caller_is_told() -> None:
 
 
 def test_managers_are_listed_opened_and_removed_by_name() -> None:
-    """Opening again gives the one that is there.
-
-    A bound that it has not is refused, and so is a name that nobody has.
-    """
+    """Opening a name again returns the same manager; other bounds and unknown names are refused."""
     managers = ContextManagers(ContextSession(max_tokens=8000))
     files = managers.open("files", max_items=2)
     assert (
@@ -139,10 +133,7 @@ def test_managers_are_listed_opened_and_removed_by_name() -> None:
 
 
 def test_managers_are_saved_with_their_session() -> None:
-    """Names, bounds, items, ids and times.
-
-    A session that is opened again has them at hand, and its ids go on behind theirs.
-    """
+    """Managers are saved with their session and restored with bounds, items, ids and times."""
     store = InMemoryStore()
     session = ContextSession(max_tokens=8000, store=store)
     managers = ContextManagers(session)
@@ -193,7 +184,7 @@ def test_a_message_that_is_refused_attaches_nothing(say: Say) -> None:
 
 
 def test_many_items_at_hand_yield_to_what_the_user_says() -> None:
-    """Fifty in a window that holds a few: the message is sent, the list is within budget, and the newest is there."""
+    """With fifty items in a small window, the message and the newest item are sent."""
     session = ContextSession(max_tokens=640)
     managers = ContextManagers(session)
     notes = managers.open("notes")
@@ -284,7 +275,7 @@ def test_what_is_saved_and_is_no_managers_is_refused(data: Any, place: str) -> N
 
 
 def test_managers_are_safe_under_threads() -> None:
-    """Eight writers open, add and remove while the session commits: nothing is lost of what stays."""
+    """Eight threads that change managers during commits lose nothing."""
     session = ContextSession(max_tokens=100_000)
     managers = ContextManagers(session)
 

@@ -10,7 +10,7 @@ import pytest
 from polycontext import nodes
 
 LIBRARIES = ("hypothesis", "matplotlib", "obstore", "rich", "click")
-"""What only a command, an extra or a user's test needs."""
+"""Libraries that only a command, an extra or a user's test needs."""
 
 
 def loaded_after(code: str) -> set[str]:
@@ -21,10 +21,7 @@ def loaded_after(code: str) -> set[str]:
 
 
 def test_the_room_itself_loads_nothing() -> None:
-    """Importing it loads no module of any room.
-
-    The first name that is asked for loads its own layer.
-    """
+    """Importing the package loads no other module; a name loads only its own layer."""
     bare = {
         name for name in loaded_after("import polycontext.nodes") if name.startswith("polycontext.")
     }
@@ -51,7 +48,10 @@ def test_no_name_of_the_room_loads_what_only_a_command_needs() -> None:
 def test_the_help_of_the_commands_loads_no_room() -> None:
     """The help of a group names its commands without loading any."""
     helps = "; ".join(f"main({arguments})" for arguments in (["--help"], ["session", "--help"]))
-    start = f"from polycontext.cli.app import main\nwith contextlib.redirect_stdout(io.StringIO()):\n    {helps}"
+    start = (
+        "from polycontext.cli.app import main\n"
+        f"with contextlib.redirect_stdout(io.StringIO()):\n    {helps}"
+    )
     ran = loaded_after(f"import contextlib, io\n{start}")
     assert "polycontext.cli.output" in ran
     assert (
@@ -70,10 +70,7 @@ def test_the_help_of_the_commands_loads_no_room() -> None:
 
 
 def test_the_lists_of_names_agree() -> None:
-    """Every exported name can be had, and no name can be had that is not exported.
-
-    There are about thirty at most.
-    """
+    """Exactly the exported names can be imported, and there are at most forty."""
     assert sorted(nodes.__all__) == sorted(dir(nodes))
     assert [name for name in nodes.__all__ if getattr(nodes, name, None) is None] == []
     assert len(nodes.__all__) <= 40

@@ -28,7 +28,7 @@ def _files(folder: Path) -> dict[str, bytes]:
 
 
 def test_a_kitchen_resumed_in_a_new_process_gives_byte_identical_contexts(tmp_path: Path) -> None:
-    """Saved after turn 15 and resumed, every node reads in turns 16 to 30 what it would have read without the break."""
+    """A kitchen resumed after turn 15 gives every node the same contexts as an unbroken run."""
     _run("--contexts", tmp_path / "whole")
     _run("--stop", "15", "--save", tmp_path / "saved", "--contexts", tmp_path / "first")
     _run("--resume", tmp_path / "saved", "--contexts", tmp_path / "second")
@@ -38,7 +38,7 @@ def test_a_kitchen_resumed_in_a_new_process_gives_byte_identical_contexts(tmp_pa
 
 
 def test_the_machine_compresses_in_the_middle_of_the_kitchen() -> None:
-    """Before the last turn the conversation was compressed more than once, and the log kept every turn."""
+    """The kitchen is compressed several times, and the log keeps every turn."""
     last = _run().splitlines()[-1]
     assert last == "119 turns in the log, 11 in the window, 13 compressions"
 
@@ -56,7 +56,7 @@ def test_a_node_s_context_is_printed_on_request() -> None:
 
 
 def test_session_and_memory_are_saved_and_load_as_one(tmp_path: Path) -> None:
-    """What is saved is one text: the session with its journal, and memory and database as its companion."""
+    """One file saves the session and its journal together with the memory."""
     _run("--stop", "4", "--save", tmp_path / "saved")
     session = ContextSession.history.load((tmp_path / "saved").read_text(encoding="utf-8"))
     memory = ConversationContext.from_data(session.documents.get("kitchen")["memory"])

@@ -1,4 +1,4 @@
-"""The life of a pill, end to end: typed, completed, inserted, sent, resolved, attached, in the window, out to a provider."""
+"""A pill end to end: typed, completed, inserted, resolved, attached and sent to a provider."""
 
 import asyncio
 import threading
@@ -48,7 +48,7 @@ def root(tmp_path: Path) -> Path:
 
 
 def typed(text: str, root: Path) -> PillDocument:
-    """Return the document after the user typed `text` and took the first completion of what stands behind its last ``@``."""
+    """Return the document after typing `text` and completing what follows its last ``@``."""
     document = PillDocument(text)
     start = text.rindex("@")
     best = Completer([FileResolver([root])]).candidates(text[start:])[0]
@@ -57,7 +57,7 @@ def typed(text: str, root: Path) -> PillDocument:
 
 @BOTH
 def test_a_pill_goes_all_the_way(root: Path, send: Send) -> None:
-    """What the file holds at send stands in front of the user's words, in a message list that both providers accept."""
+    """The file's content at send precedes the user's words, in lists that providers accept."""
     session = ContextSession(max_tokens=8000)
     session.add_system("You explain code.")
     document = typed("explain @src/ag", root)
@@ -86,10 +86,7 @@ def test_a_pill_goes_all_the_way(root: Path, send: Send) -> None:
 
 @BOTH
 def test_a_second_message_does_not_send_it_twice(root: Path, send: Send) -> None:
-    """While it stands in the view.
-
-    Content that changed is attached anew, and supersedes the old.
-    """
+    """Content in the view is not attached again unless it changed."""
     session = ContextSession(max_tokens=8000)
     resolvers = [FileResolver([root])]
     document = typed("explain @src/ag", root)
@@ -110,7 +107,7 @@ def test_a_second_message_does_not_send_it_twice(root: Path, send: Send) -> None
 
 @BOTH
 def test_what_left_the_view_is_attached_again(root: Path, send: Send) -> None:
-    """A gist does not hold the file word for word: the next message that names it brings it back."""
+    """A file that was compressed into a gist is attached again when a message names it."""
     session = ContextSession(max_tokens=8000)
     resolvers = [FileResolver([root])]
     (root / "src/agent.py").write_text(
@@ -151,10 +148,7 @@ def test_a_message_without_pills_is_a_plain_turn() -> None:
 
 
 def test_symbols_and_buffers_are_attached_as_what_they_are(root: Path) -> None:
-    """A symbol as code with its lines, a buffer as text under its name.
-
-    A symbol that moved supersedes itself.
-    """
+    """A symbol is attached as code with its lines, a buffer as text under its name."""
     session = ContextSession(max_tokens=8000)
     resolvers: list[Resolver] = [SymbolResolver([root]), BufferResolver({"*scratch*": "notes"})]
     document = (
@@ -185,9 +179,8 @@ def test_a_truncated_file_says_so_to_the_model(root: Path) -> None:
     resolved = FileResolver([root], limit=15).resolve("src/agent.py")
     item = item_of(resolved)
     assert item.metadata == {"filename": "src/agent.py", "start_line": 1, "end_line": 1}
-    assert (
-        item.content
-        == "def run():\n[truncated at the limit of 15 characters: 11 of 24 characters, lines 1-1 of 2]"
+    assert item.content == (
+        "def run():\n[truncated at the limit of 15 characters: 11 of 24 characters, lines 1-1 of 2]"
     )
     assert item_of(Resolved("a", resolved.type, "x")).metadata == {"filename": "a"}
 
@@ -204,7 +197,7 @@ def test_a_message_that_does_not_fit_is_refused(root: Path, send: Send) -> None:
 
 @BOTH
 def test_a_refused_user_turn_leaves_nothing_attached(root: Path, send: Send) -> None:
-    """A message is one commit: what could not be said attaches nothing, and sending again attaches it once."""
+    """A refused message attaches nothing, and sending again attaches once."""
     session = ContextSession(max_tokens=1000)
     (root / "src/long.py").write_text("x = 1\n" * 2000, encoding="utf-8")
     document = PillDocument.parse("[@src/agent.py] [@src/long.py]")
@@ -229,7 +222,7 @@ def test_while_calls_are_open_nothing_is_sent(root: Path, send: Send) -> None:
 
 @BOTH
 def test_what_had_to_yield_to_the_rest_of_the_message_is_told(send: Send) -> None:
-    """Where there is no room for all of them, the last one and the words stand, and the others are known to be gists."""
+    """If not all attachments fit, the last one is kept and the others are reported as gists."""
     texts = {
         f"b{number}": "".join(
             f"def f{number}_{line}(a):\n    return {line} * a\n" for line in range(40)

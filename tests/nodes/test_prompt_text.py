@@ -1,4 +1,4 @@
-"""What others said is printed as data: it never reaches the start of a line."""
+"""Quoted text is printed as data that never reaches the start of a line."""
 
 from hypothesis import given
 
@@ -8,17 +8,14 @@ from tests.nodes.memory.records import SAID
 
 @given(SAID)
 def test_further_lines_stand_behind_the_mark(text: str) -> None:
-    """However a text breaks its lines, every one but the first starts with the mark.
-
-    In a block the first does too.
-    """
+    """Every line of a quoted text but the first starts with the mark; in a block all do."""
     assert all(line.startswith(MARK) for line in f"label {quote(text)}".splitlines()[1:])
     assert all(line.startswith(MARK) for line in quote_block(text).splitlines())
 
 
 @given(SAID)
 def test_continued_lines_start_with_a_space(text: str) -> None:
-    """Inside a summary every line but the first is indented, so that only labels stand at the start of a line."""
+    """Every line of a summary but the first is indented."""
     assert all(line.startswith(" ") for line in f"label {indent_lines(text)}".splitlines()[1:])
 
 

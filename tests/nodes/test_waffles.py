@@ -1,4 +1,4 @@
-"""What fills the window: one number, its parts, and how they are drawn."""
+"""The breakdown of the window: its total, its parts and its drawing."""
 
 import json
 from contextlib import suppress
@@ -33,7 +33,7 @@ TOOLS = [
 
 
 def lived(**options: Any) -> ContextSession:
-    """Return a session with everything in it that a window can hold: thoughts, calls, attachments, gists and what was recalled."""
+    """Return a session with thoughts, calls, attachments, gists and a recalled turn."""
     session = ContextSession(max_tokens=1_500, counter=FAST, **options)
     session.add_system("Answer in German.")
     session.add_user_turn("Where is my parcel?")
@@ -79,10 +79,7 @@ def drawn(session: ContextSession, width: int = 100, **options: Any) -> str:
 
 
 def test_the_number_is_the_sum_of_its_parts_and_the_guards() -> None:
-    """After thoughts, calls, attachments, a compression and a recall.
-
-    With the reply and the tools taken off once.
-    """
+    """The number is the sum of its parts, with reply and tools subtracted once."""
     session = lived(reserve=100, tools=TOOLS)
     found = waffle(session)
     a_waffle_is_what_the_guard_weighs(session)
@@ -107,10 +104,7 @@ def test_a_session_as_it_stood_is_drawn_by_the_same_law(session: ContextSession,
 def test_it_says_pressured_where_the_machine_is(
     moves: list[tuple[Turn, ResourceClass | None]], high: float
 ) -> None:
-    """The state behind the last turn that was taken in is what the waffle says of it.
-
-    A compression ends in COMPRESSED whatever the guard says.
-    """
+    """Unless the session is COMPRESSED, the waffle and the session agree on being pressured."""
     session = ContextSession(
         300, counter=FAST, auto=False, threshold=FixedThreshold(high, high / 2), cooldown=0
     )

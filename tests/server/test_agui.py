@@ -154,10 +154,7 @@ def test_a_run_is_told_from_its_start_to_its_end() -> None:
 
 
 def test_only_the_newest_message_is_taken_in_and_that_once() -> None:
-    """The chat holds the others, whatever the frontend believes they were.
-
-    What was said before is not answered again.
-    """
+    """Only the newest message is added, once; the frontend's other messages are ignored."""
 
     async def steps(front: Front) -> None:
         front.model.will_say("one")
@@ -214,7 +211,7 @@ def test_who_leaves_ends_nothing_and_hears_the_answer_from_its_beginning_when_he
 
 
 def test_a_model_that_fails_is_told_without_its_secrets(caplog: pytest.LogCaptureFixture) -> None:
-    """What was said of the answer stands, and the run ends in an error."""
+    """A failed run keeps the partial answer, and its error holds no secret."""
 
     async def steps(front: Front) -> None:
         front.model.will_say("Plums", "fail")

@@ -1,4 +1,4 @@
-"""Chats that are opened, closed, cancelled and deleted at the wrong moment: nothing that was said is lost, and nothing comes back."""
+"""Chats opened, closed, cancelled and deleted at bad moments: nothing is lost or comes back."""
 
 import asyncio
 import logging
@@ -177,10 +177,7 @@ def test_an_answer_that_cannot_be_stored_is_told(caplog: pytest.LogCaptureFixtur
 
 
 def test_a_character_that_comes_in_halves_is_one() -> None:
-    """A model's pieces are cut anywhere.
-
-    A half that stays alone is replaced, and the answer is kept.
-    """
+    """A character split between two pieces is joined, and a lone half is replaced."""
 
     async def steps(chats: Chats, model: Model, store: Slow) -> None:
         _, chat = await begun(chats, model, "plums \ud83c")
@@ -201,13 +198,12 @@ def test_a_character_that_comes_in_halves_is_one() -> None:
 
 
 def test_a_model_that_never_waits_lets_others_live() -> None:
-    """Who listens hears each word, however many come at once.
-
-    Who comes late hears those that were said.
-    """
+    """A listener hears a model that never waits, and a late one hears the earlier words."""
 
     class Talker(Model):
-        async def answer(self, session: ContextSession) -> AsyncIterator[str]:  # type: ignore[override]
+        async def answer(  # type: ignore[override]
+            self, session: ContextSession
+        ) -> AsyncIterator[str]:
             for number in range(2000):
                 yield f"{number} "
             await self.words.get()
@@ -274,10 +270,7 @@ async def _soon(store: Slow) -> None:
 
 
 def test_more_chats_than_may_be_open_are_open_while_they_are_busy() -> None:
-    """Who is at work with one keeps it.
-
-    Then those that were looked at longest ago go, and come back as they were.
-    """
+    """A busy chat stays open; then the least recently used ones are closed, and can be reopened."""
 
     async def steps(chats: Chats, model: Model, store: Slow) -> None:
         made = [await begun(chats, model) for _ in range(6)]
@@ -356,7 +349,7 @@ def test_after_the_end_nothing_is_opened() -> None:
 
 
 def test_tokens_that_nobody_asks_for_make_no_memory() -> None:
-    """Anybody may be as many users as he likes: his address is counted, and not what he calls himself."""
+    """Without tokens, failures are counted by address, so invented users take no memory."""
 
     class Asking:
         client = type("Client", (), {"host": "127.0.0.1"})()

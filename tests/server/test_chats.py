@@ -191,7 +191,7 @@ def test_who_was_away_is_told_what_came_since(store: SessionStore) -> None:
 
 
 def test_one_answer_at_a_time_and_it_can_be_ended(store: SessionStore) -> None:
-    """What was said of it stands; meanwhile nothing else may be done."""
+    """A second action during an answer is rejected, and a cancelled answer keeps its words."""
     echo = Echo()
 
     async def talk(url: str) -> None:

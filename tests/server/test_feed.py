@@ -30,7 +30,7 @@ def number(event: FeedEvent) -> int:
 
 
 def test_how_all_stands_holds_the_words_of_the_answer_that_is_being_written() -> None:
-    """Only with the last of them one has seen all: whoever leaves in between is told everything anew."""
+    """A new listener gets the words written so far, and resumes only after the last of them."""
 
     async def listen() -> None:
         feed = made()
@@ -65,9 +65,9 @@ def test_garbage_for_the_last_event_is_as_none(tail: str) -> None:
 
 
 def test_what_is_held_is_bounded_in_number_and_in_bytes() -> None:
-    """Whoever is further behind is told how all stands.
+    """The buffer is bounded in events and bytes, and a listener too far behind gets the full state.
 
-    The newest event is there however long it is.
+    The newest event is kept, however long it is.
     """
 
     async def listen() -> None:

@@ -1,7 +1,4 @@
-"""What a browser must never see stays here: over random sessions, no byte of any route holds it.
-
-`just leaks` looks at a thousand of them.
-"""
+"""Private data never reaches a browser, over random sessions and all routes; see `just leaks`."""
 
 import asyncio
 import os
@@ -183,7 +180,11 @@ def asked(draw: random.Random, name: str, ids: Sequence[str]) -> tuple[str, str,
 
 async def received(seed: int, name: str, store: Failing) -> bytes:
     """Return every byte that a browser is sent that asks for one thing after another."""
-    draw, found, ids = random.Random(-seed - 1), b"", [f"t{number}" for number in range(1, 30)]  # noqa: S311 - a test's
+    draw, found, ids = (
+        random.Random(-seed - 1),  # noqa: S311 - a test's
+        b"",
+        [f"t{number}" for number in range(1, 30)],
+    )
     app = create_app(
         store, lambda: Whispering(draw), system=f"{MARK}: be polite.", max_tokens=900, counter=FAST
     )
@@ -229,7 +230,7 @@ async def received(seed: int, name: str, store: Failing) -> bytes:
 
 @pytest.mark.parametrize("seed", range(SESSIONS))
 def test_no_byte_that_a_browser_receives_is_private(seed: int) -> None:
-    """Shown, listed, paged, told as events, compressed, answered, refused, failed: any of it, in any order."""
+    """No response of any route holds the marker, over random actions in any order."""
     store = Failing()
     name = secretive(seed, store)
     kept = "".join(
@@ -244,7 +245,7 @@ def test_no_byte_that_a_browser_receives_is_private(seed: int) -> None:
 
 
 def test_requests_were_taken_and_refused_in_every_way() -> None:
-    """What never came to an error would have shown nothing of errors."""
+    """The random requests reached every status code, including errors."""
     if _SEEN.total() < 20 * STEPS:
         pytest.skip("the sessions were looked at elsewhere")
     assert _SHOWN[True] > 9 * _SHOWN[False]

@@ -23,7 +23,7 @@ def _run(*asked: tuple[str, dict[str, str]]) -> list[httpx.Response]:
 
 
 def test_the_page_is_handed_out_with_its_policy() -> None:
-    """Whoever opens the address is given the page, which may load its own server's files alone and stand in no frame."""
+    """The page may load files of its own server alone, and may not be framed."""
     page, script, style = _run(("/", {}), ("/page.js", {}), ("/page.css", {}))
     assert page.headers["content-type"].startswith("text/html")
     assert script.headers["content-type"].startswith("text/javascript")
@@ -43,7 +43,7 @@ def test_the_page_is_handed_out_with_its_policy() -> None:
 
 
 def test_a_browser_that_has_the_page_is_told_so() -> None:
-    """What has not changed is not sent again, and still carries the policy."""
+    """An unchanged file gives 304, with its policy."""
     [first] = _run(("/page.js", {}))
     [again] = _run(("/page.js", {"If-None-Match": first.headers["etag"]}))
     assert (again.status_code, again.content) == (304, b"")
@@ -54,14 +54,14 @@ def test_a_browser_that_has_the_page_is_told_so() -> None:
     "path", ["/%2e%2e/app.py", "/..%2fapp.py", "/nothing.js", "/page.js/x", "/api/nothing"]
 )
 def test_no_other_file_is_handed_out(path: str) -> None:
-    """What is not of the page is not there, and the routes stay where they are."""
+    """A path outside of the page gives 404."""
     [answer] = _run((path, {}))
     assert answer.status_code == 404
     assert b"import" not in answer.content
 
 
 def test_the_page_asks_nobody_else() -> None:
-    """No file of the page lets a browser load anything from another address, and none holds a script in the page itself."""
+    """The page loads nothing from another address, and has no inline script."""
     page = (FOLDER / "index.html").read_text(encoding="utf-8")
     assert set(re.findall(r'(?:src|href)="([^"]*)"', page)) == {"data:,", "./page.js", "./page.css"}
     assert not re.findall(r"<script(?![^>]*src=)", page)

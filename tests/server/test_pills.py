@@ -1,7 +1,4 @@
-"""Pills over HTTP: names are completed, looked at, and attached when a message is sent.
-
-Real files, some of them hostile.
-"""
+"""Pills over HTTP, with real and hostile files: completion, preview, and attachment."""
 
 import asyncio
 import os
@@ -114,10 +111,7 @@ def finders(root: Path) -> list[Resolver]:
 
 
 def test_names_are_completed(root: Path) -> None:
-    """Files, symbols with their place, and buffers.
-
-    What holds secrets is not offered; nothing without resolvers.
-    """
+    """Files, symbols and buffers are completed, secrets are not, and no resolver gives none."""
 
     async def talk(page: Page) -> None:
         found = (await page.get("completions", prefix="@src/ag")).json()["completions"]
@@ -145,7 +139,7 @@ def test_names_are_completed(root: Path) -> None:
 
 
 def test_ten_thousand_files_are_completed(tmp_path: Path) -> None:
-    """One scan serves all that ask meanwhile, and a file that comes later is found behind their backs."""
+    """Concurrent completions share one scan, and a new file is found later."""
     planted(tmp_path, {f"shelf{number % 100}/jar{number}.txt": "" for number in range(10_000)})
     scans = 0
 
@@ -300,9 +294,9 @@ def test_no_hostile_name_reaches_what_is_outside(tmp_path: Path) -> None:
 
 
 def test_a_message_attaches_what_its_pills_name(root: Path) -> None:
-    """The model reads the content, a browser the names alone.
+    """The model reads the content, and the browser sees only names.
 
-    The same content is attached once, what has changed anew.
+    The same content is attached once, and changed content again.
     """
 
     async def talk(page: Page) -> None:
@@ -411,9 +405,9 @@ def test_a_message_that_was_taken_in_is_not_asked_for_again(root: Path) -> None:
 
 
 def test_a_message_with_pills_is_edited_and_forked(root: Path) -> None:
-    """The edit attaches what it names now; a fork has what was attached.
+    """An edit attaches the names it now holds, and a fork keeps the attachments.
 
-    An edit that is refused takes nothing back.
+    An edit that is rejected takes nothing back.
     """
 
     async def talk(page: Page) -> None:
@@ -464,7 +458,7 @@ def test_what_does_not_fit_is_not_taken_in(root: Path) -> None:
 
 
 def test_users_name_what_is_served_in_their_own_chats_alone(root: Path) -> None:
-    """Another's chat is not there to complete or look through, and nobody without a token sees a file."""
+    """Completion and source give 404 for another user's chat and 401 for an unknown token."""
 
     async def run() -> None:
         app = create_app(

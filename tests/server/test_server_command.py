@@ -155,7 +155,7 @@ def test_a_short_token_is_refused(token: str, capsys: pytest.CaptureFixture[str]
         Access((token,))
 
 
-@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.7.7", "chats.example"])  # noqa: S104 - refused
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.7.7", "chats.example"])  # noqa: S104
 def test_a_host_that_others_reach_needs_a_token(
     host: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -171,10 +171,7 @@ def test_a_host_that_others_reach_needs_a_token(
 def test_no_header_gets_around_the_limits(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A client is known by its address and not by what it says of itself.
-
-    Wrong tokens are limited as well.
-    """
+    """A client is identified by its address, not its headers; failed tokens are limited too."""
     monkeypatch.setattr("polycontext.server.access.FAILURES_A_MINUTE", 20)
     names = [
         {
@@ -206,10 +203,7 @@ def test_no_header_gets_around_the_limits(
 def test_a_request_that_does_not_arrive_is_not_waited_for(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A connection with no request, half a head or half a body is closed.
-
-    One that has been answered is not, nor one that listens.
-    """
+    """An incomplete request is closed; an idle or a listening connection is not."""
     monkeypatch.setattr("polycontext.server.connection.MOST_SECONDS", 3.0)
     halves = [
         b"",
@@ -247,7 +241,7 @@ def iter_until(texts: Iterator[str], last: str) -> Iterator[str]:
 def test_a_variable_with_no_token_in_it_lets_nobody_in(
     tokens: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whoever set it meant to ask for a token: nothing is served."""
+    """A token variable without a usable token prevents the server from starting."""
     monkeypatch.setenv("POLYCONTEXT_TOKENS", tokens)
     monkeypatch.setattr(
         "polycontext.cli.serve._bind", lambda host, port: pytest.fail("it is served")
@@ -267,10 +261,7 @@ class Request:
 
 @pytest.mark.parametrize("token", ["\udcff" * 16, "ünïcödé-" * 2])
 def test_a_token_that_is_not_ascii_is_compared(token: str) -> None:
-    """Bytes that are no text come from a command line as surrogates.
-
-    Another token is refused, and nothing breaks.
-    """
+    """A token with non-ASCII characters or surrogates is compared without an error."""
     access: Any = Access((token,))
     with pytest.raises(HTTPException) as refused:
         access.user(Request("another-token-é"))
@@ -279,7 +270,7 @@ def test_a_token_that_is_not_ascii_is_compared(token: str) -> None:
 
 
 async def client_of(config: uvicorn.Config) -> str:
-    """Return the address that an application is told of a client on loopback, which names another."""
+    """Return the client address that an application sees behind an `X-Forwarded-For` header."""
     config.load()
     app: Any = config.loaded_app
     async with httpx.AsyncClient(
@@ -311,7 +302,7 @@ def test_a_proxy_is_an_address(capsys: pytest.CaptureFixture[str]) -> None:
 def talk_to(
     app: Any, steps: Callable[[uvicorn.Server, tuple[str, int]], Coroutine[Any, Any, None]]
 ) -> None:
-    """Serve an application on loopback while steps are taken, without the rounds that a server makes by the clock."""
+    """Serve an application on loopback while `steps` run, without the server's timed main loop."""
 
     async def run() -> None:
         config = configuration(app, ())
@@ -357,7 +348,7 @@ async def whole(scope: Any, receive: Any, send: Any) -> None:
     "second", [b"GE", b"POST / HTTP/1.1\r\nHost: l\r\nContent-Length: 9\r\n\r\n{"]
 )
 def test_half_a_request_behind_a_whole_one_is_not_waited_for(second: bytes) -> None:
-    """Both may come in one packet: when the first has been answered, the time of the second runs."""
+    """A half request behind a whole one times out after the first was answered."""
 
     async def steps(server: uvicorn.Server, place: tuple[str, int]) -> None:
         reader, writer = await asyncio.open_connection(*place)
@@ -444,10 +435,7 @@ def test_a_port_that_is_taken_is_told(capsys: pytest.CaptureFixture[str]) -> Non
 
 
 def test_it_stops_on_a_signal(tmp_path: Any) -> None:
-    """Of a terminal, or of whoever runs services.
-
-    Who listens is let go at once, and what was said of an answer stands.
-    """
+    """SIGTERM ends the event streams at once, and the partial answer is stored."""
     path, whole, over = tmp_path / "chats.db", "Plums and pears. " * 20, threading.Event()
 
     class Halting(StrictChat):
@@ -503,7 +491,7 @@ def test_it_stops_on_a_signal(tmp_path: Any) -> None:
 def test_which_hosts_are_this_machine() -> None:
     """By number and by name."""
     assert [*map(is_loopback, ("127.0.0.1", "127.3.2.1", "::1", "localhost"))] == [True] * 4
-    assert [*map(is_loopback, ("0.0.0.0", "::", "example.org", ""))] == [False] * 4  # noqa: S104 - nothing is bound
+    assert [*map(is_loopback, ("0.0.0.0", "::", "example.org", ""))] == [False] * 4  # noqa: S104
 
 
 # --- who answers ----------------------------------------------------------------------

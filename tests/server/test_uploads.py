@@ -1,4 +1,4 @@
-"""Files put into a chat: what is attached, what is refused, and that nothing of it is shown but its name."""
+"""Files uploaded to a chat: accepted and rejected ones, and that only their names are shown."""
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator
@@ -19,7 +19,8 @@ from polycontext.window.pills import InvalidPillNameError
 from tests.server.wait import until
 
 PNG = bytes.fromhex(
-    "89504e470d0a1a0a0000000d49484452000000010000000108060000001f15c4890000000d49444154789c6360000002000001e221bc330000000049454e44ae426082"
+    "89504e470d0a1a0a0000000d49484452000000010000000108060000001f15c4890000000d49444154789c6360000"
+    "002000001e221bc330000000049454e44ae426082"
 )
 HELD = "ZQXJ"
 
@@ -248,11 +249,17 @@ def test_more_than_may_come_is_cut_off_said_before_or_not() -> None:
             "multipart/form-data; boundary=b",
         ),
         (
-            b'--b\r\nContent-Disposition: form-data; name="other"; filename="a"\r\n\r\nx\r\n--b--\r\n',
+            (
+                b'--b\r\nContent-Disposition: form-data; name="other"; filename="a"\r\n\r\nx\r\n'
+                b"--b--\r\n"
+            ),
             "multipart/form-data; boundary=b",
         ),
         (
-            b'--b\r\nContent-Disposition: form-data; name="file"; filename=""\r\n\r\nx\r\n--b--\r\n',
+            (
+                b'--b\r\nContent-Disposition: form-data; name="file"; filename=""\r\n\r\nx\r\n'
+                b"--b--\r\n"
+            ),
             "multipart/form-data; boundary=b",
         ),
     ],

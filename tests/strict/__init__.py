@@ -1,1 +1,1 @@
-"""Tool loops through strict providers: in process by the hundred thousand, and over HTTP through the vendors' own SDKs."""
+"""Tool loops through strict providers: 100,000 in process, and over HTTP with the vendors' SDKs."""

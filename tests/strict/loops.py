@@ -3,8 +3,8 @@
 Usage: python -m tests.strict.loops --seeds 0-99999 [--jobs N] [--results FILE] [--http] [--unbound]
 
 Each loop runs in a session of defaults under a budget of 10 to 60 % of its length, one vendor after
-the other by its seed. A run goes on where its results file ends. `--unbound` takes the binding out
-of our code, to see that it is missed.
+the other by its seed. A run continues where its results file ends. `--unbound` disables the
+binding in our code, to verify that the loops detect it.
 """
 
 import argparse
@@ -34,7 +34,7 @@ BATCH = 200
 
 
 class Remembering:
-    """Count texts as the default counter does, each once: a request holds what the last one held."""
+    """A default counter that caches each text, because requests repeat most of the last one."""
 
     exact = True
 
@@ -47,7 +47,7 @@ _COUNTER = Remembering()
 
 @define
 class Found:
-    """Hold what a loop came to: how many requests, steps, epochs, and what was wrong, each with its step."""
+    """The outcome of a loop: requests, steps, epochs, and each error with its step."""
 
     seed: int
     vendor: str
@@ -60,7 +60,7 @@ class Found:
 
 @define
 class Loop:
-    """Drive one script: ask, take the answer in, answer its calls, and look at every request that leaves."""
+    """Drive one script: send requests, store answers, answer calls, and check every request."""
 
     vendor: Vendor
     script: Script
@@ -83,7 +83,7 @@ class Loop:
             self.now = number, step
             try:
                 self._step(ask, step)
-            except Exception as error:  # noqa: BLE001 - an SDK's own errors are what was wrong as well
+            except Exception as error:  # noqa: BLE001 - an SDK raises its own errors
                 self.found.wrong.append(f"step {number}: {type(error).__name__}: {error}")
                 break
             self.found.steps += 1
@@ -108,7 +108,7 @@ class Loop:
         self.bound = [*sent, *new]
 
     def _looked_at(self, request: dict[str, Any], rendered: Rendered) -> list[str]:
-        """Return the bound parts of a request, after a look at what it may not lack and not exceed."""
+        """Return the bound parts of a request, after a check of its thinking and its size."""
         sent, window = self.vendor.bound(request), self.session.window
         if self.epoch == self.session.window.epoch.number and sent != self.bound:
             self.found.wrong.append(
@@ -120,7 +120,8 @@ class Loop:
         )
         if not leaves <= told <= window.max_tokens:
             self.found.wrong.append(
-                f"step {self.now[0]}: {leaves} tokens leave, {told} were told, of {window.max_tokens}"
+                f"step {self.now[0]}: {leaves} tokens leave, {told} were told, of "
+                f"{window.max_tokens}"
             )
         self.epoch = self.session.window.epoch.number
         return sent
@@ -142,7 +143,7 @@ def run_loop(seed: int, *, http: bool = False) -> Found:
 
 
 def _budget(vendor: Vendor, script: Script, found: Found) -> int:
-    """Return the budget: the script's share of its length, or what its largest atom needs, whichever is more."""
+    """Return the budget: the script's share of its length, or the largest atom's need if larger."""
     head = _tokens(vendor, [{"role": "user", "content": f"{script.system} {script.task}"}]) + 8
     atoms = [
         _tokens(vendor, _atom(vendor, step, number)) for number, step in enumerate(script.steps)
@@ -207,10 +208,7 @@ def _run(seed: int, *, unbound: bool, http: bool) -> Found:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the seeds that have no result yet, print progress and the sums.
-
-    Exit code 1 says that something was wrong.
-    """
+    """Run the seeds without a result, print progress and totals; exit code 1 means an error."""
     parser = argparse.ArgumentParser(
         prog="just strict", description=__doc__.splitlines()[0] if __doc__ else None
     )
@@ -260,7 +258,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
                 file.write(json.dumps(row) + "\n")
         if number % BATCH == 0:
             print(
-                f"{number} of {len(seeds)} loops, {(time.perf_counter() - started) / number * 1e3:.1f} ms each, {len(wrong)} wrong",
+                (
+                    f"{number} of {len(seeds)} loops, "
+                    f"{(time.perf_counter() - started) / number * 1e3:.1f} ms each, {len(wrong)} "
+                    "wrong"
+                ),
                 flush=True,
             )
     print(", ".join(f"{count} {name}" for name, count in total.items()))

@@ -1,4 +1,4 @@
-"""Scripts of tool loops: what a model thinks, says and calls, what its tools answer, and when the user speaks again; one a seed."""
+"""Scripts of tool loops, one per seed: thoughts, texts, calls, results and user messages."""
 
 import json
 from base64 import b64encode
@@ -94,10 +94,7 @@ _LONG = 100
 
 @frozen
 class Call:
-    """Hold one call of the script and what its tool answers.
-
-    `picture` is its edge in pixels, 0 for none.
-    """
+    """One call of the script with its result; `picture` is its edge in pixels, 0 for none."""
 
     name: str
     arguments: str
@@ -119,10 +116,7 @@ class Step:
 
 @frozen
 class Script:
-    """Hold a whole loop: the system prompt, the task, and all steps.
-
-    `share` is how much of it the budget may hold.
-    """
+    """A whole loop: system prompt, task and steps; `share` is the budget's share of its length."""
 
     seed: int
     system: str
@@ -142,7 +136,7 @@ def script_of(seed: int) -> Script:
 
 
 def png(edge: int) -> str:
-    """Return the base64 of a picture of `edge` x `edge` pixels: its head, which is what is looked at, and some bytes."""
+    """Return the base64 of a fake PNG of `edge` x `edge` pixels: its header and some bytes."""
     return b64encode(
         b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR"
         + pack(">II", edge, edge)

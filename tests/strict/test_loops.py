@@ -1,7 +1,4 @@
-"""Scripted loops go through strict providers, and what drives them sees what is wrong.
-
-The many are run by `just strict`.
-"""
+"""Scripted loops pass strict providers, and the driver detects errors; `just strict` runs many."""
 
 import json
 from pathlib import Path
@@ -47,7 +44,7 @@ def test_without_the_binding_in_our_code_it_is_missed_at_once() -> None:
 
 
 def test_a_run_goes_on_where_it_stopped(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """What has a result is not run again; what was wrong stays so."""
+    """Seeds with a result are not run again, and their errors stay."""
     results = tmp_path / "results.jsonl"
     done = {
         "seed": 0,

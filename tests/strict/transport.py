@@ -20,7 +20,7 @@ class Ask(Protocol):
     """Stand for whoever sends a request."""
 
     def __call__(self, request: Message, betas: list[str]) -> tuple[Message, list[Any]]:
-        """Return the answer as JSON data, and what it says as the messages to be taken in: of an SDK its own objects."""
+        """Return the answer as JSON data, and the messages to add: an SDK's own objects."""
         ...
 
 
@@ -40,7 +40,7 @@ def over_http(vendor: Vendor, provider: StrictProvider) -> Generator[Ask]:
     with StrictServer((provider,)) as server:
         match vendor.provider:
             case "anthropic":
-                import anthropic  # noqa: PLC0415 - a library of the tests that the loops in process do without
+                import anthropic  # noqa: PLC0415 - loops in process need no SDK
 
                 with anthropic.Anthropic(
                     base_url=server.url, api_key="none", max_retries=0

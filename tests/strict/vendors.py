@@ -1,4 +1,4 @@
-"""The three vendors' sides of a loop: how a script's step is said, asked for, and taken in again."""
+"""The vendors' sides of a loop: how a step is written, requested, and read back."""
 
 import json
 from abc import ABC, abstractmethod

@@ -20,7 +20,7 @@ def gif(width: int, height: int, rest: int = 0) -> bytes:
 
 
 def jpeg(width: int, height: int, rest: int = 0, *, before: int = 0) -> bytes:
-    """Return the head of a JPEG: a thumbnail of its own within `before` bytes of metadata, then the frame."""
+    """Return the head of a JPEG whose frame follows `before` bytes of metadata with a thumbnail."""
     thumbnail = (b"\xff\xd8\xff\xc0" + struct.pack(">HBHH", 11, 8, 9, 9)).ljust(
         min(before, 60_000), b"\xff"
     )

@@ -35,7 +35,7 @@ def test_a_turn_without_calls_is_an_atom() -> None:
 
 
 def test_parallel_results_belong_to_their_calls() -> None:
-    """An assistant turn with calls is one atom with all results of those calls, in whatever order they come."""
+    """An assistant turn with parallel calls and all their results form one atom."""
     window = window_of(
         Turn(Role.USER, "u"), call("a", "b"), result("b"), result("a"), Turn(Role.ASSISTANT, "done")
     )
@@ -87,10 +87,7 @@ def test_atoms_partition_the_turns(moves: list[Move]) -> None:
 
 @given(conversations())
 def test_an_atom_holds_each_call_with_exactly_one_result(moves: list[Move]) -> None:
-    """Within an atom calls and results are one to one.
-
-    Only the open atom lacks some, and those are the open calls.
-    """
+    """In each atom calls and results match one to one; only the open atom lacks some."""
     window = filled(moves)
     for atom in window.atoms():
         calls = [each.id for each in atom.turns[0].tool_calls]

@@ -1,4 +1,4 @@
-"""The context window: what goes in is counted once, classified once, kept in order, and never changes afterwards."""
+"""The context window: turns are counted and classified once, keep their order and never change."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -55,10 +55,7 @@ def window_of(*turns: Turn, max_tokens: int = 1_000) -> ContextWindow:
 
 
 def test_positions_run_from_before_the_first_turn_to_the_last() -> None:
-    """Position 0 is before the first turn.
-
-    Position p focuses turn p; `append` puts the focus on the new turn.
-    """
+    """Position 0 is before the first turn, p focuses turn p, and `append` focuses the new turn."""
     window = window_of(USER, ASSISTANT)
     assert (len(window), window.position, window.pos, window.last) == (2, 2, 2, 2)
     assert window.seek(0).extract() is None
@@ -93,7 +90,7 @@ BAD_WINDOWS: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("options", BAD_WINDOWS.values(), ids=BAD_WINDOWS.keys())
 def test_a_window_of_impossible_size_is_refused(options: dict[str, Any]) -> None:
-    """The budget is a whole number of tokens from 1 on, the share of constraints between 0 and 1."""
+    """The budget must be a whole number from 1 on, and the preserved share from 0 to 1."""
     with pytest.raises(InvalidOptionError):
         ContextWindow(**options)
 
@@ -112,10 +109,7 @@ def test_a_window_counts_with_the_real_vocabulary_unless_told_otherwise() -> Non
 
 @given(windows())
 def test_equality_is_contents_and_focus(window: ContextWindow) -> None:
-    """The same turns in another window are equal.
-
-    Another focus, one more turn or another budget are not.
-    """
+    """Windows are equal if their turns, focus and budget are equal."""
     other = ContextWindow(window.max_tokens, counter=FAST)
     assert (window == other) == (len(window) == 0)
     assert all((window.seek(p) == window) == (p == window.position) for p in range(len(window) + 1))
@@ -217,7 +211,7 @@ def test_a_taken_id_is_refused() -> None:
 
 
 def test_given_ids_do_not_get_in_the_way_of_made_ones() -> None:
-    """An id that a caller took is passed over, so that turns without one are never refused for it."""
+    """Generated ids skip the ids that callers have used."""
     window = window_of(
         Turn(Role.USER, "x", resource_id="t2"),
         Turn(Role.USER, "y", resource_id="t3"),
@@ -272,7 +266,7 @@ WRONG_MOMENTS: dict[str, tuple[list[Turn], Turn, str]] = {
     ("before", "turn", "legal"), WRONG_MOMENTS.values(), ids=WRONG_MOMENTS.keys()
 )
 def test_a_turn_at_the_wrong_moment_is_refused(before: list[Turn], turn: Turn, legal: str) -> None:
-    """What cannot stand behind the last turn is refused, the error says what could, and nothing changes."""
+    """A turn that cannot follow the last one is refused with the legal ones; nothing changes."""
     window = window_of(*before)
     twin = window_of(*before)
     with pytest.raises(OrderError, match=legal) as caught:
@@ -343,7 +337,7 @@ def test_a_class_given_with_the_turn_wins() -> None:
 
 
 def test_constraints_are_preserved_only_while_their_share_lasts() -> None:
-    """Standing constraints pin at most their share of the window, so that preserving never makes the pressure irreducible."""
+    """Standing constraints pin at most their share of the window."""
     turns = [Turn(Role.USER, f"{CONSTRAINTS[number % 3]} Case {number}.") for number in range(40)]
     window = window_of(USER, *turns, max_tokens=400)
     pinned = [
@@ -356,7 +350,7 @@ def test_constraints_are_preserved_only_while_their_share_lasts() -> None:
 
 
 def test_an_agreement_that_answers_a_question_is_no_chitchat() -> None:
-    """The same word is droppable by itself, and required when it answers what the turn before asked."""
+    """A short agreement is REQUIRED after a question and DROPPABLE otherwise."""
     asked = window_of(
         USER, Turn(Role.ASSISTANT, "Shall I delete the old branch?"), Turn(Role.USER, "ok")
     )
@@ -404,7 +398,7 @@ class Listening:
 
 
 def test_a_classifier_is_told_what_the_window_knows() -> None:
-    """Role, text and metadata of the turn come with its place in the conversation, its cost and the room for constraints."""
+    """A classifier gets the turn with its place, its cost and the room for constraints."""
     listening = Listening()
     window = ContextWindow(105, counter=FAST, classifier=listening, preserved_share=0.5)
     window = window.append(Turn(Role.ASSISTANT, "What is it?", metadata={"mood": "calm"}))
@@ -478,10 +472,7 @@ PINNING: dict[str, tuple[Turn, ResourceClass, bool]] = {
 def test_only_the_users_own_preserved_constraints_use_up_their_share(
     turn: Turn, resource_class: ResourceClass, pins: bool
 ) -> None:
-    """Whatever else is preserved, constraints keep the room that is set aside for them.
-
-    The task itself takes none of it.
-    """
+    """Only preserved constraints of the user, not the task itself, use up their share."""
     listening = Listening()
     window = ContextWindow(1_000, counter=FAST, classifier=listening).append(
         Turn(Role.USER, RULE), ResourceClass.PRESERVED

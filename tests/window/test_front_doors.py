@@ -14,8 +14,11 @@ WAITING = (
 
 
 def test_a_name_is_no_module() -> None:
-    """A lazily loaded name is what it says, though a module was imported before it was asked for."""
-    program = "from polycontext.window import items; items.outline_of('x = 1', 'python'); print(items.definitions('x = 1')[0].name)"
+    """A lazily loaded name resolves to its object even if a module was imported first."""
+    program = (
+        "from polycontext.window import items; items.outline_of('x = 1', 'python'); "
+        "print(items.definitions('x = 1')[0].name)"
+    )
     assert (
         subprocess.run(
             [sys.executable, "-c", program], capture_output=True, text=True, check=True
@@ -26,7 +29,10 @@ def test_a_name_is_no_module() -> None:
 
 def test_importing_the_window_loads_no_more_than_a_window_needs() -> None:
     """Items, pills, tokenizers, formats and codecs wait until they are asked for."""
-    program = "import sys, polycontext.window as window; window.ContextWindow; window.Turn; print(*sys.modules)"
+    program = (
+        "import sys, polycontext.window as window; "
+        "window.ContextWindow; window.Turn; print(*sys.modules)"
+    )
     loaded = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     ).stdout.split()

@@ -1,4 +1,4 @@
-"""The comonad laws of the context window, as a user would write them down: a few lines without the laws' own machinery."""
+"""The comonad laws of the context window, written out without the library's law helpers."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -61,7 +61,7 @@ def test_the_laws_hold_with_the_real_counter(moves: list[tuple[Turn, None]]) -> 
 def test_a_snapshot_is_the_window_itself_at_that_position(
     window: ContextWindow, data: st.DataObject
 ) -> None:
-    """A snapshot is a whole window: it has the turns, the tokens up to its focus, and can be moved on."""
+    """A snapshot is a whole window with its own focus and can be moved."""
     position = data.draw(st.integers(0, len(window)))
     snapshot = window.duplicate()[position]
     assert snapshot.position == position

@@ -1,7 +1,4 @@
-"""What a medium is stands in the head of its payload.
-
-Whatever is given, there is an answer and a line.
-"""
+"""A medium is read from the head of its payload, and any input gives a result."""
 
 import json
 import tracemalloc
@@ -77,7 +74,7 @@ def line(block: object) -> str:
 )
 @given(width=sides, height=sides)
 def test_every_format_names_its_size(make: Any, media_type: str, width: int, height: int) -> None:
-    """PNG, JPEG (behind long metadata with a thumbnail of their own), GIF and the three WebPs give width and height."""
+    """PNG, JPEG, GIF and the three WebP forms give width and height."""
     medium = read_medium(image(make(width, height)))
     assert medium is not None
     assert (medium.media_type, medium.width, medium.height) == (media_type, width, height)
@@ -172,10 +169,7 @@ def test_pages_of_a_pdf_are_counted_where_they_hide(pages: int, packed: bool) ->
 
 
 def test_a_pdf_whose_streams_stay_closed_has_unknown_pages() -> None:
-    """A stream that cannot be opened may hold any number of pages.
-
-    Only the page tree's own word is taken then.
-    """
+    """A PDF with unreadable streams has only the page count that its page tree states."""
     locked = pdf(3, packed=True).replace(b"stream\n", b"stream\n?")
     assert count_pages(locked) is None
     assert count_pages(pdf(1) + locked) == 1
@@ -267,7 +261,7 @@ def test_any_part_has_a_line(data: str) -> None:
 
 @given(st.sampled_from(sorted(KINDS)), junk)
 def test_any_block_is_read(kind: str, fields: Any) -> None:
-    """A block of a medium's type is a medium of that kind, or a picture sent as a file, whatever its fields are."""
+    """Any block of a media type is read as that medium, or as a picture sent as a file."""
     medium = read_medium(
         (fields if isinstance(fields, dict) else {"source": fields}) | {"type": kind}
     )
@@ -282,7 +276,7 @@ def test_the_size_of_a_payload_is_that_of_its_bytes(data: bytes) -> None:
 
 
 def test_a_huge_payload_is_not_decoded() -> None:
-    """Of a picture, a recording and a document of a hundred megabytes no more is read than their heads: nothing of that size is made."""
+    """Only the head of a payload of 100 MB is decoded."""
     broken = "A" * 100_000_000
     payload, document = b64(png(10, 20)) + broken, b64(b"%PDF-1.7") + broken
     tracemalloc.start()
@@ -328,7 +322,7 @@ def test_the_size_of_a_picture_is_read_from_its_head(
 
 @pytest.mark.parametrize("segment", [b"\xff\xe0\x00\x02", b"\xff", b"\xff\x01"])
 def test_a_jpeg_of_many_segments_is_given_up(segment: bytes) -> None:
-    """A size that stands behind thousands of segments is not looked for: each one costs time, and no picture has as many."""
+    """The search for a JPEG's size stops after thousands of segments."""
     size = b"\xff\xc0\x00\x11\x08\x00\x14\x00\x0a"
     assert image_size(b"\xff\xd8" + segment * 300 + size) == ("image/jpeg", 10, 20)
     assert image_size(b"\xff\xd8\xff" + segment * 5_000 + size) is None

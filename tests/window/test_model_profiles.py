@@ -1,7 +1,4 @@
-"""A model's name gives its window, its output, its provider and its counter.
-
-A name that is not known is refused, never guessed.
-"""
+"""A model's name gives its window, output, provider and counter; an unknown name is refused."""
 
 import copy
 import pickle
@@ -55,7 +52,7 @@ def profile(name: str = "mine", **options: Any) -> ModelProfile:
 
 @names
 def test_every_row_says_where_it_was_read(profile: ModelProfile) -> None:
-    """A row names a page, its output is no larger than its window, and docs/models.md shows both with the name."""
+    """Each row names its source page, and docs/models.md shows its window and output."""
     assert re.fullmatch(r"[a-z.]+\.(com|dev)[,/] ?.+", profile.source)
     assert 0 < profile.output <= profile.window
     row = next(
@@ -70,7 +67,7 @@ def test_every_row_says_where_it_was_read(profile: ModelProfile) -> None:
 
 @names
 def test_an_encoding_that_is_said_to_be_exact_is_tiktokens(profile: ModelProfile) -> None:
-    """Where counts are called exact, tiktoken's own table of models gives the same encoding."""
+    """If a profile is exact, tiktoken maps the model to the same encoding."""
     if profile.exact:
         try:
             known = tiktoken.model.encoding_name_for_model(profile.name)
@@ -146,7 +143,7 @@ def test_an_unknown_name_brings_those_that_look_like_it() -> None:
 
 
 def test_one_registers_a_profile(unregistered: None) -> None:
-    """It is found by its name and its snapshots, goes before one of the table, and may be given itself."""
+    """A registered profile is found by name and snapshot, overrides the table and can be passed."""
     mine = register_model(profile("Mine"))
     assert find_model("Mine") is find_model(mine) is mine
     assert known_models()["Mine"] is mine
@@ -190,7 +187,7 @@ def test_a_profile_that_cannot_be_is_refused(options: dict[str, Any], words: str
 
 @given(tokens, tokens, tokens)
 def test_a_reply_fits_behind_every_request(window: int, output: int, budget: int) -> None:
-    """Request and longest reply are within the window, unless that would leave less than half of the budget for the request."""
+    """Request and reply fit the window unless the request would get under half of the budget."""
     output, budget = min(output, window), min(budget, window)
     reserve = profile(window=window, output=output).reserve(budget)
     assert 0 <= reserve <= budget / 2
@@ -198,10 +195,7 @@ def test_a_reply_fits_behind_every_request(window: int, output: int, budget: int
 
 
 def test_the_reserve_is_the_longest_reply() -> None:
-    """Of the whole window.
-
-    Half of one that the reply could fill; nothing where the budget leaves it room anyway.
-    """
+    """The reserve is the longest reply, at most half the budget, less the room outside it."""
     assert find_model("claude-sonnet-4-5").reserve() == 64_000
     assert find_model("gpt-4").reserve() == 4_096
     assert find_model("claude-sonnet-4-5").reserve(50_000) == 0
@@ -210,10 +204,7 @@ def test_the_reserve_is_the_longest_reply() -> None:
 
 @given(st.text(max_size=50))
 def test_counting_scales_what_tiktoken_counts(text: str) -> None:
-    """An exact profile counts as its encoding does, any other that times its factor.
-
-    Nothing costs nothing.
-    """
+    """An exact profile counts like its encoding, any other multiplies that by its factor."""
     base = TiktokenCounter("o200k_base").count(text)
     assert find_model("gpt-5").counter().count(text) == base
     assert find_model("claude-sonnet-4-5").counter().count(text) == (
@@ -233,7 +224,10 @@ def test_a_counter_is_corrected_by_usage() -> None:
     assert TiktokenCounter().calibrate(100, 100).image_rule is None
 
 
-IMAGE = '{"type":"image","source":{"type":"base64","media_type":"image/gif","data":"R0lGODlh6APoAwAAAAAsAAAAAA=="}}'
+IMAGE = (
+    '{"type":"image","source":{"type":"base64","media_type":"image/gif",'
+    '"data":"R0lGODlh6APoAwAAAAAsAAAAAA=="}}'
+)
 
 
 def test_a_picture_costs_what_the_model_charges() -> None:
@@ -279,16 +273,13 @@ def test_no_picture_costs_more_than_the_most(width: int, height: int, detail: st
 def test_profiles_and_counters_are_values(profile: ModelProfile) -> None:
     """They are equal to their copies, pickled or deep."""
     counter = profile.counter()
-    assert pickle.loads(pickle.dumps(profile)) == copy.deepcopy(profile) == profile  # noqa: S301 - our own
-    assert pickle.loads(pickle.dumps(counter)) == copy.deepcopy(counter) == counter  # noqa: S301 - our own
+    assert pickle.loads(pickle.dumps(profile)) == copy.deepcopy(profile) == profile  # noqa: S301
+    assert pickle.loads(pickle.dumps(counter)) == copy.deepcopy(counter) == counter  # noqa: S301
     assert profile.provider in (Provider.OPENAI, Provider.ANTHROPIC)
 
 
 def test_a_model_stands_for_its_encoding() -> None:
-    """`TiktokenCounter` takes a model whose vocabulary is published.
-
-    Of another it says what would count.
-    """
+    """`TiktokenCounter` accepts a model with a public vocabulary and refuses any other."""
     assert TiktokenCounter("gpt-5") == TiktokenCounter("o200k_base")
     assert TiktokenCounter("gpt-4").encoding == encoding_of("gpt-4") == "cl100k_base"
     with pytest.raises(
@@ -302,9 +293,15 @@ def test_a_model_stands_for_its_encoding() -> None:
 
 
 def test_who_names_no_model_does_not_load_the_table() -> None:
-    """A session of so many tokens, driven and saved to the provider, leaves the profiles where they are."""
-    code = "import sys; from polycontext import ContextSession, project; s = ContextSession(max_tokens=8000); s.add_user_turn('hi')"
-    code += "; s.messages(); project([{'role': 'user', 'content': 'x'}], 100); print('polycontext.window.model_profiles' in sys.modules)"
+    """A session without a model name does not import the model profiles."""
+    code = (
+        "import sys; from polycontext import ContextSession, project; "
+        "s = ContextSession(max_tokens=8000); s.add_user_turn('hi')"
+    )
+    code += (
+        "; s.messages(); project([{'role': 'user', 'content': 'x'}], 100); "
+        "print('polycontext.window.model_profiles' in sys.modules)"
+    )
     assert (
         subprocess.run(
             [sys.executable, "-c", code], capture_output=True, text=True, check=True

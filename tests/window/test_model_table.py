@@ -1,4 +1,4 @@
-"""The table that is written out of genai-prices: names as people write them, windows of input and reply, prices, and names that are in no table."""
+"""The table generated from genai-prices: names, windows, prices and unknown names."""
 
 import json
 import subprocess
@@ -46,17 +46,14 @@ ROWS = listed_models()
 def test_names_as_people_write_them_lead_to_their_row(
     name: str, model: str, window: int, room: int
 ) -> None:
-    """With the vendor before it, by a host, dated, in any case.
-
-    The longest reply is taken off the window.
-    """
+    """A model is found with a vendor prefix, by host, dated and in any case."""
     found = find_model(name)
     assert (found.name, found.window) == (model, window)
     assert ContextSession(name.upper(), counter=TiktokenCounter()).window.max_tokens == room
 
 
 def test_every_row_makes_a_profile_that_is_found_by_its_name() -> None:
-    """A reply fits into its window, prices are prices, and who is found by a name has that name, or is one that was read by hand."""
+    """Every row makes a consistent profile that is found under its name or a curated one."""
     for name, row in ROWS.items():
         profile = find_model(name)
         assert 0 < row.reply <= row.window, name
@@ -85,24 +82,21 @@ def test_what_was_read_by_hand_goes_before_the_table() -> None:
 
 
 def test_models_that_count_in_ways_nobody_publishes_are_counted_with_a_margin() -> None:
-    """More tokens than o200k_base has, and most for Claude's newest.
-
-    Those that tiktoken knows are exact.
-    """
+    """Models without a published tokenizer are counted with a margin, those of tiktoken exactly."""
     base = TiktokenCounter().count("hello, how are you today? " * 20)
-    counts = {name: find_model(name).counter().count("hello, how are you today? " * 20) / base for name in
-              ("gemini-2.5-pro", "claude-mythos-5-2", "claude-4-7-opus", "claude-opus-4-1", "gpt-5.6")}  # fmt: skip
+    counts = {
+        name: find_model(name).counter().count("hello, how are you today? " * 20) / base for name in
+        ("gemini-2.5-pro", "claude-mythos-5-2", "claude-4-7-opus", "claude-opus-4-1", "gpt-5.6")
+    }  # fmt: skip
     assert {name: round(share, 2) for name, share in counts.items()} == {
-        "gemini-2.5-pro": 1.25, "claude-mythos-5-2": 1.65, "claude-4-7-opus": 1.65, "claude-opus-4-1": 1.25, "gpt-5.6": 1.0,
+        "gemini-2.5-pro": 1.25, "claude-mythos-5-2": 1.65, "claude-4-7-opus": 1.65,
+        "claude-opus-4-1": 1.25, "gpt-5.6": 1.0,
     }  # fmt: skip
     assert not find_model("gemini-2.5-pro").counter().exact
 
 
 def test_a_model_in_no_table_needs_its_room_told() -> None:
-    """With `max_tokens` it works, counted with a margin.
-
-    Without, the error says so and names those like it.
-    """
+    """An unknown model works with `max_tokens` and a margin; otherwise the error suggests names."""
     session = ContextSession("my-llama:70b", max_tokens=5_000)
     assert (
         session.window.max_tokens,
@@ -117,7 +111,10 @@ def test_a_model_in_no_table_needs_its_room_told() -> None:
         ContextSession("gemni-2.5-pro")
     for wrong in (0, "gpt-5", -1, True):
         with pytest.raises(InvalidOptionError, match="max_tokens"):
-            ContextSession("my-llama", max_tokens=wrong)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+            ContextSession(
+                "my-llama",
+                max_tokens=wrong,  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+            )
     with pytest.raises(UnknownNameError):
         ContextSession(" ", max_tokens=5_000)
 
@@ -145,8 +142,14 @@ def test_any_text_is_a_name_or_none(name: str) -> None:
 
 def test_the_table_is_read_by_those_who_need_it() -> None:
     """A model that was read by hand does without."""
-    code = "from polycontext import ContextSession; from polycontext.window import model_table; ContextSession('gpt-5')"
-    code += "; print(model_table._rows.cache_info().currsize); ContextSession('kimi-k3'); print(model_table._rows.cache_info().currsize)"
+    code = (
+        "from polycontext import ContextSession; from polycontext.window import model_table; "
+        "ContextSession('gpt-5')"
+    )
+    code += (
+        "; print(model_table._rows.cache_info().currsize); ContextSession('kimi-k3'); "
+        "print(model_table._rows.cache_info().currsize)"
+    )
     assert (
         subprocess.run(
             [sys.executable, "-c", code], capture_output=True, text=True, check=True

@@ -12,7 +12,7 @@ PICTURE = Part("openai", '{"type": "image_url", "image_url": {"url": "https://ex
 
 
 def test_a_block_knows_its_type() -> None:
-    """What is bound, what is a medium; what is no block or holds none has no type."""
+    """A part knows its block's type and whether it is bound or a medium, or has no type."""
     assert (THOUGHT.type, THOUGHT.is_bound, THOUGHT.is_medium) == ("thinking", True, False)
     assert (PICTURE.type, PICTURE.is_bound, PICTURE.is_medium) == ("image_url", False, True)
     for data in ("no json", "[]", "{}", '{"type": 7}'):

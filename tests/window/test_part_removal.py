@@ -1,4 +1,4 @@
-"""Parts yield before words: what is bound falls with its prefix, a picture leaves a line, and nothing that was said is lost."""
+"""Parts are removed before words: bound parts with their prefix, pictures leave a line."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""What the window holds can be pickled and copied: by value the same afterwards, and nothing that happens to a copy shows."""
+"""Everything a window holds can be pickled and copied, and a copy is independent."""
 
 import copy
 import pickle
@@ -68,10 +68,7 @@ def test_a_turn_and_its_parts_survive(value: Any, way: Callable[[Any], Any]) -> 
 def test_a_window_survives_and_its_copy_goes_its_own_way(
     way: Callable[[Any], Any], window: ContextWindow
 ) -> None:
-    """Turns, focus, classes and open calls are there.
-
-    What is appended to the copy never shows in the original, nor the other way.
-    """
+    """A copied window keeps turns, focus, classes and open calls and is independent afterwards."""
     window = window.seek(len(window) // 2)
     before = window.all_turns()
     again = way(window)

@@ -1,4 +1,4 @@
-"""Sources behave as the tuple of their ids, whatever they were made from, copied to, and compared with."""
+"""Sources behave like the tuple of their ids, however they were made or copied."""
 
 import copy
 import pickle
@@ -84,7 +84,7 @@ class Told:
 
 @st.composite
 def told(draw: st.DrawFn) -> Told:
-    """Draw a conversation that was compressed a few times: turns kept between, dropped, gists from elsewhere."""
+    """Draw a conversation that was compressed a few times, with kept, dropped and foreign turns."""
     size = draw(st.sampled_from(SIZES))
     history = Told(ledger_of(size), plain(*ledger_of(size).ids.since(max(0, size - 40))))
     history.listed = {turn: (turn,) for turn, _ in history.standing}
@@ -132,10 +132,7 @@ def test_sources_read_as_the_tuple_of_their_ids(history: Told, start: int, stop:
 
 @given(told())
 def test_sources_compare_and_join_as_sets_of_their_ids(history: Told) -> None:
-    """What is beyond others, what is held, covered and met, is what sets of the ids say.
-
-    Two are equal where their ids are.
-    """
+    """Equality, difference, sharing, coverage and union of sources are those of their id sets."""
     for one, ones in history.made:
         for other, others in history.made:
             assert (one == other) is (ones == others)
@@ -158,7 +155,7 @@ def test_sources_compare_and_join_as_sets_of_their_ids(history: Told) -> None:
 
 @given(told())
 def test_ranges_and_former_gists_tell_all(history: Told) -> None:
-    """Whoever knows the order of ids and what the former gists stand for knows from the ranges what a gist stands for."""
+    """The order of ids and the sources of former gists suffice to restore sources from ranges."""
     known: dict[str, Sequence[str]] = {
         turn: sources for turn, sources in history.listed.items() if sources != (turn,)
     }
@@ -175,7 +172,7 @@ def test_ranges_and_former_gists_tell_all(history: Told) -> None:
 @pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
 @given(history=told())
 def test_copies_are_equal_and_go_on(way: Callable[[Any], Any], history: Told) -> None:
-    """Sources of a copy are equal, and what is made from them on another ledger stands for the same."""
+    """Copied sources are equal, and sources made from them on another ledger have the same ids."""
     for sources, ids in history.made:
         again = way(sources)
         assert again == sources
@@ -186,10 +183,7 @@ def test_copies_are_equal_and_go_on(way: Callable[[Any], Any], history: Told) ->
 
 
 def test_versions_that_part_do_not_see_each_other() -> None:
-    """Two conversations that go on from one give a place to different ids.
-
-    Gists of one are told in the other by their ids.
-    """
+    """Gists of two forks of a conversation are compared by ids, not by positions."""
     base = ledger_of(4_095)
     mine, yours = tagged(base, "a", "b"), tagged(base, "b", "c")
     one, other = Sources.joined(mine, plain("t5", "b")), Sources.joined(yours, plain("t5", "b"))
@@ -222,7 +216,7 @@ def test_a_long_one_shows_how_many_it_holds() -> None:
 def test_going_on_shares_what_was_marked_and_looks_at_nothing_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Behind 9,000 ids, a gist of the former gist and five turns has its masks but the last, and no id is listed to make, judge or count it."""
+    """A gist that extends a former one shares its masks and lists no ids."""
     ledger = ledger_of(9_000)
     former = Sources.joined(ledger, plain(*(f"t{number}" for number in range(8_990))))
     ledger = tagged(ledger, "g")
@@ -246,10 +240,7 @@ def test_going_on_shares_what_was_marked_and_looks_at_nothing_again(
 
 
 def test_a_turn_takes_any_ids() -> None:
-    """A plain list is a tuple afterwards, and sources stay what they are.
-
-    Turns that differ in that alone are equal.
-    """
+    """Turns take sources or a plain list of ids, and compare equal either way."""
     sources = Sources.joined(ledger_of(31), plain("t3", "t4"))
     with_sources, with_ids = (
         Turn(Role.USER, "gist", sources=ids) for ids in (sources, ["t3", "t4"])

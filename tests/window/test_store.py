@@ -1,4 +1,4 @@
-"""The Store comonad by itself: its laws in both presentations, its store laws, and its life as a sequence."""
+"""The Store comonad: its laws in both presentations, its store laws and its sequence methods."""
 
 from collections.abc import Callable
 
@@ -96,7 +96,7 @@ def test_map_is_a_functor(s: Store[int], f: Function, g: Function) -> None:
 
 @given(stores(), st.data())
 def test_seeking_and_peeking_obey_the_store_laws(s: Store[int], data: st.DataObject) -> None:
-    """You get what you put: seek the focus is nothing, the last seek wins, peek is extract after seek."""
+    """Seeking the focus is a no-op, the last seek wins, and peek is extract after seek."""
     p, q = (data.draw(st.integers(0, s.last)) for _ in range(2))
     assert s.seek(s.pos) == s
     assert s.seek(p).pos == p
@@ -108,7 +108,7 @@ def test_seeking_and_peeking_obey_the_store_laws(s: Store[int], data: st.DataObj
 
 @given(stores())
 def test_moves_are_functions_of_the_focus(s: Store[int]) -> None:
-    """`peeks`, `seeks` and `experiment` are `peek` and `seek` at what the function makes of the focus."""
+    """`peeks`, `seeks` and `experiment` apply a function to the focus."""
     assert s.peeks(lambda p: s.last - p) == s.peek(s.last - s.pos)
     assert s.seeks(lambda p: s.last - p) == s.seek(s.last - s.pos)
     assert s.experiment(lambda p: [p, 0, s.last]) == [s.extract(), s.peek(0), s.peek(s.last)]
@@ -125,10 +125,7 @@ def test_seeking_leaves_the_old_store_where_it_was() -> None:
 @pytest.mark.parametrize("position", [-1, 4, 99])
 @pytest.mark.parametrize("move", ["peek", "seek"])
 def test_a_position_outside_is_refused(move: str, position: int) -> None:
-    """Positions are 0..last and are not counted from the end.
-
-    The error names both and is an `IndexError`.
-    """
+    """A position outside 0..last raises an `IndexError` that names both."""
     s = Store(str, last=3, pos=1)
     with pytest.raises(PositionError, match=rf"position {position} .* 0\.\.3") as caught:
         getattr(s, move)(position)
@@ -138,7 +135,7 @@ def test_a_position_outside_is_refused(move: str, position: int) -> None:
 
 @pytest.mark.parametrize(("last", "pos"), [(0, 1), (2, -1), (-1, 0)])
 def test_a_store_has_its_focus_among_its_positions(last: int, pos: int) -> None:
-    """A focus outside is refused, and so is a store without positions, since it has nothing to extract."""
+    """A store without positions, or with a focus outside them, is refused."""
     with pytest.raises(PositionError):
         Store(str, last, pos)
 
@@ -148,7 +145,7 @@ def test_a_store_has_its_focus_among_its_positions(last: int, pos: int) -> None:
 
 @given(stores())
 def test_a_store_is_the_sequence_of_its_values(s: Store[int]) -> None:
-    """Length, iteration, reversal, membership, counting and indexing are those of the list of values."""
+    """A store has the length, iteration, membership and indexing of its list of values."""
     values = [s.peek(p) for p in range(s.last + 1)]
     assert len(s) == len(values)
     assert list(s) == values
@@ -172,10 +169,7 @@ def test_indexing_is_that_of_a_list(s: Store[int], part: slice, index: int) -> N
 
 
 def test_equality_is_focus_and_values() -> None:
-    """Stores made from different functions are equal when they look alike.
-
-    A list is not a store.
-    """
+    """Stores are equal if focus and values are equal; a list is not a store."""
     assert Store(lambda p: p, 2, 1) == Store([0, 1, 2].__getitem__, 2, 1)
     assert Store(lambda p: p, 2, 1) != Store(lambda p: p, 2, 0)
     assert Store(lambda p: p, 2, 1) != Store(lambda p: p, 3, 1)
@@ -188,10 +182,7 @@ def test_equality_is_focus_and_values() -> None:
 
 
 def test_values_are_computed_when_first_read_and_then_kept() -> None:
-    """Making, extending and seeking compute nothing.
-
-    Each value is computed once, shared by all focuses.
-    """
+    """Each value is computed when first read, once for all focuses."""
     asked: list[int] = []
 
     def ask(store: Store[int]) -> int:

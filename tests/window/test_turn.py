@@ -1,4 +1,4 @@
-"""A turn is checked when it is made, so that everything behind it may rely on storable text and a known role."""
+"""A turn is validated on creation, so that its text is storable and its role known."""
 
 from datetime import UTC, datetime, timedelta, timezone
 from functools import reduce
@@ -101,7 +101,7 @@ ILLEGAL: dict[str, tuple[dict[str, Any], str, str]] = {
 def test_an_illegal_turn_is_refused_and_says_why(
     fields: dict[str, Any], field: str, says: str
 ) -> None:
-    """What no provider or store could take is refused by a typed error that names the field, the fault and what is legal."""
+    """An invalid turn is refused with the field, the fault and the legal values."""
     everything: dict[str, Any] = {"role": "user", "content": "hello", **fields}
     with pytest.raises(InvalidTurnError) as caught:
         Turn(**everything)
@@ -140,7 +140,7 @@ def test_a_part_is_storable_text() -> None:
 @pytest.mark.parametrize("text", HOSTILE_TEXTS)
 @pytest.mark.parametrize("role", ["system", "user", "assistant"])
 def test_hostile_text_is_carried_as_it_is(role: Role, text: str) -> None:
-    """Special tokens, NUL, white space, any script: the text that went in comes out, byte for byte."""
+    """Special tokens, NUL, white space and any script are kept byte for byte."""
     turn = Turn(role, text)
     assert turn.content == text
     assert turn.text.encode() == text.encode()
@@ -202,10 +202,7 @@ def test_a_timestamp_is_kept_as_the_same_moment_in_utc(moment: datetime, minutes
 
 
 def test_what_a_turn_is_without_being_told() -> None:
-    """A turn needs a role and a content.
-
-    It stands for nothing but itself and is not counted yet.
-    """
+    """A turn needs only a role and a content; everything else has a default."""
     turn = Turn("user", "hi")
     assert (turn.role, turn.resource_id, turn.tokens, turn.timestamp) == (
         Role.USER,
@@ -223,7 +220,7 @@ def test_content_may_be_missing_beside_calls_or_parts() -> None:
 
 
 def test_a_turn_with_sources_is_a_gist() -> None:
-    """What stands for others says so."""
+    """A turn with sources is a gist."""
     assert Turn(Role.USER, "summary", sources=("t1", "t2")).is_gist
 
 

@@ -14,7 +14,7 @@ from polycontext.window import ContextWindow, OrderError, Role, Splice, Turn
 
 @define
 class Model:
-    """Keep what a window should know, the plain way: what was said, under which id, and in which class."""
+    """A plain model of a window: roles, texts, ids and classes."""
 
     said: list[tuple[str, str, tuple[str, ...]]] = field(factory=list)
     classes: dict[str, ResourceClass] = field(factory=dict)
@@ -76,10 +76,7 @@ class WindowAgainstLists(RuleBasedStateMachine):
         given=st.none() | st.sampled_from(ResourceClass),
     )
     def append(self, version: Version, turns: list[Turn], given: ResourceClass | None) -> Version:
-        """Append an atom: it goes to the end whatever the focus.
-
-        While calls are open it is refused.
-        """
+        """Append an atom at the end whatever the focus; while calls are open it is refused."""
         window, model = version
         after = model.copy()
         if window.open_calls:

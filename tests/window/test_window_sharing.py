@@ -1,4 +1,4 @@
-"""Windows share their columns, and none ever sees what another appended: forks, threads, old versions."""
+"""Windows share their columns, and none sees what another appended."""
 
 import sys
 from collections.abc import Iterator
@@ -60,7 +60,7 @@ def test_appending_to_an_old_window_forks_it(window: ContextWindow, data: st.Dat
 def test_a_window_extends_those_it_shares_its_turns_with(
     window: ContextWindow, other: ContextWindow
 ) -> None:
-    """A continuation extends whatever its turns begin with, and nothing else: its ancestors, and no stranger."""
+    """A window extends exactly the windows whose turns are a prefix of its own."""
     grown = window
     for call_id in window.open_calls:
         grown = grown.append(Turn(Role.TOOL, "late", tool_call_id=call_id))
@@ -97,10 +97,7 @@ def _hurry() -> Iterator[None]:
 
 @pytest.mark.usefixtures("_hurry")
 def test_threads_may_append_to_the_same_window() -> None:
-    """Each thread gets its own continuation.
-
-    None sees another's turns, and the shared window stays as it is.
-    """
+    """Threads that append to one window get independent continuations."""
     base = filled([(USER, None), (ASSISTANT, None)] * 5, 10**6)
     before = base.all_turns()
     rounds, threads = 30, 8
@@ -133,7 +130,7 @@ def test_threads_may_append_to_the_same_window() -> None:
 
 
 def copied(new: ContextWindow, old: ContextWindow) -> int:
-    """Return how many references in the columns of `new` are not in chunks that it shares with `old`."""
+    """Return how many references in the columns of `new` are not in chunks shared with `old`."""
     return sum(_copied(*pair) for pair in zip(_columns(new), _columns(old), strict=True))
 
 
@@ -159,7 +156,7 @@ def _copied(new: Column[Any], old: Column[Any]) -> int:
 
 
 def test_a_turn_that_is_thrown_away_costs_the_next_one_nothing() -> None:
-    """On 50,000 turns, 1,000 times: what a guard looked at and refused, and who still holds it, copies no more than the turn itself."""
+    """A thousand refused appends on 50,000 turns copy no more than the appended turns."""
     start = ContextWindow(10**9, counter=EstimatingCounter())
     turns = [
         Turn(Role.USER, "hello", resource_id=f"u{number}", tokens=1) for number in range(50_000)

@@ -26,10 +26,7 @@ def gist(resource_id: str, *sources: str) -> Turn:
 
 
 def test_a_splice_replaces_runs_of_turns() -> None:
-    """What stands outside the runs stays as it is, in order.
-
-    The focus is at the end; ids go on behind the new turns.
-    """
+    """A splice keeps the turns outside its runs in order, and new ids continue after its turns."""
     window = window_of(USER, ASSISTANT, USER, ASSISTANT, USER)
     ledger = window.linearity.tag("g6", ResourceClass.REQUIRED)
     spliced = window.seek(1).splice(
@@ -37,7 +34,9 @@ def test_a_splice_replaces_runs_of_turns() -> None:
     )
     assert [turn.resource_id for turn in spliced.all_turns()] == ["t1", "g6", "t5"]
     assert (spliced.position, spliced.serial) == (3, 6)
-    assert spliced.tokens == window.peek(1).tokens + 5 + window.peek(5).tokens  # type: ignore[union-attr,operator]
+    assert spliced.tokens == (
+        window.peek(1).tokens + 5 + window.peek(5).tokens  # type: ignore[union-attr,operator]
+    )
     assert spliced.linearity is ledger
     assert len(window) == 5
 
@@ -72,7 +71,7 @@ def test_a_splice_may_take_an_open_call_away() -> None:
     ],
 )
 def test_splices_are_disjoint_in_order_and_inside(splices: list[Splice]) -> None:
-    """Runs that overlap, run backwards or end outside are refused, since they would repeat or lose turns."""
+    """Overlapping, reversed or out-of-range runs are refused."""
     with pytest.raises(InvalidOptionError, match=r"within \d:4"):
         window_of(USER, ASSISTANT, USER, ASSISTANT).splice(splices)
 
@@ -90,10 +89,7 @@ def test_a_spliced_turn_is_counted_and_classified(turn: Turn) -> None:
 
 
 def test_the_count_since_the_last_compression() -> None:
-    """It is unknown before the first one, 0 right after, and goes up by one a turn.
-
-    Other splices leave it.
-    """
+    """The count is None before the first compression, then 0, and grows by one per turn."""
     window = window_of(USER, ASSISTANT)
     assert window.turns_since_compression is None
     compressed = window.splice([], compressed=True)

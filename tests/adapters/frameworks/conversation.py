@@ -1,8 +1,9 @@
-"""What must hold in every framework: a subclass says how one of its agents is made and spoken to, and inherits the tests.
+"""The tests that every framework's adapter passes; a subclass creates and calls the agents.
 
-The model behind it is a fake of the framework's own, that asks a `Judge`. `POLYCONTEXT_EXCHANGES`
-says how long conversations are, and makes room and loops larger; `POLYCONTEXT_ROWS` names a folder
-for what was seen: a row of the table in docs/adapters.md.
+The model behind an agent is the framework's own fake, which asks a `Judge`.
+`POLYCONTEXT_EXCHANGES` sets the length of the conversations, and enlarges budgets and loops;
+`POLYCONTEXT_ROWS` names a folder that receives the results: a row of the table in
+docs/adapters.md.
 """
 
 import ast
@@ -53,7 +54,7 @@ def found(at: str) -> str:
 
 
 class Agent(ABC):
-    """Drive an agent, with the tool `look` and the system prompt `SYSTEM`, in as many conversations as there are keys."""
+    """An agent with the tool `look` and the system prompt `SYSTEM`, in one conversation per key."""
 
     @abstractmethod
     async def say(self, key: str, text: str) -> str:
@@ -61,39 +62,42 @@ class Agent(ABC):
 
     @abstractmethod
     def history(self, key: str) -> Sequence[str]:
-        """Return the texts that the framework itself keeps of a conversation: of users, tools and the model."""
+        """Return the texts of a conversation that the framework keeps, of every role."""
 
     async def stream(self, key: str, text: str) -> str:
         """Do what `say` does, with the model's answers streamed."""
         pytest.skip("its agents do not stream")
 
     def saved(self) -> Any:
-        """Return what the framework keeps of all conversations as JSON data, to go on from after a restart."""
+        """Return the framework's state of all conversations as JSON data, to restart from."""
         pytest.skip("it keeps nothing that could be gone on from")
 
 
 class FrameworkTests(ABC):
-    """Test one adapter.
+    """The tests of one adapter.
 
-    `distribution` is the framework's name on the package index, `provider` the vendor whose rules
-    hold.
+    `distribution` is the framework's name on the package index; `provider` is the vendor whose
+    rules apply.
     """
 
     distribution: str
     provider: str = "anthropic"
     dialect: type[Dialect[Any]]
     label: str = ""
-    """What the table calls it, where that is not the framework's name."""
+    """The name in the table, if it differs from the framework's name."""
 
     @abstractmethod
     def agent(self, judge: Judge, saved: Any = None, **options: Any) -> Agent:
         """Return an agent whose requests go to `judge`.
 
-        `options` are the adapter's own, `saved` is what an earlier agent kept.
+        `options` are the adapter's own; `saved` is the state that an earlier agent saved.
         """
 
     def page_names(self, judge: Judge) -> Mapping[str, Any]:
-        """Return what docs/adapters.md leaves to its reader, such as `model` and `tools`, of a framework that is not always installed."""
+        """Return the names that docs/adapters.md leaves undefined, such as `model` and `tools`.
+
+        Only frameworks that are not always installed override this.
+        """
         pytest.skip("tests/test_docs.py runs its blocks")
 
     @pytest.fixture
@@ -114,7 +118,7 @@ class FrameworkTests(ABC):
             Path(folder, f"{cls.label or cls.distribution}.json").write_text(json.dumps(seen))
 
     def test_two_conversations_side_by_side(self, judge: Judge, row: dict[str, Any]) -> None:
-        """Every request is valid and fits, what the user demanded stands to the end, and the framework's history is whole."""
+        """Every request is valid and fits, the user's demand stays, and the history is complete."""
         agent = self.agent(judge, model=ROOM)
         asyncio.run(_talk(agent, range(EXCHANGES)))
         _whole(agent, judge, EXCHANGES)
@@ -128,7 +132,7 @@ class FrameworkTests(ABC):
         }
 
     def test_a_long_loop_of_calls_keeps_the_prefix(self, judge: Judge, row: dict[str, Any]) -> None:
-        """Most requests begin with the one before: a compression serves more than two of them, even in so little room."""
+        """Most requests start with the previous one: a compression serves more than two."""
         judge.script.steps = STEPS
         asyncio.run(self.agent(judge, model=ROOM).say("A", f"Look for plums. {DEMAND}"))
         lists = [[*map(_said, turns)] for turns in judge.sent]
@@ -143,7 +147,7 @@ class FrameworkTests(ABC):
     def test_a_restart_in_the_middle(
         self, judge: Judge, row: dict[str, Any], tmp_path: Path
     ) -> None:
-        """From the framework's own history and our store: what is sent next is valid, and goes on."""
+        """A conversation restored from the framework's history and our store continues validly."""
         saved: Any = None
         for start in range(0, EXCHANGES, EXCHANGES // 2):
             store = SQLiteStore(tmp_path / "s.db")
@@ -176,7 +180,7 @@ class FrameworkTests(ABC):
         row["retries"] = "as told"
 
     def test_streaming(self, judge: Judge, row: dict[str, Any]) -> None:
-        """What is streamed is taken in as what is not."""
+        """A streamed answer is recorded like any other."""
         agent = self.agent(judge, model=ROOM)
 
         async def talk() -> None:
@@ -229,7 +233,7 @@ def _words(key: str, number: int) -> str:
 
 
 def _whole(agent: Agent, judge: Judge, exchanges: int) -> None:
-    """Check the last request of each of two conversations, and what the framework has kept of them."""
+    """Check the last requests of two conversations, and the histories that the framework kept."""
     assert (len(judge.sent), judge.refused) == (exchanges * 4, 0)
     assert judge.largest <= ROOM
     # Thoughts are sent while they stand behind what they were thought on; the judge refuses them

@@ -1,4 +1,4 @@
-"""Who stands behind a framework's fake model: a provider that refuses what the vendor refuses, with a script for what it says."""
+"""The provider behind a framework's fake model: it follows a script and the vendor's rules."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -16,7 +16,7 @@ from tests.strict.vendors import VENDORS, Vendor
 from tests.window.tokens.what_leaves import tokens_leaving
 
 TOOL = {"type": "object", "properties": {"at": {"type": "string"}}, "required": ["at"]}
-"""What the tool `look` takes; each framework says it in its own way."""
+"""The parameters of the tool `look`; each framework declares them in its own form."""
 
 _TOOLS: Mapping[str, Any] = {
     "anthropic": {"name": "look", "description": "Look something up.", "input_schema": TOOL},
@@ -46,10 +46,10 @@ _BETAS = ["thinking-binding-controls-2026-08-01"]
 
 @define
 class Judge:
-    """Judge each request of a framework's model as `provider` does, remember it, and say what the model says.
+    """Check and record each request as `provider` would, and return the scripted answer.
 
-    Where a framework has no format of ours, what it sends is read back by its dialect and sent in
-    the nearest one.
+    If we have no format for a framework, its dialect reads the request, which is then sent in the
+    nearest format.
     """
 
     dialect: Dialect[Any]
@@ -63,7 +63,7 @@ class Judge:
     refused: int = 0
     """Requests that the vendor would not take, also where a framework says nothing of them."""
     url: str = ""
-    """Where it is asked over HTTP, if it is."""
+    """The URL, if requests arrive over HTTP."""
     strict: Any = field(init=False, repr=False)
     _vendor: Vendor = field(init=False, repr=False)
 

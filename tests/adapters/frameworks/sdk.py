@@ -1,4 +1,7 @@
-"""An agent that is made by hand on the client of an SDK, which asks a server on loopback: what every framework holds, a wrapped client holds."""
+"""The tests of a wrapped SDK client: it passes the same tests as every framework's adapter.
+
+The agent is a hand-written loop on the client, which asks a server on loopback.
+"""
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -102,10 +105,10 @@ class ByHand(Agent):
 
 
 class SdkTests(FrameworkTests):
-    """Test a wrapped client.
+    """The tests of a wrapped client.
 
-    `client` makes one that asks a URL, `wrap` wraps it, `ask` and `streamed` are the forms of its
-    calls.
+    `client` creates a client for a URL, `wrap` wraps it, and `ask` and `streamed` call it in
+    each form.
     """
 
     pytestmark = pytest.mark.no_cover  # tests/adapters/test_sdks.py shows the same lines

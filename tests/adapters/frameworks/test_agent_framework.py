@@ -164,10 +164,7 @@ ODD = [
 
 
 def test_what_a_message_has_besides_is_written_anew_with_it() -> None:
-    """Where some of its message has fallen: pictures, files, what only the framework knows.
-
-    Calls, results, and who spoke.
-    """
+    """A message that lost some of its content keeps its media, calls, results and author."""
     natives = [
         Message("developer", ["Be kind."]),
         Message("user", ["Which?", *ODD], author_name="ann"),
@@ -268,10 +265,7 @@ def talk(exchanges: int, name: str = "A") -> list[Message]:
 
 
 def test_what_only_the_framework_knows_goes_out_as_it_is() -> None:
-    """In the very message that it came in, however long the conversation is.
-
-    Copies are not made.
-    """
+    """Content that only the framework knows is sent in the original message object, uncopied."""
     messages = [*talk(600), Message("user", ["Which?", *ODD])]
     before = [*messages]
     sent = asyncio.run(process(ContextMiddleware(20_000), messages))
@@ -328,9 +322,9 @@ def test_what_the_server_keeps_itself_is_left_alone() -> None:
 
 
 def test_what_the_provider_counts_is_learnt(judge: Judge) -> None:
-    """One that counts twice as much is sent less, streamed or not.
+    """A provider that counts twice as many tokens is sent less, whether or not it streams.
 
-    Cached tokens count once, whoever tells of them how.
+    Cached tokens count once, however the provider reports them.
     """
     lengths = {}
     usages: dict[str, Any] = {
@@ -377,10 +371,7 @@ def test_what_the_provider_counts_is_learnt(judge: Judge) -> None:
 
 
 def test_many_conversations_at_once_one_of_them_cancelled() -> None:
-    """Each is sent its own, with a session or without.
-
-    One that was cancelled within its fit goes on.
-    """
+    """Each of many concurrent conversations is sent its own messages, after a cancellation too."""
 
     async def all_at_once(key: bool) -> list[list[Message]]:
         middleware = ContextMiddleware(ROOM)

@@ -80,7 +80,11 @@ class Client(own.ChatCompletionClient):
     def model_info(self) -> Any:
         """Return what it can."""
         can = dict.fromkeys(("function_calling", "json_output", "structured_output"), True)
-        return own.ModelInfo(family="unknown", vision=self._vision, **can)  # type: ignore[typeddict-item, unused-ignore]
+        return own.ModelInfo(
+            family="unknown",
+            vision=self._vision,
+            **can,  # type: ignore[typeddict-item, unused-ignore]
+        )
 
 
 def assistant(judge: Judge, context: Any, *, stream: bool = False, **options: Any) -> Any:
@@ -240,7 +244,7 @@ RESULTS = [("jar " * 2000, "look", None), ("short", "read", True)]
 
 
 def test_pictures_count_and_go_out_as_they_came() -> None:
-    """What is written anew still has its picture."""
+    """A message with pictures is written with the same pictures."""
     shown = own.UserMessage(
         content=["Which?", Image.from_pil(Drawn.new("RGB", (1024, 1024)))], source="ann"
     )
@@ -274,7 +278,7 @@ def test_what_is_written_is_read_again(turn: Turn) -> None:
 
 
 def test_many_conversations_at_once_over_one_store(tmp_path: Any) -> None:
-    """Each agent has its own context, and a state that names its conversation: it is gone on from, whoever opens it."""
+    """Each agent has its own context; its saved state names the conversation to continue."""
     store = SQLiteStore(tmp_path / "s.db")
 
     async def talk(
@@ -335,7 +339,7 @@ def test_a_run_that_is_cancelled_is_gone_on_from() -> None:
 
 
 def test_edited_and_cleared() -> None:
-    """What was taken back is not sent; an agent that is reset begins anew."""
+    """Messages that were taken back are not sent, and a cleared context starts anew."""
     context = ContextChatCompletionContext(ROOM)
     asked = [own.UserMessage(content=f"{number}?", source="ann") for number in range(4)]
 
@@ -354,7 +358,7 @@ def test_edited_and_cleared() -> None:
 
 
 def test_memory_reflection_and_models_without_eyes() -> None:
-    """Whatever an agent adds to its context, and sends without its tools."""
+    """Memory, reflection and models without vision work with the context."""
     judge = Judge(AutoGenDialect(), "openai")
     memory = ListMemory(
         memory_contents=[MemoryContent(content="Ann likes pears.", mime_type=MemoryMimeType.TEXT)]

@@ -200,10 +200,7 @@ def _result(name: str, said: str, **fields: Any) -> types.Part:
 
 
 def test_results_find_their_calls_by_name_and_order() -> None:
-    """Contents that stand go out as they are.
-
-    Results of which some has fallen stand in one content still, without ids.
-    """
+    """Results without ids match their calls by name and order, even where some were removed."""
     png = types.FunctionResponsePart(
         inline_data=types.FunctionResponseBlob(mime_type="image/png", data=b"\x89PNG...")
     )
@@ -242,7 +239,7 @@ def test_results_find_their_calls_by_name_and_order() -> None:
 
 
 def test_ids_are_kept_where_there_are_any() -> None:
-    """Of models that pair by id: a result finds its call in whatever order, and what is written anew has the id."""
+    """Ids pair results with calls in any order, and rewritten contents keep them."""
     calls = [
         types.FunctionCall(id=f"toolu_{side}", name="look", args={"at": side}) for side in "ab"
     ]
@@ -265,7 +262,7 @@ def test_ids_are_kept_where_there_are_any() -> None:
 
 
 def test_what_nobody_here_knows_stays_with_its_content() -> None:
-    """Code, unsigned thoughts, recordings, empty contents and roles that are missing: what is written anew has them still, and so have calls their signatures."""
+    """Rewritten contents keep unknown parts, and calls keep their thought signatures."""
     parts = [
         types.Part(text="Let me see.", thought=True),
         types.Part(
@@ -316,7 +313,7 @@ def test_pictures_count() -> None:
 
 
 def test_system_prompt_tools_and_reply_are_taken_off_the_room() -> None:
-    """What the request says beside its contents is left room for, and so is the longest reply."""
+    """The system prompt, the tools and the longest reply are subtracted from the budget."""
 
     def sent(**settings: Any) -> int:
         model = Reply(model="reply", answers=["Yes. " * 40] * 14)
@@ -450,9 +447,9 @@ def test_a_callback_of_one_agent() -> None:
 
 
 def test_what_the_model_counts_is_learned() -> None:
-    """A provider that counts twice as much gets half as much.
+    """A provider that counts twice as many tokens is sent half as much.
 
-    Where the model fails nothing is kept of the request.
+    A request that fails leaves nothing behind.
     """
     model = Reply(model="reply", answers=["Yes. " * 40] * 20, counts=True)
     plugin = ContextPlugin(20_000)

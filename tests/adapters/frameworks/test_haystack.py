@@ -138,7 +138,7 @@ def _long(number: int) -> list[own.ChatMessage]:
 
 
 def test_the_result_of_a_run_is_whole() -> None:
-    """Not awaited, and a hundred times longer than the window: what the model sees is cut, what the agent keeps is not."""
+    """The model sees a shortened list, while the result of the run is complete."""
     asked: list[Any] = []
     messages = [own.ChatMessage.from_system(SYSTEM), *_long(2001)]
     result = _agent(asked, ContextHook(1000)).run(messages)
@@ -149,7 +149,7 @@ def test_the_result_of_a_run_is_whole() -> None:
 
 
 def test_hooks_before_and_behind_see_messages() -> None:
-    """Whoever looks gets a copy, as of any list; what another hook adds is added to the whole."""
+    """Hooks before and after the context hook see plain lists, and the result is complete."""
     asked: list[Any] = []
     seen: list[Any] = []
 
@@ -224,7 +224,7 @@ def test_pictures_and_files_count() -> None:
 
 
 def test_results_keep_their_tool_and_their_pictures() -> None:
-    """Also where models give no ids: two calls of one tool at once are told apart by their order."""
+    """Two calls of one tool without ids keep their own results, and results keep their pictures."""
     image = own.ImageContent("iVBORw0KGgo=", "image/png", validation=False)
     calls = [own.ToolCall("look", {"at": at}) for at in "ab"]
     results = [

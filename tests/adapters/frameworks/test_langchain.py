@@ -203,9 +203,9 @@ def test_agents_that_do_not_await(judge: Judge) -> None:
 
 
 def test_many_threads_at_once_on_one_hook(judge: Judge) -> None:
-    """Each is sent what was said in it, and in no other.
+    """Each of many concurrent threads is sent its own messages.
 
-    Without a thread it is known by how it begins.
+    Without a thread id, a conversation is recognised by its first messages.
     """
     agent, threadless = (
         _made(judge, ContextMiddleware(ROOM)),
@@ -266,7 +266,10 @@ def test_pictures_count_and_what_nobody_knows_goes_out_as_it_is(
     judge: Judge, sent: list[list[own.BaseMessage]]
 ) -> None:
     """Both stand in the very message that they came in."""
-    dot = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+    dot = (
+        "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5Er"
+        "kJggg=="
+    )
     forms: list[dict[str, Any]] = [
         {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{dot}"}},
         {"type": "image", "base64": dot, "mime_type": "image/png"},
@@ -305,7 +308,7 @@ def test_pictures_count_and_what_nobody_knows_goes_out_as_it_is(
 
 
 def test_what_a_message_has_besides_is_written_anew_with_it() -> None:
-    """Where its words were cut: pictures, files and recordings, thoughts of each vendor, calls that cannot be read, and whose a result is."""
+    """A message whose text was cut keeps its media, thoughts, invalid calls and result ids."""
     dialect = LangChainDialect()
     held = [
         {"type": "file", "base64": "cGx1bXM=", "mime_type": "text/plain"},
@@ -355,10 +358,7 @@ def test_what_a_message_has_besides_is_written_anew_with_it() -> None:
 
 
 def test_roles_of_other_kinds_of_messages() -> None:
-    """A chat message says who speaks.
-
-    What nobody knows is said to the model, and is no result of a call.
-    """
+    """A chat message has the role that it names; unknown roles become user messages."""
     kinds = [
         own.ChatMessage("So.", role=role) for role in ("developer", "assistant", "tool", "poet")
     ]
@@ -382,7 +382,7 @@ def test_roles_of_other_kinds_of_messages() -> None:
 def test_a_message_that_is_edited_in_the_middle(
     judge: Judge, sent: list[list[own.BaseMessage]]
 ) -> None:
-    """What follows is said to the edited one; the thread is the framework's."""
+    """After an edit the model is sent the edited message, and the answers follow that."""
     # With these marks what is edited has been compressed before: no thought is bound to it any
     # more.
     agent = _made(judge, ContextMiddleware(ROOM, threshold=AdaptiveThreshold()))
@@ -458,10 +458,7 @@ def test_what_is_asked_for_besides_counts(judge: Judge) -> None:
 
 
 def test_what_the_provider_counts_is_learned(judge: Judge) -> None:
-    """Of an agent that awaits and of one that does not.
-
-    A model that reports nothing is passed over.
-    """
+    """The reported usage is learned in synchronous and asynchronous runs, and may be missing."""
     for usage in ({"input_tokens": 2_000, "output_tokens": 9, "total_tokens": 2_009}, None):
         middleware = ContextMiddleware(ROOM)
         agent = create_agent(

@@ -203,7 +203,8 @@ def _talk(exchanges: int) -> list[dict[str, Any]]:
     "ignore:coroutine 'Provider.acompletion' was never awaited:RuntimeWarning"
 )
 @pytest.mark.filterwarnings(
-    "ignore:Exception ignored in. <coroutine object Provider:pytest.PytestUnraisableExceptionWarning"
+    "ignore:Exception ignored in. <coroutine object "
+    "Provider:pytest.PytestUnraisableExceptionWarning"
 )
 def test_many_conversations_at_once_on_one_callback(judge: Judge) -> None:
     """Each is sent what was said in it, and in no other; whoever is cancelled goes on."""
@@ -265,9 +266,9 @@ def test_what_the_provider_counts_is_learned(judge: Judge) -> None:
 
 
 def test_every_route_in_its_own_format() -> None:
-    """Chat, responses and Anthropic's messages.
+    """Chat Completions, Responses and Anthropic Messages calls are each fitted in their format.
 
-    What asks no model, or goes on from what is kept elsewhere, is left alone.
+    Other calls, and calls that continue a conversation stored elsewhere, pass unchanged.
     """
     callback, asked = ContextCallback(ROOM), {"role": "user", "content": "And now?"}
 
@@ -311,9 +312,9 @@ def test_what_cannot_be_seen_or_is_shortened_elsewhere_is_refused(judge: Judge) 
 
 
 def test_thoughts_stand_or_fall_beside_their_words() -> None:
-    """Those of Anthropic's models and of OpenAI's.
+    """Thoughts of Anthropic's and OpenAI's models stay with their message or are dropped with it.
 
-    Pictures count, and a message that is edited is another conversation.
+    Pictures count, and a message that is edited starts another conversation.
     """
     dialect = LiteLLMDialect()
     url = "https://example.org/plum.png"

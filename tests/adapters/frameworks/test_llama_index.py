@@ -125,7 +125,7 @@ class TestLlamaIndex(FrameworkTests):
 
 
 def _llm(asked: list[Any], *answers: Any, **fields: Any) -> Any:
-    """Return a fake LLM that remembers what it is asked, and gives `answers`: texts, or what to raise."""
+    """Return a fake LLM that records its requests and returns or raises the given `answers`."""
     left = [*answers]
 
     def reply(messages: Sequence[own.ChatMessage], **_: Any) -> own.ChatMessage:
@@ -174,9 +174,9 @@ def test_every_way_to_chat_fits(form: str) -> None:
 
 
 def test_the_type_and_the_settings_are_those_of_the_llm() -> None:
-    """Also those that are changed later.
+    """A wrapped LLM keeps its type and settings, also settings that change later.
 
-    Wrapped twice, it fits once, and the last window counts.
+    An LLM that is wrapped twice is fitted once, to the last window.
     """
     asked: list[Any] = []
     own_llm = _llm(asked)
@@ -214,7 +214,7 @@ def test_what_a_request_needs_besides_is_taken_off() -> None:
 
 
 def test_pictures_count_and_other_blocks_stay() -> None:
-    """Whatever nobody here knows goes out with its message, as the very object."""
+    """Pictures count, and unknown blocks are sent as the same objects."""
     asked: list[Any] = []
     llm = wrap(_llm(asked), 20_000)
     png = b"\x89PNG\r\n\x1a\n" + bytes(64)
@@ -239,7 +239,7 @@ def test_pictures_count_and_other_blocks_stay() -> None:
 
 
 def test_calls_that_are_known_by_their_tool_alone_keep_their_results() -> None:
-    """As of models that give no ids: two calls of one tool at once are told apart by their order."""
+    """Two calls of one tool without ids are matched to their results by order."""
     calls = [own.ToolCallBlock(tool_name="look", tool_kwargs={"at": at}) for at in "ab"]
     results = [
         own.ChatMessage(
@@ -298,7 +298,7 @@ def test_thoughts_of_openai_are_reasoning_items() -> None:
 def test_what_the_provider_counts_is_learned(
     raw: Any, learns: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Where the answer tells of it: one that counts more gets less."""
+    """If the answer reports usage, a provider that counts more is sent less."""
     asked: list[Any] = []
     plain = _llm(asked)
     answers = type(plain).chat
@@ -314,7 +314,7 @@ def test_what_the_provider_counts_is_learned(
 
 
 def test_an_edited_message_and_an_llm_that_fails() -> None:
-    """What was edited is seen, the rest stays; the same list again is the same request."""
+    """An edit reaches the model, and a repeated list gives the same request after a failure."""
     asked: list[Any] = []
     llm, messages = wrap(_llm(asked, ConnectionError("gone")), 1000), _long(201)
     with pytest.raises(ConnectionError):

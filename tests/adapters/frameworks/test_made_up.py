@@ -1,4 +1,7 @@
-"""The framework that docs/adapters.md makes up, with the adapter that the page tells how to write: it holds what every adapter holds."""
+"""The imaginary framework of docs/adapters.md, with the adapter that the page builds for it.
+
+The adapter passes the same tests as every other.
+"""
 
 from collections.abc import Sequence
 from types import SimpleNamespace

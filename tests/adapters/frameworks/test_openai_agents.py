@@ -128,7 +128,7 @@ async def fit(
 
 
 def talk(exchanges: int, name: str = "A") -> list[Any]:
-    """Return a conversation: of each exchange a question, a thought, a call, what was found, and an answer."""
+    """Return a conversation: per exchange a question, a thought, a call, a result and an answer."""
     return [item for number in range(exchanges) for item in exchange(f"{name}{number}")]
 
 
@@ -170,9 +170,9 @@ def scripted(*steps: Any, tool: Any = found, **settings: Any) -> tuple[ScriptedM
 
 
 def test_what_goes_out_is_the_very_items() -> None:
-    """In a conversation far longer than the window, too.
+    """The items of a conversation longer than the window are sent as the same objects.
 
-    The same list again gives the same, and Chat Completions take it, too.
+    A repeated list gives the same request, and Chat Completions accepts the items too.
     """
     items, fitting = talk(200), ContextFilter(ROOM)
     short, sent = asyncio.run(fit(fitting, items[:15])), asyncio.run(fit(fitting, items))

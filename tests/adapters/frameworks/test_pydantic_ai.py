@@ -152,7 +152,10 @@ async def afit(
 
 
 def talk(exchanges: int, name: str = "A", *further: Any) -> list[own.ModelMessage]:
-    """Return a conversation: of each exchange a question, a call, what was found (and more), and an answer."""
+    """Return a conversation: per exchange a question, a call, its result and an answer.
+
+    `further` content is added to each result.
+    """
     messages: list[own.ModelMessage] = []
     for number in range(exchanges):
         call = f"{name}{number}"
@@ -172,10 +175,7 @@ def talk(exchanges: int, name: str = "A", *further: Any) -> list[own.ModelMessag
 
 
 def test_parts_that_nobody_here_knows_go_out_as_they_are() -> None:
-    """What providers run themselves, what they have compacted, files, marks of the cache.
-
-    And messages that say nothing.
-    """
+    """Native tool calls, compactions, files, cache points and empty messages are sent unchanged."""
     odd: list[own.ModelMessage] = [
         own.ModelRequest(
             [
@@ -239,10 +239,7 @@ def test_pictures_count() -> None:
 
 
 def test_retries_are_read_in_the_voice_that_they_have() -> None:
-    """A result that is tried again answers its call.
-
-    What answers none is said to the model; nothing is there twice.
-    """
+    """A retry of a call is read as its result, any other retry as a user message, and each once."""
     seen: list[list[own.ModelMessage]] = []
 
     def reply(messages: list[own.ModelMessage], _: AgentInfo) -> own.ModelResponse:
@@ -316,9 +313,9 @@ def test_many_conversations_at_once() -> None:
 
 
 def test_what_the_provider_counts_is_learnt() -> None:
-    """One that counts twice as much is sent less.
+    """A provider that counts twice as many tokens is sent less.
 
-    What the model itself has guessed is passed over.
+    Usage that the model itself estimated is ignored.
     """
     lengths = []
     for factor, provider in ((1, "anthropic"), (2, "anthropic"), (2, None)):

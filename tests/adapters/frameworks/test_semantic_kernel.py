@@ -259,7 +259,7 @@ def test_what_fits_is_the_very_messages() -> None:
 
 
 def test_many_windows_fit() -> None:
-    """Every call has its result, instructions and the user's demand stand, and so does the newest."""
+    """Every call keeps its result; instructions, demand and newest message stay."""
     messages = [said("system", words(SYSTEM)), said("user", words(f"Look. {DEMAND}"))]
     for number in range(120):
         messages += step(number, 250)
@@ -319,7 +319,7 @@ def test_what_is_written_is_read_again(turn: Turn) -> None:
 
 
 def test_tools_instructions_and_the_reply_are_taken_off_the_room() -> None:
-    """What the settings say of them."""
+    """The tools, the instructions and the longest reply are subtracted from the budget."""
     messages = [said("user", words(f"{number}: look. " + "please " * 30)) for number in range(60)]
     tools = [
         {
@@ -335,7 +335,7 @@ def test_tools_instructions_and_the_reply_are_taken_off_the_room() -> None:
 
 @pytest.mark.parametrize("stream", [False, True])
 def test_what_is_used_is_learnt(stream: bool) -> None:
-    """Where the provider counts more than we do, less is sent."""
+    """If the provider counts more tokens than we do, less is sent."""
 
     def largest(usage: Any) -> int:
         service, judge = asking(usage=usage, model=ROOM)
@@ -357,9 +357,9 @@ def test_what_is_used_is_learnt(stream: bool) -> None:
 
 
 def test_a_thread_may_be_named(tmp_path: Any) -> None:
-    """In the settings.
+    """A thread id in the settings names the conversation.
 
-    Otherwise a conversation is known by how it begins, whatever its instructions say by now.
+    Without one, a conversation is recognised by its first messages, whatever its instructions are.
     """
     store = SQLiteStore(tmp_path / "s.db")
     service, eager = asking(Eager(), model=ROOM, store=store)
@@ -422,7 +422,7 @@ def test_many_conversations_at_once_and_some_cancelled() -> None:
 
 
 def test_what_cannot_be_is_refused() -> None:
-    """What is no service, and a history that cuts itself."""
+    """An object that is no service, and a history that reduces itself, are rejected."""
     with pytest.raises(InvalidOptionError, match=r"^service = "):
         wrap("gpt-5", ROOM)
     service, _ = asking(Eager(), model=ROOM)

@@ -177,9 +177,9 @@ def _result(side: str, *content: Any) -> dict[str, Any]:
 
 
 def test_results_of_a_step_stay_in_one_message() -> None:
-    """What stands goes out as it is.
+    """Unchanged messages are sent as they are, and shortened results stay in one message.
 
-    Where some of a result falls, both are in one message still, and media stand beside words.
+    Media stay beside their text.
     """
     image = {"image": {"format": "png", "source": {"bytes": b"\x89PNG"}}}
     messages: list[Any] = [
@@ -315,7 +315,9 @@ def test_system_prompt_tools_and_reply_are_taken_off_the_room() -> None:
             agent(f"{number}: " + "plums, " * 40)
         return sum(counts)
 
-    @strands.tool(description="Look closely. " * 250)  # type: ignore[untyped-decorator, unused-ignore]
+    @strands.tool(  # type: ignore[untyped-decorator, unused-ignore]
+        description="Look closely. " * 250
+    )
     def described(at: str) -> str:
         return at
 

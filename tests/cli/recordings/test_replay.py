@@ -69,21 +69,23 @@ def test_a_conversation_that_fits_is_not_touched() -> None:
 
 
 def test_the_steps_are_those_of_a_session() -> None:
-    """State, pressure, class and tokens after each turn are what a session reports that is driven by hand."""
+    """A replay reports the state, pressure and tokens that a session reports for each turn."""
     settings = ReplaySettings(max_tokens=1200, high=0.7, low=0.4)
     report = replay_conversation(example(), settings)
     session = settings.session(example())
     for turn, step in zip(example().parse().turns, taken(report), strict=True):
         output = session.add(turn)
         assert (step.state, step.pressure) == (output.state, output.pressure)
-        assert step.turn.tokens == output.window.seek(len(output.window)).extract().tokens  # type: ignore[union-attr]
+        assert step.turn.tokens == (
+            output.window.seek(len(output.window)).extract().tokens  # type: ignore[union-attr]
+        )
     assert [step.turn.content for step in taken(report)] == [turn.content for turn in session.log()]
 
 
 def test_a_compression_says_what_became_of_which_turns() -> None:
-    """Numbers of dropped and gisted turns are of turns that came before.
+    """A compression reports the numbers of earlier turns that it dropped or summarised.
 
-    Tokens saved are the sums of the steps.
+    The tokens saved are the sum over the steps.
     """
     report = replay_conversation(example(), ReplaySettings(max_tokens=1200))
     compressions = report.compressions
@@ -130,9 +132,10 @@ def test_a_pressured_turn_compresses_before_the_next() -> None:
 
 
 def test_the_marks_are_obeyed() -> None:
-    """PRESSURED is above the high mark exactly, and compression gets to the low one: both of what is free beside what cannot yield.
+    """PRESSURED means above the high mark, and a compression reaches the low mark.
 
-    The answer that ends the window stands whole, so that the low mark is measured beside it, too.
+    Both marks are shares of the room beside the floor. The answer that ends the window stays
+    whole, so the low mark is measured beside it, too.
     """
     settings = ReplaySettings(max_tokens=3000, high=0.6, low=0.3, keep_recent=0)
     report = replay_conversation(conversation(chat(60)), settings)
@@ -154,7 +157,7 @@ def test_the_marks_are_obeyed() -> None:
 @pytest.mark.parametrize("path", [EXAMPLE, ANTHROPIC_EXAMPLE], ids=["openai", "anthropic"])
 @pytest.mark.parametrize("max_tokens", [400, 700, 1200])
 def test_every_list_that_is_due_is_handed_out_or_refused(path: Path, max_tokens: int) -> None:
-    """A list is due after each turn that leaves no call open, a system turn apart.
+    """A request is due after each turn, except system turns and turns that leave calls open.
 
     The counts add up.
     """
@@ -176,10 +179,9 @@ def test_every_list_that_is_due_is_handed_out_or_refused(path: Path, max_tokens:
     st.integers(120, 900),
 )
 def test_generated_conversations_never_break(shape: list[tuple[int, int]], max_tokens: int) -> None:
-    """Any chat with calls replays.
+    """Every generated chat with calls replays, and its view is valid and within budget if possible.
 
-    Each turn is taken or refused once; what is in view is valid and, where anything could be,
-    within budget.
+    Each turn is accepted or rejected once.
     """
     messages: list[dict[str, Any]] = []
     for number, (words, calls) in enumerate(shape):
@@ -221,7 +223,7 @@ def test_results_of_a_refused_turn_are_refused_with_it() -> None:
 
 
 def test_what_has_happened_is_taken_in_however_large() -> None:
-    """A reply and a result of many times the budget are whole in the log, cut in the view, and the conversation goes on."""
+    """A reply and a result far over the budget are whole in the log and cut in the view."""
     huge = " ".join(f"word{n}" for n in range(2000))
     messages = [
         user("a"),
@@ -290,10 +292,7 @@ def test_tools_take_their_share_of_the_budget() -> None:
 
 
 def test_progress_is_told_turn_by_turn() -> None:
-    """The callback hears of every turn, each time of as many bytes.
-
-    Together they are those of the conversation.
-    """
+    """The callback receives every turn's bytes, which add up to the conversation's size."""
     heard: list[float] = []
     replay_conversation(evolve(conversation(chat(5)), size=1000), ReplaySettings(), heard.append)
     assert heard == [200] * 5
@@ -331,7 +330,7 @@ def test_a_prefix_that_only_grows_is_kept_whole() -> None:
 
 
 def test_a_changed_prefix_is_kept_up_to_the_change() -> None:
-    """What stands behind the first change counts as lost, even if it is the same text."""
+    """Turns after the first change count as lost, even if their text is the same."""
     meter, first = PrefixMeter(), window("a", "b", "c")
     meter.add(first(3), Provider.OPENAI)
     changed = first(1).append(Turn("user", "other"))
@@ -349,7 +348,7 @@ def test_a_late_system_turn_changes_the_prefix_for_anthropic_only() -> None:
 
 
 def test_the_prefix_kept_is_that_of_the_requests() -> None:
-    """Driven by hand, the lists that a model would answer begin alike by the share that the report names."""
+    """The reported share of the prefix equals the one measured on the session's own requests."""
     session = ReplaySettings(max_tokens=1200).session(example())
     requests: list[tuple[list[dict[str, Any]], list[int]]] = []
     for turn in example().parse().turns:

@@ -1,4 +1,4 @@
-"""What the tests of `polycontext session` share: a store that the environment names, and one session in it."""
+"""Fixtures for the tests of `polycontext session`: a store from the environment, and a session."""
 
 from collections.abc import Callable
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""`polycontext session export` and `import`: a session goes out as lines, and comes in elsewhere as it was, or not at all."""
+"""`polycontext session export` and `import`: a session is copied completely or not at all."""
 
 import json
 import signal
@@ -24,7 +24,7 @@ MAIN = "from polycontext.cli.app import main; sys.exit(main())"
 
 @pytest.fixture
 def lived(small: Asked) -> Asked:
-    """Return a session that was compressed, rewound and made to forget, with words that could break a line or a terminal."""
+    """Return a session with a compression, a rewind, an erased turn, and hostile characters."""
     small("append", stdin=json.dumps(chat(12)))
     odd = "naïve 日本語\r\nline\u2028line \x1b[2J"
     small(
@@ -51,14 +51,13 @@ def everything(ask: Asked, *options: object, name: str = "s") -> list[Any]:
 def test_a_session_goes_to_another_store_as_it_was(
     lived: Asked, polycontext: Command, store: Path
 ) -> None:
-    """State, view, log and classes are the same there, and the window that `new` was told of need not be said again."""
+    """State, view, log, classes and the window size are the same in the other store."""
     before, lines, file = everything(lived), lived("export").out, store.with_name("s.jsonl")
     file.write_bytes(lines.encode())
     store.unlink()
     ran = polycontext("session", "import", file)
-    assert (
-        ran.out
-        == f"session s: revision {before[0]['revision']}, imported: {len(before[0]['turns'])} turns\n"
+    assert ran.out == (
+        f"session s: revision {before[0]['revision']}, imported: {len(before[0]['turns'])} turns\n"
     )
     assert everything(lived) == before
     assert lived("export").out == lines
@@ -76,7 +75,7 @@ def test_a_session_is_copied_within_its_store(lived: Asked) -> None:
 
 
 def test_a_session_of_a_program_is_not_shrunk_on_its_way(small: Asked, store: Path) -> None:
-    """Where nothing says how large the window is, nobody guesses: the conversation is that of the program."""
+    """A session of unknown window size is imported without compressing it."""
     with ContextSession.open(store, "p", max_tokens=100_000) as session:
         session.extend(chat(200))
         conversation = session.conversation
@@ -155,7 +154,7 @@ def test_an_id_that_is_there_is_refused(lived: Asked, polycontext: Command) -> N
 def test_lines_are_utf_8_wherever_they_are_printed(
     lived: Asked, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A terminal that knows only ASCII takes no sign away from what another program is to read, and no system adds one."""
+    """Exported lines are UTF-8, whatever the encoding and the newline of the terminal."""
     expected = lived("export").out
     ascii_only = TextIOWrapper(BytesIO(), encoding="ascii", newline="\r\n")
     monkeypatch.setattr(sys, "stdout", ascii_only)
@@ -181,7 +180,7 @@ def test_an_interrupt_stores_nothing(
 
 
 def test_who_goes_away_early_and_who_is_stopped_leave_no_word(lived: Asked, store: Path) -> None:
-    """`export | head` is no fault, and Ctrl-C while `import` waits for a line is none: 141 and 130, nothing on standard error, no file."""
+    """A closed pipe ends `export` with 141, and Ctrl-C ends `import` with 130, both silently."""
     command = [sys.executable, "-c", f"import sys; {MAIN}", "session", "export", "s"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stdout
@@ -194,9 +193,9 @@ def test_who_goes_away_early_and_who_is_stopped_leave_no_word(lived: Asked, stor
     code = "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
     code += "from polycontext.cli.session import input as reader\n"
     code += (
-        "size_of = reader.size_of; reader.size_of = lambda names: (print('reading', flush=True), size_of(names))[1]\n"
-        + MAIN
-    )
+        "size_of = reader.size_of; reader.size_of = lambda names: (print('reading', "
+        "flush=True), size_of(names))[1]\n"
+    ) + MAIN
     command = [sys.executable, "-c", code, "session", "import", "-", "--store", str(other)]
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE

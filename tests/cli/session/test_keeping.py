@@ -1,4 +1,4 @@
-"""`polycontext session forget` by age, and that every command of the group is there and says what is wrong with its options."""
+"""`polycontext session forget` by age, and the help and option errors of every session command."""
 
 import json
 
@@ -7,7 +7,10 @@ import pytest
 from tests.cli.command import Command, chat, user
 from tests.cli.session.conftest import Asked
 
-WORDS = "new|append|messages|show|compress|recall|search|explain|rewind|fork|export|import|list|forget|delete"
+WORDS = (
+    "new|append|messages|show|compress|recall|search|explain|rewind|fork|export|import|list|"
+    "forget|delete"
+)
 
 
 @pytest.mark.parametrize("word", WORDS.split("|"))
@@ -27,10 +30,7 @@ def test_no_command_is_left_out(polycontext: Command) -> None:
 
 
 def test_old_words_expire_and_the_view_stays(small: Asked) -> None:
-    """How many turns expired is told, once.
-
-    What the model sees is what it was; the words are nowhere.
-    """
+    """Expired turns are counted once and erased everywhere, while the view stays the same."""
     small("append", stdin=json.dumps([*chat(20), user("And now?")]))
     small("compress", "--target", "0")
     sent, revision = small("messages").out, small("show", "--json").json()["revision"]

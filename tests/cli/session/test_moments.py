@@ -1,4 +1,4 @@
-"""`polycontext session rewind` and `fork`, and `--at`: a session as it stood, without anything being lost."""
+"""`polycontext session rewind` and `fork`, and `--at`: earlier states of a session."""
 
 import json
 from datetime import UTC, datetime, timedelta
@@ -35,10 +35,7 @@ def test_a_rewind_goes_back_and_can_be_undone(four: Asked) -> None:
 
 
 def test_messages_are_counted_back(four: Asked) -> None:
-    """--back takes so many messages.
-
-    Of more than there are, it goes back to where nothing was said.
-    """
+    """`--back` takes back the given number of messages, or all if there are fewer."""
     assert "removed: t3, t4" in four("rewind", "--back", "2").out
     assert said(four) == ["a", "b"]
     assert four("rewind", "--back", "9", "--json").json()["taken_back"] == ["t1", "t2"]
@@ -46,20 +43,14 @@ def test_messages_are_counted_back(four: Asked) -> None:
 
 
 def test_an_answer_is_made_anew(four: Asked) -> None:
-    """--regenerate goes back to what the user said last.
-
-    A second time there is nothing to take back.
-    """
+    """`--regenerate` rewinds to the last user message, and a second call changes nothing."""
     assert "removed: t4" in four("rewind", "--regenerate").out
     assert said(four) == ["a", "b", "c"]
     assert "to undo" not in four("rewind", "--regenerate").out or said(four) == ["a", "b", "c"]
 
 
 def test_a_session_is_seen_as_it_stood(four: Asked) -> None:
-    """`show` and `messages` take a revision, a time and the id of a turn.
-
-    Nothing is changed by looking.
-    """
+    """`show` and `messages` accept a revision, a time or a turn id, and change nothing."""
     later = (datetime.now(UTC) + timedelta(hours=1)).isoformat()
     for moment, what in (("2", ["a", "b"]), ("t1", ["a"]), (later, ["a", "b", "c", "d"])):
         assert said(four, "--at", moment) == what
@@ -71,10 +62,7 @@ def test_a_session_is_seen_as_it_stood(four: Asked) -> None:
 
 
 def test_a_fork_goes_its_own_way(four: Asked, store: Path) -> None:
-    """The new session has what stood, and the window of the first.
-
-    What is added to one is not in the other.
-    """
+    """A fork has the turns and the window of its source, and the two do not share additions."""
     assert four("fork", "other").out == "session other: revision 4, forked from s\n"
     assert four("fork", "early", "--at", "t2", "--json").json() == {
         "session": "early",
@@ -132,7 +120,7 @@ def test_what_was_compressed_comes_back(small: Asked) -> None:
 def test_no_moment_is_refused(
     four: Asked, arguments: tuple[str, ...], code: int, words: str
 ) -> None:
-    """What is no moment of this session is refused by what would be one; nothing has changed."""
+    """A moment that does not exist is rejected with a hint, and nothing changes."""
     ran = four(*arguments)
     assert (ran.code, ran.out) == (code, "")
     assert words in ran.complaint

@@ -1,4 +1,4 @@
-"""Whatever is wrong: one line with its type, what is legal, and an exit code that a script can ask.
+"""Invalid input gives one line with its type and a hint, and an exit code that scripts can test.
 
 Nothing is changed, and nothing leaks.
 """
@@ -145,10 +145,7 @@ def test_a_session_that_is_not_there_is_refused(
 def test_a_mistyped_path_makes_no_file(
     polycontext: Command, tmp_path: Path, command: tuple[str, ...]
 ) -> None:
-    """Only `new` and `import` make a store.
-
-    All else says that none is there, and leaves the folder as it was.
-    """
+    """Only `new` and `import` create a store; other commands report that there is none."""
     word, *more = command
     name = () if word == "list" else ("s",)
     for store in (
@@ -163,10 +160,7 @@ def test_a_mistyped_path_makes_no_file(
 
 
 def test_programs_make_no_file_by_looking(tmp_path: Path) -> None:
-    """Listing and deleting at a path where nothing is are refused, and make nothing.
-
-    Opening a session makes its file.
-    """
+    """Listing and deleting at a missing path are rejected and create no file."""
     for look in (
         ContextSession.history.list_sessions,
         lambda file: ContextSession.history.delete(file, "s"),
@@ -179,7 +173,7 @@ def test_programs_make_no_file_by_looking(tmp_path: Path) -> None:
 
 
 def test_a_file_of_something_else_is_left_alone(ask: Asked, store: Path) -> None:
-    """What is no store is refused by what it is."""
+    """A file that is not a store is rejected and left unchanged."""
     store.write_bytes(b"Once upon a time" * 100)
     ran = ask("show")
     assert (ran.code, ran.complaint != "") == (1, True)
@@ -187,11 +181,11 @@ def test_a_file_of_something_else_is_left_alone(ask: Asked, store: Path) -> None
 
 
 def test_a_store_that_another_process_has_is_busy(small: Asked, store: Path) -> None:
-    """Whoever comes second waits for as long as was said, and is told who has it.
-
-    Afterwards it goes on.
-    """
-    code = "import sys; from polycontext.polynomial.stores import SQLiteStore; held = SQLiteStore(sys.argv[1]); print(1, flush=True); sys.stdin.read()"
+    """A second process waits for the timeout, then gets an error that names the first one."""
+    code = (
+        "import sys; from polycontext.polynomial.stores import SQLiteStore; held = "
+        "SQLiteStore(sys.argv[1]); print(1, flush=True); sys.stdin.read()"
+    )
     with subprocess.Popen(
         [sys.executable, "-c", code, store], stdin=subprocess.PIPE, stdout=subprocess.PIPE
     ) as holder:
@@ -253,7 +247,7 @@ def test_a_huge_message_goes_in_and_is_cut(small: Asked) -> None:
 
 
 def test_a_message_cannot_command_the_terminal(small: Asked) -> None:
-    """What stands in a message, an id or a name is shown, not obeyed."""
+    """Control characters and markup in a message, id or name are shown, not interpreted."""
     small("append", "--role", "user", stdin="\x1b[2Jboo [bold]x[/bold]")
     for ran in (
         small("show"),
@@ -266,10 +260,7 @@ def test_a_message_cannot_command_the_terminal(small: Asked) -> None:
 
 
 def test_a_deleted_session_is_gone(small: Asked, polycontext: Command, store: Path) -> None:
-    """`delete` takes one session and leaves the others.
-
-    A second time there is nothing to delete.
-    """
+    """`delete` removes one session, and a second time fails."""
     small("new", of="other")
     small("append", "--role", "user", "the launch code is sesame")
     assert [row["session"] for row in polycontext("session", "list", "--json").json()] == [
@@ -284,9 +275,9 @@ def test_a_deleted_session_is_gone(small: Asked, polycontext: Command, store: Pa
 
 
 def test_forgotten_words_are_nowhere(small: Asked, store: Path) -> None:
-    """`forget` erases a turn's words from the session, its forks and the file; its place is told.
+    """`forget` erases a turn's words from the session, its forks and the file.
 
-    An unknown id leaves all as it is.
+    An unknown id changes nothing.
     """
     small(
         "append",

@@ -1,4 +1,4 @@
-"""A shell keeps a conversation: the example, the page of the docs, and what a person types, in processes of their own."""
+"""A shell keeps a conversation: the example, the documentation page, and typed input."""
 
 import os
 import re
@@ -38,7 +38,7 @@ def talk(folder: Path, said: str, url: str) -> subprocess.CompletedProcess[str]:
     not (shutil.which("curl") and shutil.which("jq")), reason="the example needs curl and jq"
 )
 def test_the_example_keeps_a_conversation(tmp_path: Path) -> None:
-    """The second question is asked with the first and its answer before it, by a request that a strict provider takes; an error is not taken for an answer."""
+    """A second request holds the first question and its answer, and an error is no answer."""
     asked: list[list[str]] = []
 
     def model(request: Mapping[str, Any]) -> str:
@@ -68,7 +68,7 @@ def test_the_example_keeps_a_conversation(tmp_path: Path) -> None:
 
 
 def test_the_page_shows_what_is_printed() -> None:
-    """What the page's commands print stands below them, and its reference is what the commands declare; `just command-line` makes it so."""
+    """The page shows its commands' output and reference, as `just command-line` writes them."""
     page = PAGE.read_text(encoding="utf-8")
     assert plain(script("command_page").write_page(page)) == plain(page)
 

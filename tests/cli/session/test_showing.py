@@ -1,4 +1,4 @@
-"""`polycontext session show`, `messages` and `explain`: what became of every turn, and what a model is sent."""
+"""`polycontext session show`, `messages` and `explain`: the state of every turn, and the view."""
 
 import json
 import re
@@ -19,14 +19,14 @@ from tests.cli.session.conftest import Asked
 
 @pytest.fixture
 def picker(ask: Asked) -> Asked:
-    """Return a session that has taken the recorded example in, in a window that is too small for it."""
+    """Return a session with the recorded example in a window that is too small for it."""
     ask("new", "--max-tokens", "1200")
     ask("append", "--from", EXAMPLE)
     return ask
 
 
 def test_the_page_of_a_session(picker: Asked) -> None:
-    """There is the state, the bar with its legend, a row a turn, what was lost and how it comes back."""
+    """The page shows the state, the bar with its legend, and a row per turn."""
     told, page = picker("show", "--json").json(), picker("show").out
     lines = page.splitlines()
     assert lines[0].startswith(
@@ -51,7 +51,7 @@ def test_the_page_of_a_session(picker: Asked) -> None:
 
 
 def test_the_shares_are_the_window(picker: Asked) -> None:
-    """The tokens of the bar together are those of the window, and every turn of the log is told once."""
+    """The bar's tokens add up to the window's, and every turn of the log is listed once."""
     told = picker("show", "--json").json()
     assert sum(share["tokens"] for share in told["window"]) == told["tokens"]
     assert [turn["id"] for turn in told["turns"]] == [
@@ -79,7 +79,7 @@ def states(session: ContextSession) -> dict[str, Now]:
 
 
 def test_every_state_of_a_turn_is_told() -> None:
-    """Word for word, superseded, summarised, dropped, and without its picture: each is seen as what it is."""
+    """Verbatim, superseded, summarised and dropped turns, and removed pictures, are told apart."""
     session = ContextSession(max_tokens=30_000)
     picture = {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0KGgo="}}
     pinned = {
@@ -119,10 +119,7 @@ def test_every_state_of_a_turn_is_told() -> None:
 
 
 def test_a_result_that_is_cut_or_pointed_at_is_told() -> None:
-    """A result that was asked for again becomes a pointer to the later one.
-
-    One too large for the window is cut where it stands.
-    """
+    """A repeated result becomes a pointer to the later one, and one over the window is cut."""
     session = ContextSession.from_messages(
         [*looked("c1", "alpha beta "), *looked("c2", "gamma delta "), *chat(6, 10)], max_tokens=1500
     )
@@ -145,7 +142,7 @@ def test_a_result_that_is_cut_or_pointed_at_is_told() -> None:
     ("tokens", "width"), [([1, 1, 1], 2), ([0, 0], 10), ([10**9, 1], 40), ([3, 3, 3], 72), ([0], 5)]
 )
 def test_the_bar_is_as_wide_as_it_is_to_be(tokens: list[int], width: int) -> None:
-    """Whatever there is any of has a cell, and all together are the width, unless there are more kinds than cells."""
+    """Every non-empty share has a cell, and the cells add up to the width if they can."""
     places = cells(tokens, width)
     assert all(
         (place > 0) == (count > 0) for place, count in zip(places, tokens, strict=True)
@@ -154,7 +151,7 @@ def test_the_bar_is_as_wide_as_it_is_to_be(tokens: list[int], width: int) -> Non
 
 
 def test_an_empty_session_has_a_page(small: Asked) -> None:
-    """Where nothing was said, the window is free and no turn is told of."""
+    """An empty session shows a free window and no turns."""
     page = small("show").out.splitlines()
     assert page[2:12] == ["░ " * 20] * 10
     assert page[13].split() == ["░", "free", "400", "tokens"]
@@ -197,10 +194,7 @@ def test_an_ascii_terminal_gets_signs_that_it_knows(picker: Asked) -> None:
 
 
 def test_a_long_conversation_is_cut_in_its_middle(small: Asked) -> None:
-    """The first turns and the last are shown, and how many there are between.
-
-    With --all each one.
-    """
+    """The first and last turns are shown with the number between them; `--all` shows every one."""
     small("append", stdin=json.dumps(chat(60, 3)))
     page, whole = small("show").out, small("show", "--all").out
     rows = re.compile(r"^ +\d+ t\d+ ", re.MULTILINE)
@@ -212,7 +206,7 @@ def test_a_long_conversation_is_cut_in_its_middle(small: Asked) -> None:
 
 @pytest.mark.parametrize("provider", ["openai", "anthropic", "openai-responses"])
 def test_what_is_printed_can_be_sent(picker: Asked, provider: str) -> None:
-    """The messages are what the provider accepts, in the body of a request, beside what was said to stand there."""
+    """The printed messages are valid in the body of a request."""
     body = picker(
         "messages", "--format", provider, "--body", '{"model": "x", "stream": true}'
     ).json()
@@ -237,10 +231,7 @@ def test_an_empty_session_cannot_be_sent(small: Asked) -> None:
 
 
 def test_a_turn_is_explained_with_its_words(picker: Asked) -> None:
-    """What was summarised is told with what stands for it, and its words.
-
-    A summary is explained too.
-    """
+    """A summarised turn is explained with its words and its summary; so is a summary."""
     told = picker("explain", "t3", "--json").json()
     assert (told["place"], told["left"], told["role"], told["resource_class"]) == (
         None,
@@ -265,10 +256,7 @@ def test_a_turn_is_explained_with_its_words(picker: Asked) -> None:
 
 
 def test_what_was_said_is_found_whatever_the_model_sees_of_it(picker: Asked) -> None:
-    """The best comes first, by an id that `recall` takes.
-
-    A phrase is found as it stands; nothing is changed by it.
-    """
+    """Search returns the best matches first, with ids for `recall`, and changes nothing."""
     revision = picker("show", "--json").json()["revision"]
     found = picker("search", "PO-7781 ramp", "--limit", "3", "--json").json()
     assert [sorted(each) for each in found] == [["id", "role", "score", "snippet"]] * 3

@@ -1,4 +1,4 @@
-"""`polycontext session new`, `append`, `compress` and `recall`: what goes in, in whichever shape, stays in, once."""
+"""`polycontext session new`, `append`, `compress` and `recall` store input of any form once."""
 
 import json
 from pathlib import Path
@@ -90,7 +90,7 @@ def test_a_script_keeps_a_conversation(ask: Asked, store: Path) -> None:
     ],
 )
 def test_messages_come_in_any_shape(small: Asked, store: Path, data: Any, said: list[str]) -> None:
-    """A message, a list, one a line, a request and an answer are taken in as what they say, from standard input and from a file."""
+    """A message, a list, JSON lines, a request and an answer are read from any input."""
     text = data if isinstance(data, str) else json.dumps(data)
     assert small("append", stdin=text).code == 0
     assert log(store) == said
@@ -131,7 +131,7 @@ def test_messages_come_in_any_shape(small: Asked, store: Path, data: Any, said: 
 def test_the_answer_of_a_provider_goes_in_as_it_came(
     small: Asked, store: Path, answer: Any
 ) -> None:
-    """What curl prints of any of the three APIs needs no cutting to size."""
+    """The answer of each of the three APIs can be appended as it was received."""
     small("append", "--role", "user", "Hi")
     assert small("append", stdin=json.dumps(answer)).code == 0
     assert log(store) == ["Hi", "Hello"]
@@ -148,10 +148,7 @@ def test_a_file_is_read_where_it_is_named(small: Asked, tmp_path: Path, store: P
 
 
 def test_a_tool_is_called_and_answered(small: Asked, store: Path) -> None:
-    """A call waits, is told of, and is answered by a plain text.
-
-    Until then nothing is handed out.
-    """
+    """An open call is listed and blocks `messages` until its result is appended."""
     waiting = small(
         "append", "--json", stdin=json.dumps([user("Look."), assistant(None, "c1")])
     ).json()
@@ -165,9 +162,9 @@ def test_a_tool_is_called_and_answered(small: Asked, store: Path) -> None:
 
 
 def test_a_call_that_nobody_answers_any_more_is_closed(small: Asked, store: Path) -> None:
-    """What a process that is gone has left open gets a marked result with the reason.
+    """`--close-calls` answers open calls with a marked result that gives the reason.
 
-    Said again with its key, or without an open call, nothing happens.
+    A repeat with its key, or without an open call, changes nothing.
     """
     small("append", stdin=json.dumps([user("Look."), assistant(None, "c1", "c2")]))
     assert small("append", "--role", "user", "Well?").code == 1
@@ -195,7 +192,7 @@ def test_a_question_is_put_otherwise_by_going_back(small: Asked, store: Path) ->
 
 
 def test_json_tells_what_came_of_it(small: Asked) -> None:
-    """With --json a write prints where the session stands, the ids that were added, and the compression that made room."""
+    """`--json` prints the session's revision and size, the added ids, and the compression."""
     told = small("append", "--json", stdin=json.dumps(chat(30))).json()
     assert {name: told[name] for name in ("session", "revision", "max_tokens", "repaired")} == {
         "session": "s",
@@ -215,10 +212,7 @@ def test_an_assistant_that_speaks_first_is_told_of(small: Asked) -> None:
 
 
 def test_all_or_none(small: Asked, store: Path) -> None:
-    """A fault in the third message leaves the first two out as well.
-
-    The line names its place in the file.
-    """
+    """An error in the third message also rejects the first two, and names its line."""
     ran = small("append", stdin=as_lines([user("a"), assistant("b"), result("x", "c")]))
     assert ran.code == 2
     assert ran.complaint.startswith("<stdin>, line 3: openai rule orphan-result: no call 'x'")
@@ -226,7 +220,7 @@ def test_all_or_none(small: Asked, store: Path) -> None:
 
 
 def test_what_is_said_again_with_its_key_is_done_once(ask: Asked, store: Path) -> None:
-    """A command whose answer was lost is said again: new, append, compress and recall are done once."""
+    """new, append, compress and recall with an idempotency key take effect once."""
     for _ in range(2):
         assert ask("new", "--max-tokens", "400", "--idempotency-key", "n").code == 0
         ask("append", "--idempotency-key", "a", stdin=json.dumps(chat(3)))
@@ -267,10 +261,7 @@ def test_what_was_summarised_is_brought_back(ask: Asked) -> None:
 
 
 def test_what_the_window_is_need_be_said_once(ask: Asked, store: Path) -> None:
-    """The session keeps what `new` was told.
-
-    What a later write says is kept from then on, what a reader says is not.
-    """
+    """The session keeps the window of `new`, and of later writes, but not of reads."""
     ask("new", "--max-tokens", "400", "--reserve", "50", "--format", "anthropic")
     assert ask("append", "--role", "user", "Hi", "--json").json()["max_tokens"] == 350
     assert "of 950 tokens" in ask("show", "--max-tokens", "1000").out
@@ -288,7 +279,7 @@ def test_what_the_window_is_need_be_said_once(ask: Asked, store: Path) -> None:
 
 
 def test_a_session_of_a_program_is_not_shrunk_unasked(ask: Asked, store: Path) -> None:
-    """Where no command has made the session, nobody guesses how large its window is."""
+    """A window size is required for a session that no command created."""
     with ContextSession.open(store, "s", max_tokens=100_000) as session:
         session.extend(chat(200))
         tokens = session.window.total_tokens
@@ -308,7 +299,7 @@ def test_a_session_of_a_program_is_not_shrunk_unasked(ask: Asked, store: Path) -
 
 
 def test_what_cannot_fit_is_truncated_or_refused(small: Asked, store: Path) -> None:
-    """What the user says and is larger than the window is seen truncated, or with `--oversize error` refused with both numbers."""
+    """A user message over the window is truncated, or rejected with `--oversize error`."""
     long = "word " * 600
     ran = small("append", "--role", "user", "--oversize", "error", stdin=long)
     assert (ran.code, "the budget is 400" in ran.complaint) == (1, True)
@@ -327,10 +318,7 @@ def test_recordings_of_both_formats_go_in(ask: Asked) -> None:
 def test_a_long_input_shows_a_bar_on_a_terminal_only(
     small: Asked, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Reading moves a bar by its bytes where standard error is a terminal, and none elsewhere.
-
-    What is printed is not in its way.
-    """
+    """A progress bar counts bytes on a terminal, and does not appear elsewhere."""
     moved: list[float] = []
     monkeypatch.setattr(session_input, "LONG", 0)
     monkeypatch.setattr(messages, "MANY", 1)

@@ -1,4 +1,4 @@
-"""Contexts that come from one another, as Hypothesis strategies: some keys written anew, the rest shared."""
+"""Hypothesis strategies for related contexts: some keys are rewritten, the rest is shared."""
 
 from contextlib import suppress
 from typing import Any

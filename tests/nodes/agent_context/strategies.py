@@ -1,4 +1,4 @@
-"""Contexts as Hypothesis strategies, built from the kinds of the fields, so that a new field is drawn without another line."""
+"""Hypothesis strategies for contexts, derived from the kinds of the fields."""
 
 from datetime import UTC
 from functools import cache

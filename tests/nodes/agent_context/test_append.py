@@ -1,4 +1,4 @@
-"""Who may add to a list adds to it and no more, and every entry carries who wrote it."""
+"""An agent with append rights can only add entries, and every entry records its author."""
 
 from datetime import UTC, datetime
 from threading import Barrier, Thread
@@ -36,7 +36,7 @@ def opened(**settings: Any) -> AgentContextStore:
 
 @pytest.mark.parametrize("agent", APPENDERS)
 def test_an_appender_adds_and_everything_else_stays(agent: str) -> None:
-    """Every standard agent adds its error behind the others', which are the very objects they were."""
+    """Every standard agent can append an error; the existing entries stay the same objects."""
     store = opened()
     first = store.context.diagnostics.errors[0]
     after = store.append(
@@ -68,10 +68,7 @@ def test_an_appender_adds_and_everything_else_stays(agent: str) -> None:
     ],
 )
 def test_an_appender_cannot_erase(agent: str, value: list[Any]) -> None:
-    """Emptying, changing, replacing and pushing aside what is there are refused, whoever's it is.
-
-    Nothing changes.
-    """
+    """An appender cannot empty, change, replace or move the entries that exist."""
     store = opened()
     held = store.context.diagnostics
     with pytest.raises(
@@ -85,7 +82,7 @@ def test_an_appender_cannot_erase(agent: str, value: list[Any]) -> None:
 
 
 def test_an_appender_may_write_the_whole_list_with_more_behind_it() -> None:
-    """Who hands in what is there, by value, and new entries behind it, has added them."""
+    """Writing the existing entries followed by new ones counts as appending."""
     store = opened()
     same_again = ErrorReport(WHEN, "inference", "timeout", "high")
     after = store.write(
@@ -98,10 +95,7 @@ def test_an_appender_may_write_the_whole_list_with_more_behind_it() -> None:
 @pytest.mark.parametrize("key", ["diagnostics.errors", "diagnostics.warnings"])
 @pytest.mark.parametrize("agent", DEFAULT_RIGHTS)
 def test_nobody_writes_under_another_name(agent: str, key: str) -> None:
-    """Whatever a new entry says of its author, the guard says who it is.
-
-    The orchestrator's are its own, too.
-    """
+    """The guard sets the author of a new entry, whatever the entry claims."""
     namespace, name = key.split(".")
     for claimed in ("inference", "validation", ""):
         written = ContextValidator.default().safe_set(
@@ -115,7 +109,7 @@ def test_nobody_writes_under_another_name(agent: str, key: str) -> None:
 
 
 def test_a_copy_of_anothers_entry_is_the_copiers() -> None:
-    """An entry that is there once counts once: the second is new, and its author is who wrote it."""
+    """A copy of an existing entry counts as new, and its author is the agent that wrote it."""
     store = opened()
     (first,) = store.context.diagnostics.errors
     for copy in (first, ErrorReport(WHEN, "inference", "timeout", "high")):
@@ -126,10 +120,7 @@ def test_a_copy_of_anothers_entry_is_the_copiers() -> None:
 
 
 def test_who_may_write_a_list_changes_it_under_its_own_name() -> None:
-    """The orchestrator may remove an error and change another.
-
-    What it leaves alone keeps its author, wherever it stands then.
-    """
+    """The orchestrator may remove or change errors; untouched entries keep their author."""
     store = opened()
     store.append(
         "validation", {"diagnostics.errors": [{"message": "second"}, {"message": "third"}]}
@@ -148,10 +139,7 @@ def test_who_may_write_a_list_changes_it_under_its_own_name() -> None:
 
 
 def test_facts_carry_who_found_them() -> None:
-    """The store notes in a fact's provenance who wrote it, over what the value claims.
-
-    When, where the fact does not tell.
-    """
+    """The store records the writer in a fact's provenance, and the time if the fact has none."""
     store = opened()
     found = datetime(2026, 2, 1, tzinfo=UTC)
     facts = [
@@ -203,10 +191,7 @@ def test_a_right_to_append_is_one_to_a_list() -> None:
     "path", ["reasoning.summary", "reasoning.entities", "llm.usage", "nowhere.at_all", "intents", 3]
 )
 def test_only_lists_are_appended_to(path: Any) -> None:
-    """Text, maps and what is not there take no entries.
-
-    The refusal is on record and nothing has changed.
-    """
+    """Appending to text, maps or unknown paths is refused, and the refusal is recorded."""
     store = opened()
     with pytest.raises(UnknownNameError):
         store.append("orchestrator", {path: []})
@@ -224,7 +209,7 @@ def test_a_wrong_entry_is_refused_by_path() -> None:
 
 
 def test_appenders_at_the_same_time_lose_nothing() -> None:
-    """Eight threads add a hundred errors: all are there, each in its author's order and under its name, and the trail leads there."""
+    """Concurrent appends from eight threads are all kept, in order, and the trail replays."""
     validator = ContextValidator.default()
     names = [f"worker-{number}" for number in range(8)]
     for name in names:
@@ -265,10 +250,7 @@ ENTRIES = st.builds(
 def test_whatever_an_appender_writes_others_entries_stay(
     held: list[ErrorReport], data: st.DataObject
 ) -> None:
-    """Any list from an appender is refused, or begins with what was there.
-
-    And all that is new is the appender's.
-    """
+    """A list written by an appender is refused unless it begins with the existing entries."""
     guard = ContextValidator.default()
     context: AgentContext = START
     for entry in held:
@@ -304,7 +286,7 @@ def test_whatever_an_appender_writes_others_entries_stay(
     ],
 )
 def test_a_name_is_one_name(name: str) -> None:
-    """A comma parts names, and what cannot be printed can look like another: no agent is called so, and nothing is on record of it."""
+    """An agent name with a comma or unprintable characters is refused without a record."""
     validator = ContextValidator.default()
     with pytest.raises(
         InvalidDataError, match=r"is no name. Use text that can be printed, without commas"
@@ -340,7 +322,7 @@ def test_joined_diffs_name_each_agent_once() -> None:
 
 @pytest.mark.parametrize("entries", [None, 3, "abc", {"a": 1}, {"x"}, (item for item in "ab")])
 def test_what_is_no_list_of_entries_is_refused(entries: Any) -> None:
-    """A text would be taken for its letters: only a list or a tuple is a list of entries, and the refusal says where."""
+    """Only a list or tuple can be appended; the error names the path."""
     store = opened()
     before = store.context.enrichment
     with pytest.raises(
@@ -357,7 +339,7 @@ def test_what_is_no_list_of_entries_is_refused(entries: Any) -> None:
 
 @pytest.mark.parametrize("changes", [None, 3, "llm.model", ["llm.model"]])
 def test_changes_come_by_key(changes: Any) -> None:
-    """What is no mapping is refused in words, by the guard and by the store, on record."""
+    """The guard and the store refuse changes that are not a mapping; the store records it."""
     store = opened()
     for refused in (store.write, store.append):
         with pytest.raises(InvalidDataError, match=r"is not a mapping. Use values by key"):

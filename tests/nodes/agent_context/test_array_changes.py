@@ -1,4 +1,4 @@
-"""What changed in an array: found without comparing what is shared, and right however the arrays differ."""
+"""Array differences skip shared items and are correct for any two arrays."""
 
 from collections.abc import Callable
 from typing import Any
@@ -39,10 +39,7 @@ def exactly(array: tuple[Any, ...]) -> list[tuple[type, Any]]:
 
 @given(ARRAYS, ARRAYS)
 def test_runs_lead_there_and_back(source: tuple[Any, ...], target: tuple[Any, ...]) -> None:
-    """Spliced into the source they give the target, inverted the source.
-
-    There are none exactly if both are the same.
-    """
+    """Splicing the runs gives the target, the inverted runs the source; equal arrays have none."""
     items = diff_items(source, target)
     assert (items is None) is (exactly(source) == exactly(target))
     if items is not None:
@@ -52,7 +49,7 @@ def test_runs_lead_there_and_back(source: tuple[Any, ...], target: tuple[Any, ..
 
 @given(ARRAYS, ARRAYS, ARRAYS)
 def test_runs_join(first: tuple[Any, ...], second: tuple[Any, ...], third: tuple[Any, ...]) -> None:
-    """Two steps joined are one that leads from the first to the third, and nothing if these are the same."""
+    """Two joined steps lead from the first array to the third, or are none if those are equal."""
     one, two = diff_items(first, second), diff_items(second, third)
     if one is None or two is None:
         return
@@ -112,7 +109,7 @@ def test_shared_items_are_never_compared_by_value(
 
 
 def test_arrays_that_share_nothing_are_compared_by_value() -> None:
-    """A context that was read again holds equal items, not the same: what changed is found all the same."""
+    """Items that are equal but not identical, as after deserialising, count as unchanged."""
     read = deserialize(serialize(write(START, enrichment__facts=FACTS))).enrichment.facts
     target = (*NEW, *read[:700], *read[720:])
     assert diff_items(FACTS, read) is None

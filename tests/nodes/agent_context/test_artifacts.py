@@ -69,7 +69,7 @@ MEMORY = ObjectStoreExternalizer.open("memory:///")
 
 @given(JSON)
 def test_content_comes_back_as_it_was(content: Any) -> None:
-    """Content of every JSON type is retrieved to the last type, and its stub tells the SHA-256 and the bytes of its JSON."""
+    """Content of every JSON type is restored exactly; its stub holds the SHA-256 and byte size."""
     stub = MEMORY.externalize(content)
     digest, raw = encode_content(content)
     assert (stub.sha256, stub.size) == (digest, len(raw))
@@ -79,7 +79,7 @@ def test_content_comes_back_as_it_was(content: Any) -> None:
 
 @given(st.lists(JSON, max_size=5), st.integers(0, 60), st.integers(0, 200))
 def test_a_context_comes_back_as_it_was(contents: list[Any], most: int, threshold: int) -> None:
-    """Externalising keeps to the limits, survives JSON, is idempotent, and retrieving gives the very artifacts."""
+    """Externalising respects the limits, survives JSON, is idempotent and can be undone."""
     limits = ContextLimits(
         max_inline_artifact_size=most, artifact_externalization_threshold=threshold
     )
@@ -98,10 +98,7 @@ def test_a_context_comes_back_as_it_was(contents: list[Any], most: int, threshol
 def test_what_is_large_goes_and_the_rest_stays(
     folder: ObjectStoreExternalizer, tmp_path: Path
 ) -> None:
-    """Content beyond the inline limit becomes a stub.
-
-    The artifact keeps its name, type and source.
-    """
+    """Content over the inline limit becomes a stub; the artifact keeps name, type and source."""
     moved = externalize_artifacts(CONTEXT, folder, SMALL)
     assert [artifact.external is None for artifact in moved.retrieval.artifacts] == [
         False,
@@ -121,7 +118,7 @@ def test_what_is_large_goes_and_the_rest_stays(
 
 
 def test_the_largest_go_until_all_together_fit(folder: ObjectStoreExternalizer) -> None:
-    """Where only the sum is too large, the largest artifact goes first, and no more than needed."""
+    """If only the total is too large, the largest artifacts leave first, and only those needed."""
     large = Artifact("large", content="x" * 80)
     context = write(START, retrieval__artifacts=(*LONG, large))
     moved = externalize_artifacts(
@@ -139,7 +136,7 @@ def test_nothing_large_is_nothing_to_do(folder: ObjectStoreExternalizer) -> None
 
 
 def test_the_same_content_is_stored_once(folder: ObjectStoreExternalizer) -> None:
-    """Content-addressed: two artifacts of one content share one object, whatever the order of its keys."""
+    """Artifacts with equal content share one stored object, whatever the order of their keys."""
     first, second = folder.externalize({"a": 1, "b": 2}), folder.externalize({"b": 2, "a": 1})
     assert first == second
     assert [content.sha256 for content in folder.stored()] == [first.sha256]
@@ -184,10 +181,7 @@ def test_missing_content_is_said(folder: ObjectStoreExternalizer) -> None:
 
 @pytest.mark.parametrize("sha256", ["", "../../etc/passwd", "A" * 64, "0" * 63, "0" * 64 + "\n"])
 def test_a_stub_names_no_other_file(folder: ObjectStoreExternalizer, sha256: str) -> None:
-    """What is no SHA-256 is refused before it names anything.
-
-    The uri of a stub is never followed.
-    """
+    """An invalid SHA-256 is refused, and the URI of a stub is never followed."""
     with pytest.raises(InvalidDataError, match="is no SHA-256"):
         folder.retrieve(ExternalContent("file:///etc/passwd", sha256, 1))
     with pytest.raises(InvalidDataError):
@@ -241,10 +235,7 @@ def test_a_url_with_a_secret_is_refused(url: str) -> None:
 
 
 def test_a_symlink_leads_nowhere(folder: ObjectStoreExternalizer, tmp_path: Path) -> None:
-    """A link in the store is read only if it leads to the very content.
-
-    Storing and discarding leave alone what it leads to.
-    """
+    """A symlink is read only if it leads to the right content; its target is never changed."""
     stub = folder.externalize("content")
     stored, outside = tmp_path / "artifacts" / f"{stub.sha256}.json", tmp_path / "outside"
     outside.write_text("secret")
@@ -266,10 +257,7 @@ def test_a_symlink_leads_nowhere(folder: ObjectStoreExternalizer, tmp_path: Path
 
 
 def test_a_folder_needs_no_extra(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Without obstore a folder works all the same, however it is named.
-
-    A bucket says what to install.
-    """
+    """A local folder works without obstore; a bucket raises an error that names the extra."""
     monkeypatch.setattr("polycontext.linearity.errors.find_spec", lambda _: None)
     for name in ("obstore", "obstore.store", "obstore.exceptions"):
         monkeypatch.setitem(sys.modules, name, None)
@@ -289,7 +277,7 @@ def test_a_folder_needs_no_extra(monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 
 
 def test_a_folder_is_laid_out_as_obstore_does(tmp_path: Path) -> None:
-    """What obstore wrote is read, and what is written obstore reads: the same names, the same bytes."""
+    """The folder store and obstore read each other's files."""
     ours, theirs = FolderObjects(tmp_path), ObstoreObjects(LocalStore(tmp_path), tmp_path.as_uri())
     ours.put("a.json", b"[1]")
     theirs.put("b.json", b"[22]")
@@ -308,7 +296,7 @@ def test_a_folder_is_laid_out_as_obstore_does(tmp_path: Path) -> None:
 def test_no_more_is_read_than_the_stub_promised(
     opener: Callable[[Path], FolderObjects | ObstoreObjects], tmp_path: Path, length: int
 ) -> None:
-    """Two gigabytes, or less, in the place of a small content: refused by its size, and nothing of it is in memory."""
+    """Stored content of another size than the stub's is refused without loading it."""
     externalizer = ObjectStoreExternalizer(opener(tmp_path), tmp_path.as_uri())
     stub = externalizer.externalize("small")
     os.truncate(tmp_path / f"{stub.sha256}.json", length)
@@ -324,7 +312,7 @@ def test_no_more_is_read_than_the_stub_promised(
 
 
 def test_a_folder_in_the_place_of_content_is_damage(tmp_path: Path) -> None:
-    """What is no file is not opened: a pipe would never end."""
+    """A path that is not a regular file is not opened: reading a pipe would never end."""
     externalizer = ObjectStoreExternalizer.open(tmp_path)
     stub = externalizer.externalize("small")
     (tmp_path / f"{stub.sha256}.json").unlink()
@@ -334,7 +322,7 @@ def test_a_folder_in_the_place_of_content_is_damage(tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_stored_leaves_nothing_behind(tmp_path: Path) -> None:
-    """Where storing fails in the middle, its half-written file is gone."""
+    """If storing fails halfway, the partial file is removed."""
     externalizer = ObjectStoreExternalizer.open(tmp_path)
     (tmp_path / f"{encode_content('small')[0]}.json").mkdir()
     with pytest.raises(ArtifactError) as caught:
@@ -344,7 +332,7 @@ def test_what_cannot_be_stored_leaves_nothing_behind(tmp_path: Path) -> None:
 
 
 class Failing:
-    """Fail at one step of storing: before it, or after the content is stored but before anybody knows."""
+    """Fail at one step of storing: before it, or after storing but before returning."""
 
     def __init__(self, inner: ObjectStoreExternalizer, step: int, *, stored: bool) -> None:
         self.inner, self.step, self.after = inner, step, stored
@@ -377,7 +365,7 @@ class Failing:
 def test_a_failure_at_any_step_leaves_content_inline(
     folder: ObjectStoreExternalizer, step: int, *, stored: bool
 ) -> None:
-    """Wherever storing fails, the context is as it was, a store records it, and trying again completes; nothing stored is lost."""
+    """If storing fails at any step the context is unchanged, and a retry completes the move."""
     failing = Failing(folder, step, stored=stored)
     with pytest.raises(ArtifactError, match="the line went dead"):
         externalize_artifacts(CONTEXT, failing, SMALL)
@@ -396,10 +384,7 @@ def test_a_failure_at_any_step_leaves_content_inline(
 
 
 def test_garbage_is_what_no_context_mentions(folder: ObjectStoreExternalizer) -> None:
-    """Content that is referenced, or young, stays.
-
-    A dry run discards nothing; foreign files are left alone.
-    """
+    """Referenced or young content is kept, and a dry run discards nothing."""
     moved = externalize_artifacts(CONTEXT, folder, SMALL)
     orphan = folder.externalize("orphan")
     assert collect_garbage(folder, [moved], older_than=LATER - timedelta(days=30)) == GarbageReport(
@@ -419,7 +404,7 @@ def test_garbage_is_what_no_context_mentions(folder: ObjectStoreExternalizer) ->
 
 
 def test_foreign_files_are_no_garbage(folder: ObjectStoreExternalizer, tmp_path: Path) -> None:
-    """What is not named as content is, is none of ours."""
+    """Files not named like stored content are never collected."""
     for name in ("notes.txt", "settings.json", "0" * 64):
         (tmp_path / "artifacts" / name).write_text("mine")
     assert collect_garbage(folder, [], older_than=LATER).collected == ()
@@ -438,10 +423,7 @@ def test_content_that_the_trail_mentions_is_kept(folder: ObjectStoreExternalizer
 
 
 def test_a_store_moves_content_out_of_its_trail_as_well(folder: ObjectStoreExternalizer) -> None:
-    """Otherwise the trail would hold what the context was freed of.
-
-    It still leads from the beginning to the present.
-    """
+    """A store also moves content out of its trail, which still replays to the present."""
     store = AgentContextStore(CONTEXT, checker=ContextSizeChecker(SMALL))
     past = Artifact("past", "text", "p" * 50)
     store.write(
@@ -469,10 +451,7 @@ def test_a_store_moves_content_out_of_its_trail_as_well(folder: ObjectStoreExter
 
 
 def test_moving_content_takes_the_right_to_artifacts(folder: ObjectStoreExternalizer) -> None:
-    """An agent that may not write artifacts may not move them.
-
-    Nothing is stored, and the refusal is on record.
-    """
+    """An agent without the right to write artifacts cannot move them; the refusal is recorded."""
     store = AgentContextStore(CONTEXT, checker=ContextSizeChecker(SMALL))
     with pytest.raises(ContextViolationError):
         store.externalize_artifacts("summarization", folder)

@@ -1,7 +1,4 @@
-"""A context goes to JSON and comes back the same.
-
-Whatever is no context is refused by path, with a typed error and no other.
-"""
+"""A context survives a round trip through JSON; invalid input raises a typed error with a path."""
 
 import json
 from collections.abc import Mapping
@@ -95,10 +92,7 @@ def test_the_shipped_schema_is_up_to_date(tmp_path: Any) -> None:
 
 
 def test_the_form_is_fixed() -> None:
-    """Empty texts, arrays, maps and absent values are left out.
-
-    Numbers, truth values and times never are.
-    """
+    """Empty text, arrays, maps and null are omitted; numbers, booleans and times are not."""
     assert json.loads(serialize(AgentContext())) == EMPTY
     assert dumps(Intent()) == b'{"confidence":0.0}'
     assert dumps(Fact(id="f")) == b'{"id":"f","timestamp":"1970-01-01T00:00:00Z","confidence":0.0}'
@@ -110,7 +104,7 @@ def test_the_form_is_fixed() -> None:
 
 @pytest.mark.parametrize("value", [0, False, "", [], {}])
 def test_empty_json_data_is_a_value(value: object) -> None:
-    """Where any JSON is legal, everything but null is kept."""
+    """A field of arbitrary JSON keeps every value except null."""
     raw = json.dumps({"reasoning": {"dependency_map": value}})
     written = json.loads(serialize(deserialize(raw)))["reasoning"]["dependency_map"]
     assert (type(written), written) == (type(value), value)
@@ -133,7 +127,7 @@ def test_empty_json_data_is_a_value(value: object) -> None:
     ],
 )
 def test_a_partial_document_gives_a_complete_context(raw: bytes | str) -> None:
-    """What a document leaves out has its default."""
+    """Fields that a document omits take their defaults."""
     assert deserialize(raw) == AgentContext()
 
 
@@ -145,7 +139,7 @@ def test_a_partial_record_is_completed() -> None:
 
 
 NULLS = ("null for text", "null for an array", "null for a namespace")
-"""What writers in other languages put where there is nothing."""
+"""The nulls that the lenient decoder reads as empty values."""
 
 FAULTS: dict[str, tuple[bytes, str, str]] = {
     "nothing": (b"", "$", "not JSON"),
@@ -233,10 +227,7 @@ FAULTS: dict[str, tuple[bytes, str, str]] = {
 @pytest.mark.parametrize("lenient", [False, True])
 @pytest.mark.parametrize("name", FAULTS)
 def test_what_is_no_context_is_refused_by_path(name: str, lenient: bool) -> None:
-    """Every fault is one typed error that names its path.
-
-    Leniency forgives unknown fields and nulls, and nothing else.
-    """
+    """Every fault raises one typed error with its path; leniency accepts new fields and nulls."""
     raw, path, problem = FAULTS[name]
     if lenient and ("unknown field" in problem or name in NULLS):
         assert (deserialize(raw, lenient=True) == AgentContext()) is (name in NULLS)
@@ -261,10 +252,7 @@ def test_text_that_cannot_be_stored_is_refused() -> None:
 
 
 def test_json_data_hold_larger_integers_than_fields() -> None:
-    """The largest integer that JSON readers keep comes back from JSON data.
-
-    A field of the schema takes 64 bits with a sign.
-    """
+    """JSON data may hold unsigned 64-bit integers; a field of the schema takes signed ones."""
     ctx = deserialize(b'{"reasoning":{"entities":{"a":18446744073709551615}}}')
     assert deserialize(serialize(ctx)).reasoning.entities["a"] == 2**64 - 1
     with pytest.raises(
@@ -275,7 +263,7 @@ def test_json_data_hold_larger_integers_than_fields() -> None:
 
 @pytest.mark.parametrize(("opening", "closing"), [("[", "]"), ('{"a":', "}")])
 def test_the_deepest_legal_document_comes_back(opening: str, closing: str) -> None:
-    """What is just not too deep to be read is not too deep to be written and measured."""
+    """The deepest document that can be read can also be written and measured."""
     raw = (
         '{"retrieval":{"queries":[{"results":'
         + opening * MAX_DEPTH
@@ -366,10 +354,7 @@ def records_in(value: object) -> list[Record]:
 
 
 def test_mutated_documents_give_typed_errors_alone() -> None:
-    """Two thousand damaged documents are read or refused with an error of polycontext.
-
-    The heavy run is a benchmark.
-    """
+    """Two thousand damaged documents are each read or refused with an error of polycontext."""
     report = fuzz(2_000, seed=5)
     assert report.crashes == ()
     assert report.read > 20

@@ -1,4 +1,4 @@
-"""Ids that stand twice and references to nothing are refused when written, told when read, and mended on request."""
+"""Duplicate ids and dangling references are refused, reported and repaired."""
 
 from typing import Any
 
@@ -49,10 +49,7 @@ DAMAGED = deserialize(
 
 @pytest.mark.parametrize("path", WITH_IDS)
 def test_an_id_stands_once(path: str) -> None:
-    """A second entry of one id is refused by path, in a write and in an addition.
-
-    Entries without an id are no one's second.
-    """
+    """A second entry with the same id is refused by its path; entries without an id may repeat."""
     namespace, key = path.split(".")
     twice = [{"id": "x"}, {"id": "y"}, {"id": "x"}]
     with pytest.raises(
@@ -81,7 +78,7 @@ REFERRING: list[dict[str, Any]] = [
 
 @pytest.mark.parametrize("changes", REFERRING)
 def test_a_reference_leads_somewhere(changes: dict[str, Any]) -> None:
-    """What refers to nothing, or to what cannot be meant, is refused with the id that is missing."""
+    """A dangling or ambiguous reference is refused with the missing id."""
     with pytest.raises(
         InvalidDataError, match=r"refers to '(nothing|p|h|)', which is not there. Use ids of "
     ):
@@ -89,10 +86,7 @@ def test_a_reference_leads_somewhere(changes: dict[str, Any]) -> None:
 
 
 def test_references_may_come_with_what_they_mean() -> None:
-    """One write may bring both, in any order.
-
-    Afterwards what is referred to stays as long as it is.
-    """
+    """One write may add an entry and references to it; afterwards the entry cannot be removed."""
     facts, conclusions = [Fact("f1")], [Conclusion("c1", based_on=("f1", "h1"))]
     written = GUARD.safe_update(
         START,
@@ -115,9 +109,12 @@ def test_references_may_come_with_what_they_mean() -> None:
 
 
 def test_runs_that_fit_apart_and_not_together_are_refused() -> None:
-    """One removes a fact while the other concludes from it: the later one fails, on record, and the context holds together."""
+    """A run that uses a fact that another run removed fails, and the context stays consistent."""
     store = AgentContextStore(write(START, enrichment__facts=[Fact("f1")]))
-    with pytest.raises(InvalidDataError, match="refers to 'f1'"), store.run("inference") as run:  # noqa: PT012  its end is what fails
+    with (  # noqa: PT012  its end is what fails
+        pytest.raises(InvalidDataError, match="refers to 'f1'"),
+        store.run("inference") as run,
+    ):
         run.write({"reasoning.conclusions": [Conclusion("c1", based_on=("f1",))]})
         store.write("context_synthesizer", {"enrichment.facts": []})
     assert store.context.reasoning.conclusions == ()
@@ -126,10 +123,7 @@ def test_runs_that_fit_apart_and_not_together_are_refused() -> None:
 
 
 def test_a_damaged_document_is_read_and_hinders_nobody() -> None:
-    """Its faults are there to be looked at.
-
-    Writes that add none go through, one that adds another does not.
-    """
+    """A damaged document can be read; writes that add no fault to it succeed."""
     store = AgentContextStore(DAMAGED)
     store.append(
         "inference",
@@ -164,7 +158,7 @@ def test_an_examination_tells_every_fault() -> None:
 
 
 def test_fixes_mend_and_lose_nothing() -> None:
-    """Repeated entries leave, different ones of one id get ids that are free, references to nothing leave; everything else stays."""
+    """Fixes remove duplicates and dangling references and rename clashing ids, nothing else."""
     mended = apply_fixes(DAMAGED, examine(DAMAGED))
     assert [fact.id for fact in mended.enrichment.facts] == ["f1", "f1-3", "f1-2", "", ""]
     assert mended.enrichment.facts[1].content == "x"
@@ -177,10 +171,7 @@ def test_fixes_mend_and_lose_nothing() -> None:
 
 
 def test_a_store_applies_fixes_under_the_rights_of_an_agent() -> None:
-    """The validation agent reports, the orchestrator mends, on record.
-
-    Who may not write what is mended may not mend it.
-    """
+    """Fixes need the right to write what they change, so validation reports cannot apply them."""
     store = AgentContextStore(DAMAGED)
     store.append("validation", {"diagnostics.validation_reports": [examine(store.context)]})
     (report,) = store.context.diagnostics.validation_reports
@@ -205,7 +196,7 @@ def test_a_store_applies_fixes_under_the_rights_of_an_agent() -> None:
     ["", "drop it", "[]", '{"changes": 1}', '{"timestamp": 1, "agent_id": "", "changes": {}}'],
 )
 def test_what_is_no_fix_is_refused(text: str) -> None:
-    """A suggestion that no maker wrote is named, and nothing is mended, not even by the fixes before it."""
+    """An unknown suggestion is refused by name, and none of the fixes is applied."""
     report = examine(DAMAGED)
     with pytest.raises(InvalidDataError, match=r"auto_fixes\[2\]"):
         apply_fixes(DAMAGED, evolve(report, auto_fixes=(*report.auto_fixes, text)))
@@ -243,7 +234,7 @@ def test_a_report_stays_short() -> None:
 
 
 def test_unknown_fields_survive_mending() -> None:
-    """What the lenient decoder kept in a mended entry is kept."""
+    """A repaired entry keeps the unknown fields that the lenient decoder read."""
     damaged = deserialize(
         '{"enrichment": {"facts": [{"id": "a", "x": 1}, {"id": "a", "y": 2}]}}', lenient=True
     )
@@ -253,10 +244,7 @@ def test_unknown_fields_survive_mending() -> None:
 
 @given(CONTEXTS)
 def test_whatever_is_damaged_can_be_mended(context: AgentContext) -> None:
-    """Every context's report, read back from JSON, mends it.
-
-    What was sound is shared, and mending again changes nothing.
-    """
+    """The report of any context, read back from JSON, repairs it; sound parts stay shared."""
     report = deserialize(
         serialize(write(START, diagnostics__validation_reports=[examine(context)]))
     ).diagnostics.validation_reports[0]

@@ -1,4 +1,4 @@
-"""What leads from one context to another: the laws of patches, and the forms in which they are told and written."""
+"""The laws of patches between contexts, and their summaries and JSON forms."""
 
 import json
 from datetime import UTC, datetime, timedelta
@@ -37,7 +37,7 @@ def same(left: AgentContext, right: AgentContext) -> bool:
 
 @given(chains(2))
 def test_a_patch_leads_from_one_context_to_the_other_and_back(pair: list[AgentContext]) -> None:
-    """``diff(a, b).apply(a) == b`` and ``diff(a, b).invert().apply(b) == a``, and inverting twice changes nothing."""
+    """``diff(a, b)`` leads from `a` to `b`, its inverse back, and inverting twice is a no-op."""
     a, b = pair
     patch = diff(a, b)
     assert same(patch.apply(a), b)
@@ -47,7 +47,7 @@ def test_a_patch_leads_from_one_context_to_the_other_and_back(pair: list[AgentCo
 
 @given(chains(1))
 def test_a_context_does_not_differ_from_its_equal(one: list[AgentContext]) -> None:
-    """There is no difference between a context and itself, nor one that was read again and shares nothing with it."""
+    """A context does not differ from itself, nor from an equal one that shares nothing with it."""
     (context,) = one
     assert not diff(context, context)
     assert not diff(context, deserialize(serialize(context)))
@@ -63,7 +63,7 @@ def test_different_contexts_differ(pair: list[AgentContext]) -> None:
 
 @given(chains(3))
 def test_patches_join(three: list[AgentContext]) -> None:
-    """``diff(a, b).then(diff(b, c))`` leads from `a` to `c` and back, and is nothing if they are the same."""
+    """``diff(a, b).then(diff(b, c))`` leads from `a` to `c` and back, or is empty if equal."""
     a, b, c = three
     joint = diff(a, b).then(diff(b, c))
     assert same(joint.apply(a), c)
@@ -73,10 +73,7 @@ def test_patches_join(three: list[AgentContext]) -> None:
 
 @given(chains(4), st.lists(NAMES, min_size=3, max_size=3))
 def test_joining_is_associative(four: list[AgentContext], names: list[str]) -> None:
-    """It does not matter which two of three are joined first.
-
-    The agents and the time are the same as well.
-    """
+    """Joining patches is associative, including their agents and timestamps."""
     p, q, r = (
         diff(*pair, agent_id=name, timestamp=WHEN)
         for pair, name in zip(pairwise(four), names, strict=True)
@@ -102,7 +99,7 @@ def test_an_empty_patch_changes_nothing(pair: list[AgentContext]) -> None:
 
 @given(chains(2))
 def test_a_patch_is_a_json_patch_of_the_document(pair: list[AgentContext]) -> None:
-    """The JSON Patch turns the serialised one into the serialised other, with tests and without, and passes through JSON."""
+    """The JSON Patch, with and without tests, turns one serialised context into the other."""
     a, b = (json.loads(serialize(context)) for context in pair)
     for tests in (False, True):
         patch = json.loads(json.dumps(diff(*pair).to_json_patch(tests=tests)))
@@ -130,7 +127,7 @@ def test_a_json_patch_escapes_names() -> None:
 
 @given(chains(2), NAMES)
 def test_a_patch_comes_back_from_json(pair: list[AgentContext], name: str) -> None:
-    """``from_dict(to_dict())``, through JSON text, and `of` the audit record give the same patch, which does the same."""
+    """A patch survives ``to_dict``, JSON text and its audit record."""
     patch = diff(*pair, agent_id=name, timestamp=WHEN)
     again = ContextPatch.from_dict(json.loads(json.dumps(patch.to_dict())))
     assert again == patch
@@ -141,7 +138,7 @@ def test_a_patch_comes_back_from_json(pair: list[AgentContext], name: str) -> No
 
 
 def test_what_only_later_releases_know_is_compared_too() -> None:
-    """Unknown fields, kept by the lenient decoder, are part of a patch: applied, inverted, and in its JSON forms."""
+    """Unknown fields kept by the lenient decoder are part of a patch and of its JSON forms."""
     a = deserialize(
         '{"mood": 1, "reasoning": {"tone": "dry", "intents": [{"type": "query", "weight": 2}]}}',
         lenient=True,
@@ -205,7 +202,7 @@ SUMMARIES: list[tuple[dict[str, Any], str]] = [
 
 @pytest.mark.parametrize(("changes", "told"), SUMMARIES)
 def test_the_summary_counts_by_key(changes: dict[str, Any], told: str) -> None:
-    """Keys come in the order of the document, however they were written: added, removed, changed."""
+    """The summary counts additions, removals and changes by key, in the order of the document."""
     patch = diff(RICH, write(RICH, **changes), agent_id="inference")
     assert patch.summary() == f"[inference] Changes: {told}"
     assert evolve(patch, agent_id="").summary() == f"Changes: {told}"
@@ -249,7 +246,7 @@ def shown(value: Any) -> str:
 def test_a_patch_refuses_another_origin(
     elsewhere: dict[str, Any], path: str, expected: Any, found: Any
 ) -> None:
-    """The refusal names the path and both values, and joining to a patch that ends there is refused in the same words."""
+    """Applying a patch to another origin is refused with the path and both values."""
     target = write(
         RICH,
         reasoning__summary="long",
@@ -298,7 +295,7 @@ def test_a_long_value_is_shortened_in_the_message() -> None:
 
 
 def test_a_patch_applies_where_only_other_keys_differ() -> None:
-    """What a patch does not change, it does not look at."""
+    """A patch ignores the keys that it does not change."""
     patch = diff(RICH, write(RICH, reasoning__summary="long"))
     assert patch.apply(write(RICH, llm__model="small")) == write(
         RICH, llm__model="small", reasoning__summary="long"
@@ -370,7 +367,7 @@ def test_changes_of_another_form_are_refused(changes: Any, problem: str) -> None
 
 
 def test_a_patch_has_three_parts() -> None:
-    """Anything but an object of timestamp, agent_id and changes is refused, and so are parts of another type."""
+    """A patch needs exactly a timestamp, an agent_id and changes, each of its type."""
     wrong: list[Any] = [[], {}, {"timestamp": UNIX_EPOCH, "agent_id": "", "changes": {}, "more": 1}]
     for data in wrong:
         with pytest.raises(InvalidDataError, match="is no patch"):
@@ -398,7 +395,7 @@ def test_the_tracker_captures_one_change_after_the_other() -> None:
 
 
 def test_the_deepest_value_can_be_recorded() -> None:
-    """JSON data as deep as a field may be still fits into the record of its change, and comes back from a document."""
+    """JSON data of the greatest legal depth fits into a diff record and survives a round trip."""
     deep: Any = "bottom"
     for _ in range(100):
         deep = [deep]
@@ -409,7 +406,7 @@ def test_the_deepest_value_can_be_recorded() -> None:
 
 
 def test_changes_that_change_nothing_do_nothing() -> None:
-    """What is spelled out as a change and is none applies, and is an empty JSON Patch."""
+    """A spelled-out change that changes nothing can be applied, and its JSON Patch is empty."""
     changes = {
         "reasoning": {
             "hypotheses": {"length": 0, "items": []},
@@ -440,7 +437,7 @@ def test_without_a_timestamp_the_clock_is_asked() -> None:
     [("agent_id", 3), ("agent_id", "\ud800"), ("timestamp", "today"), ("timestamp", None)],
 )
 def test_a_patch_names_the_field_at_fault(field: str, value: Any) -> None:
-    """Who and when are checked as the fields of a record are."""
+    """The agent and timestamp of a patch are validated like the fields of a record."""
     with pytest.raises(InvalidDataError) as caught:
         ContextPatch.from_dict({**diff(START, START).to_dict(), field: value})
     assert caught.value.path == field

@@ -45,10 +45,7 @@ def folder(tmp_path: Path) -> ObjectStoreExternalizer:
 
 
 def test_three_megabytes_are_written_and_read_back(folder: ObjectStoreExternalizer) -> None:
-    """A value larger than its namespace may be leaves.
-
-    The context stays small and the value comes back, after a save and a load too.
-    """
+    """A value larger than its namespace is externalised and read back, also after save and load."""
     store = AgentContextStore(START, artifacts=folder)
     store.write(
         "retrieval_planner",
@@ -69,7 +66,7 @@ def test_three_megabytes_are_written_and_read_back(folder: ObjectStoreExternaliz
 
 
 def test_without_a_place_the_limit_stands() -> None:
-    """A store that has no place for artifacts refuses what is too large, and has nothing to retrieve from."""
+    """Without an artifact store, an oversized value is refused and nothing can be retrieved."""
     store = AgentContextStore(START)
     with pytest.raises(ContextSizeError, match=r"max_namespace_size at \$\.retrieval"):
         store.write("retrieval_planner", {"retrieval.artifacts": [{"id": "log", "content": THREE}]})
@@ -129,10 +126,7 @@ PLACES: list[tuple[str, str, Any, Any]] = [
 def test_any_json_value_may_leave(
     folder: ObjectStoreExternalizer, agent: str, key: str, value: Any, find: Any
 ) -> None:
-    """Results, entities, caches, provenance and details leave as well.
-
-    A stub stands for them, which the store retrieves.
-    """
+    """Results, entities, caches, provenance and details can be externalised as well."""
     store = AgentContextStore(START, artifacts=folder)
     store.write(agent, {key: value})
     stub = find(store.context)
@@ -150,7 +144,7 @@ def test_any_json_value_may_leave(
 def test_sixty_kilobytes_leave_when_the_total_would_not_fit(
     folder: ObjectStoreExternalizer,
 ) -> None:
-    """Forty results of 60 KB are more than a namespace holds: they stay while there is room, and leave when there is none; all come back."""
+    """Large values stay inline while there is room and are externalised when there is none."""
     store = AgentContextStore(START, artifacts=folder)
     texts = [f"{number:02}" * (SIXTY // 2) for number in range(40)]
     stayed: list[int] = []
@@ -169,7 +163,7 @@ def test_sixty_kilobytes_leave_when_the_total_would_not_fit(
 
 
 def test_artifacts_keep_to_their_own_limits(folder: ObjectStoreExternalizer) -> None:
-    """An artifact over 50 KB leaves at once, and the largest of those that are together over 100 KB; what is small stays inline."""
+    """Artifacts over 50 KB leave at once, and the largest ones when all exceed 100 KB."""
     store = AgentContextStore(START, artifacts=folder)
     for number, size in enumerate((60, 40, 39, 38)):
         store.append(
@@ -202,7 +196,7 @@ def test_text_fields_stay_text(folder: ObjectStoreExternalizer) -> None:
 
 
 def test_what_the_trail_holds_leaves_as_well(folder: ObjectStoreExternalizer) -> None:
-    """Values that were replaced since stand in the diffs: when the trail is full they leave there, and no diff is joined for it."""
+    """Old values in the diffs are externalised when the trail is full, and no diff is joined."""
     store = AgentContextStore(START, artifacts=folder)
     sizes: list[int] = []
     for number in range(30):
@@ -217,7 +211,7 @@ def test_what_the_trail_holds_leaves_as_well(folder: ObjectStoreExternalizer) ->
 
 
 def test_what_the_context_came_with_leaves_as_well(folder: ObjectStoreExternalizer) -> None:
-    """Values that were there when the store was opened leave as others do, and replaying begins with their stubs."""
+    """Values that the store was opened with are externalised too, and replay starts from stubs."""
     pages = {f"page {number}": f"{number:02}" * (SIXTY // 2) for number in range(30)}
     store = AgentContextStore(write(START, reasoning__entities=pages), artifacts=folder)
     store.write("intent_detection", {"reasoning.entities": {**pages, "more": THREE}})
@@ -234,7 +228,7 @@ def test_what_the_context_came_with_leaves_as_well(folder: ObjectStoreExternaliz
 
 
 def test_what_fails_on_the_way_changes_nothing(folder: ObjectStoreExternalizer) -> None:
-    """Where content cannot be stored the write fails, on record, and works when the place does again."""
+    """If content cannot be stored, the write fails on record; it succeeds once storing works."""
     failing = Failing(folder, 0, stored=False)
     store = AgentContextStore(START, artifacts=failing)
     with pytest.raises(ArtifactError, match="the line went dead"):
@@ -284,7 +278,7 @@ def test_no_writer_waits_for_a_slow_place(folder: ObjectStoreExternalizer) -> No
 
 
 def test_a_warning_comes_from_eight_megabytes_on() -> None:
-    """A store that holds more than 8 MB warns at each write, after it is committed: a warning that is raised takes nothing back."""
+    """A store over 8 MB warns at each write, after the commit, even if the warning is raised."""
     parts = {
         "reasoning.entities": {"a": 1},
         "enrichment.context_links": ["a"],
@@ -307,7 +301,7 @@ def test_a_warning_comes_from_eight_megabytes_on() -> None:
     "stub", [{}, {"sha256": "x"}, {"size": -1}, "text", {"sha256": "0" * 64, "size": 3}]
 )
 def test_a_forged_stub_leads_nowhere(folder: ObjectStoreExternalizer, stub: Any) -> None:
-    """What only looks like a stub is a typed error; a value of another form is itself."""
+    """A forged stub raises a typed error; a value of any other form is returned unchanged."""
     with pytest.raises((InvalidDataError, ArtifactError)):
         retrieve_value({STUB: stub}, folder)
     for value in (None, "text", {"a": 1}, {STUB: stub, "more": 1}, [stub]):
@@ -323,7 +317,7 @@ def everything(context: AgentContext, store: AgentContextStore) -> list[Any]:
 
 @given(st.lists(JSON, max_size=4), st.integers(0, 200), st.integers(900, 4_000))
 def test_whatever_leaves_comes_back(values: list[Any], most: int, room: int) -> None:
-    """Under any limits, what was written is read back to the last type, and the trail leads to the present."""
+    """Under any limits, written values are read back exactly and the trail replays."""
     place = ObjectStoreExternalizer.open("memory:///")
     limits = ContextLimits(
         max_inline_artifact_size=most, max_total_size=room + 9_000, max_namespace_size=room

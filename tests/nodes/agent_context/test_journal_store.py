@@ -1,4 +1,4 @@
-"""A context that a session keeps: agents in several places write one, with rights enforced, and nothing is lost."""
+"""A context kept in a session: several agents write it with their rights, and nothing is lost."""
 
 import asyncio
 import os
@@ -75,7 +75,7 @@ def names(kept: AgentContextStore) -> list[str]:
 
 
 def test_two_agents_in_two_sessions_write_one_context(store: SessionStore) -> None:
-    """What each wrote is there, in its trail, and replays; the journal alone tells it all."""
+    """Writes of two agents in two sessions are all kept, in order, and replay from the journal."""
     one, other = opened(store), opened(store)
     one.append("intent_detection", {INTENTS: [intent("book")]})
     other.write(
@@ -141,10 +141,7 @@ def test_threads_over_one_session_lose_nothing(store: SessionStore) -> None:
 
 
 def test_who_has_no_right_changes_nothing_but_the_record(store: SessionStore) -> None:
-    """Rights are those of the writing process, asked before anything is stored.
-
-    The refusal is on record everywhere.
-    """
+    """A write without the right changes nothing but the record of its refusal."""
     kept, other = opened(store), opened(store)
     kept.write("intent_detection", {INTENTS: [intent("book")]})
     with pytest.raises(ContextViolationError):
@@ -166,7 +163,7 @@ def test_what_two_runs_wrote_differently_at_the_same_time_is_refused_for_the_lat
 ) -> None:
     """Of different keys both are taken; a run that begins afterwards may write over it."""
     one, other = opened(store), opened(store)
-    with pytest.raises(MergeConflictError, match="summary"):  # noqa: PT012, SIM117 - what is refused is the end of the block
+    with pytest.raises(MergeConflictError, match="summary"):  # noqa: PT012, SIM117 - its end fails
         with one.run("orchestrator") as run:
             run.write({"reasoning.summary": "mine"})
             other.write("orchestrator", {"reasoning.summary": "theirs"})
@@ -236,7 +233,7 @@ def test_a_store_that_was_closed_says_so_and_the_run_is_not_on_record(tmp_path: 
     """Twice: for the run, and beside it for its record."""
     store = SQLiteStore(tmp_path / "sessions.db")
     kept = opened(store)
-    with pytest.raises(StoreError, match="it was closed") as refused:  # noqa: PT012, SIM117 - what is refused is the end of the block
+    with pytest.raises(StoreError, match="it was closed") as refused:  # noqa: PT012, SIM117
         with kept.run("intent_detection") as run:
             run.append({INTENTS: [intent("book")]})
             store.close()
@@ -289,10 +286,7 @@ def test_hundreds_of_runs_stay_small_and_open_as_they_were(tmp_path: Path) -> No
 
 
 def test_large_artifacts_leave_and_come_back_after_reopening(tmp_path: Path) -> None:
-    """What is large is outside, in the journal stands its stub.
-
-    What comes with the run comes when it has left.
-    """
+    """The journal holds only the stub of a large artifact, which is read back after reopening."""
     content = "line of a log\n" * 250_000
     place = ObjectStoreExternalizer.open(tmp_path / "artifacts")
     store = SQLiteStore(tmp_path / "sessions.db")
@@ -401,7 +395,7 @@ with ContextSession.open(where, "s", max_tokens=2000, timeout=0.2) as session:
 def writing(
     agent: str, key: str, runs: int, place: str, schema: str = ""
 ) -> "subprocess.Popen[str]":
-    """Begin a process in which an agent adds to a list so many times, and then writes what it may not."""
+    """Start a process in which an agent appends `runs` entries and then tries a forbidden write."""
     arguments = [sys.executable, "-c", WRITER, agent, key, str(runs)]
     environment = {**os.environ, "PLACE": place, "SCHEMA": schema}
     return subprocess.Popen(
@@ -419,7 +413,7 @@ def said(process: "subprocess.Popen[str]") -> list[str]:
 def test_a_second_process_on_one_file_is_refused_in_words_and_goes_on_afterwards(
     tmp_path: Path,
 ) -> None:
-    """SQLite serves one process at a time: it says whose turn it is, and nothing of either is lost."""
+    """A second process on one SQLite file gets StoreBusyError, and neither loses a write."""
     url = f"sqlite:///{tmp_path / 'sessions.db'}"
     with ContextSession.open(url, "s", max_tokens=2_000) as session:
         kept = KeptContextStore(session, "plan", START)
@@ -440,10 +434,7 @@ def test_a_second_process_on_one_file_is_refused_in_words_and_goes_on_afterwards
 def test_two_agents_in_two_processes_write_one_context_on_a_server(
     postgresql: Server, schema: str
 ) -> None:
-    """At the same time, each with its rights, one of them twice.
-
-    Nothing is lost, and whose right it was not is on record.
-    """
+    """Concurrent agents in several processes lose no write, and each refusal is recorded."""
     place = postgresql.url
     agents = [
         ("intent_detection", INTENTS),
@@ -466,10 +457,7 @@ def test_two_agents_in_two_processes_write_one_context_on_a_server(
 
 
 def test_what_a_killed_process_was_told_is_there(postgresql: Server, schema: str) -> None:
-    """`kill -9` in the middle: what it has heard to be written is, once and in order.
-
-    At most one run more that it did not hear of.
-    """
+    """After `kill -9` every acknowledged write is stored once, in order, plus at most one more."""
     process = writing("intent_detection", INTENTS, 10_000, postgresql.url, schema)
     assert process.stdout is not None
     heard = [process.stdout.readline().strip() for _ in range(15)]

@@ -55,7 +55,7 @@ def test_the_sum_of_the_parts_is_the_size(ctx: AgentContext) -> None:
 
 @given(st.data(), CONTEXTS)
 def test_sizes_stay_exact_through_writes(data: st.DataObject, ctx: AgentContext) -> None:
-    """What is remembered of a context is right for what is made of it, however it is made."""
+    """A size that is derived from a remembered one equals the size of the written context."""
     get_stats(ctx)
     for key in data.draw(
         st.lists(
@@ -84,7 +84,7 @@ def test_array_keys_are_unique() -> None:
 
 
 def test_a_check_after_a_write_measures_only_what_changed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Once measured, a context with one more fact is measured by that fact: nothing else is written out again."""
+    """After a measured context gains a fact, only that fact is serialised again."""
     guard = ContextValidator.default()
     ctx = AgentContext(reasoning=ReasoningContext(entities={"a": "x" * 1000}))
     ctx = guard.safe_set(
@@ -125,7 +125,7 @@ def refused(checker: ContextSizeChecker, ctx: AgentContext) -> ContextSizeError:
 
 
 def test_the_defaults_are_the_agreed_ones() -> None:
-    """10 MiB in all, 2 MiB a namespace, 1,000 items, 100 KiB and 50 KiB of artifacts, a warning beyond 8 MiB."""
+    """The defaults: 10 MiB in all, 2 MiB a namespace, 1,000 items, a warning beyond 8 MiB."""
     assert attrs.astuple(ContextLimits()) == (
         10_485_760,
         2_097_152,
@@ -188,10 +188,7 @@ def test_every_namespace_is_legal_up_to_its_edge(namespace: str) -> None:
 
 @pytest.mark.parametrize("key", ARRAYS, ids=lambda key: key.path)
 def test_every_array_is_legal_up_to_its_edge(key: Any) -> None:
-    """Each array of a namespace has the limit, at the exact item.
-
-    One too long is refused by path.
-    """
+    """Each array may have exactly the limit of items; one more is refused by its path."""
     item = "x" if key.item is None else key.item()
 
     def holding(count: int) -> AgentContext:
@@ -252,7 +249,7 @@ def test_a_large_context_warns() -> None:
 
 @pytest.mark.parametrize("value", [-1, 1.5, True, "1", None])
 def test_a_limit_is_a_whole_number(value: Any) -> None:
-    """What is no size is no limit."""
+    """A limit that is not a whole number is refused."""
     with pytest.raises(InvalidOptionError, match="max_array_items"):
         ContextLimits(max_array_items=value)
 
@@ -274,10 +271,7 @@ def test_one_large_artifact_should_move_out() -> None:
 
 
 def test_many_artifacts_should_move_out() -> None:
-    """Artifacts that are inline count together.
-
-    Those outside, and those without content, do not.
-    """
+    """Only inline artifacts count towards the threshold for externalising."""
     artifact = Artifact("a", content="x" * 1000)
     size = len(dumps(artifact))
     at_edge = limited(artifact_externalization_threshold=3 * size)

@@ -1,4 +1,4 @@
-"""Two agents change one context: what is theirs alone is kept, what both changed differently is refused."""
+"""A merge keeps the changes of one side and refuses conflicting changes of both."""
 
 from typing import Any
 
@@ -71,10 +71,7 @@ def free_forks(draw: st.DrawFn) -> tuple[AgentContext, AgentContext, AgentContex
 
 @given(free_forks())
 def test_nothing_is_lost_in_silence(fork: tuple[AgentContext, AgentContext, AgentContext]) -> None:
-    """Every item that one of them added to an array is in the result, or the merge is refused.
-
-    Never one without the other.
-    """
+    """A merge either contains every item that a side added, or is refused."""
     base, ours, theirs = fork
     try:
         merged = merge(base, ours, theirs)
@@ -169,10 +166,7 @@ MERGES: list[tuple[dict[str, Any], dict[str, Any], dict[str, Any]]] = [
 def test_changes_that_do_not_touch_merge(
     ours: dict[str, Any], theirs: dict[str, Any], both: dict[str, Any]
 ) -> None:
-    """Arrays of records merge by id, others by place, maps by key.
-
-    Appended items are all kept, in a fixed order.
-    """
+    """Arrays of records merge by id, others by position, maps by key; all additions are kept."""
     assert merge(RICH, write(RICH, **ours), write(RICH, **theirs)) == write(RICH, **both)
 
 
@@ -257,7 +251,7 @@ def test_one_thing_changed_differently_is_a_conflict(
 
 
 def test_unknown_fields_merge_by_key() -> None:
-    """What only later releases know is merged as a map is."""
+    """Unknown fields merge like the keys of a map."""
     base, ours, theirs, both = (
         deserialize(f'{{"reasoning": {{{fields}}}}}', lenient=True)
         for fields in (
@@ -273,7 +267,7 @@ def test_unknown_fields_merge_by_key() -> None:
 
 
 def recorded(base: AgentContext, agent: str, **changes: Any) -> AgentContext:
-    """Return the context as an agent leaves it: a key written, and the trail with its run and diff."""
+    """Return the context after an agent's write of `changes`, with its run and diff."""
     after = write(base, **changes)
     patch = diff(base, after, agent_id=agent, timestamp=WHEN)
     run = AgentRun(WHEN, agent, "success", 1, patch.keys)
@@ -284,7 +278,7 @@ def recorded(base: AgentContext, agent: str, **changes: Any) -> AgentContext:
 
 
 def test_a_merged_trail_leads_to_the_merged_context() -> None:
-    """Both append to one array: the runs of both are kept, and the diffs replay to the merged context."""
+    """A merged trail keeps the runs of both sides, and its diffs replay to the merged context."""
     base = recorded(START, "orchestrator", enrichment__facts=FACTS)
     ours = recorded(base, "inference", enrichment__facts=(*FACTS, Fact("f7")))
     theirs = recorded(
@@ -309,7 +303,7 @@ def test_a_merged_trail_leads_to_the_merged_context() -> None:
 
 
 def test_a_trail_that_adds_nothing_is_not_prolonged() -> None:
-    """Where theirs only has runs, or the same change, the trail gets the runs and no diff."""
+    """If the other side changed nothing new, the merged trail gains its runs but no diff."""
     ours = recorded(START, "inference", reasoning__summary="same")
     theirs = recorded(START, "summarization", reasoning__summary="same")
     merged = merge(START, ours, theirs)

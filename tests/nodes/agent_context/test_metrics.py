@@ -1,4 +1,4 @@
-"""What agents use is counted by the store: model calls with their tokens and money, runs with their time and outcome."""
+"""The store counts model calls with tokens and cost, and runs with duration and outcome."""
 
 from datetime import UTC, datetime, timedelta
 from itertools import count
@@ -41,10 +41,7 @@ def opened(**settings: Any) -> AgentContextStore:
 
 
 def test_calls_are_counted_in_all_and_by_agent() -> None:
-    """Tokens and money add up.
-
-    Each call is a decision with the run's agent and time; the trail tells of both.
-    """
+    """Tokens and costs add up in total and by agent, and each call is recorded as a decision."""
     store = opened()
     with store.run("inference") as run:
         run.write({"llm.model": "small"})
@@ -92,12 +89,9 @@ def test_runs_are_measured_by_the_stores_clock() -> None:
 
 
 def test_what_a_failed_run_has_spent_is_spent() -> None:
-    """The writes of a run that fails are gone.
-
-    Its calls count, on record, and its agent's status says how it ended.
-    """
+    """A failed run loses its writes, but its calls are counted and its status recorded."""
     store = opened()
-    with pytest.raises(RuntimeError), store.run("inference") as run:  # noqa: PT012  the block is what fails
+    with pytest.raises(RuntimeError), store.run("inference") as run:  # noqa: PT012  the block fails
         run.write({"llm.model": "small"})
         run.record_call(LARGE)
         raise RuntimeError("no answer")
@@ -112,7 +106,7 @@ def test_what_a_failed_run_has_spent_is_spent() -> None:
 
 
 def test_a_refusal_is_not_measured() -> None:
-    """A refused write without a call leaves nothing but its record, and a stranger's empty run no metrics."""
+    """A refused write without a call adds no metrics."""
     store = opened()
     with pytest.raises(ContextViolationError):
         store.write("inference", {"reasoning.summary": "x"})
@@ -123,7 +117,7 @@ def test_a_refusal_is_not_measured() -> None:
 
 
 def test_a_stranger_counts_nothing() -> None:
-    """Who is not registered cannot book calls, and a run that has ended takes none."""
+    """An unregistered agent cannot record calls, and neither can a run that has ended."""
     store = opened()
     with pytest.raises(ContextViolationError, match=r"may not write llm\.usage"):
         store.record_call("stranger", SMALL)
@@ -154,7 +148,7 @@ def test_what_was_counted_before_goes_on() -> None:
 
 
 def test_calls_at_the_same_time_add_up() -> None:
-    """Eight threads book ten calls each: none is lost, none counted twice, and none is a conflict."""
+    """Eighty concurrent calls from eight threads are each counted once, without a conflict."""
     store = opened()
     barrier = Barrier(8)
 
@@ -178,7 +172,7 @@ def test_calls_at_the_same_time_add_up() -> None:
 
 
 def test_decisions_do_not_pile_up() -> None:
-    """The newest five hundred are kept, and none of them is a book: ten thousand calls block nobody."""
+    """Only the newest 500 decisions are kept, each with a reason of at most 200 characters."""
     store = opened()
     with store.run("inference") as run:
         for number in range(10_000):
@@ -259,10 +253,7 @@ def test_a_response_that_tells_nothing_is_refused(response: Any) -> None:
 
 @pytest.mark.parametrize("call", [None, "small", 3, {"model": 1}, {"tokens": 3}])
 def test_what_is_no_call_is_not_counted(call: Any) -> None:
-    """It is refused where it is handed in, so that the run can go on.
-
-    A dict with the fields of a call is one.
-    """
+    """An invalid call is refused without ending the run; a dict of its fields is accepted."""
     store = opened()
     with store.run("inference") as run:
         with pytest.raises(InvalidDataError):

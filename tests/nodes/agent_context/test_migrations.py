@@ -1,7 +1,4 @@
-"""Documents of older versions are led to the newest along the fewest migrations.
-
-Others are refused with what is known.
-"""
+"""Older documents are migrated along the fewest steps; unknown versions are refused."""
 
 import json
 from typing import Any
@@ -60,7 +57,7 @@ def document(version: str) -> dict[str, Any]:
 
 @pytest.mark.parametrize("backwards", [False, True])
 def test_the_shortest_chain_is_taken(backwards: bool) -> None:
-    """Of several chains the one with the fewest migrations is taken, in whatever order they were registered, loops and dead ends among them."""
+    """The shortest chain is taken, whatever the order of registration, loops and dead ends."""
     steps = [
         "0.1.0>0.2.0",
         "0.2.0>0.3.0",
@@ -141,7 +138,7 @@ def test_a_version_that_is_no_text_is_refused() -> None:
 
 @pytest.mark.parametrize("target", ["1.0.0", "0.9.0"])
 def test_a_migration_is_registered_once_and_leads_somewhere(target: str) -> None:
-    """A second migration between two versions, or one onto itself, is refused, and the first one stays."""
+    """A duplicate migration, or one from a version to itself, is refused."""
     registry = registry_of("0.9.0>1.0.0")
     with pytest.raises(
         InvalidOptionError, match="Use one for each pair of different versions"

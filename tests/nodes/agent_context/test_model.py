@@ -1,4 +1,4 @@
-"""Every namespace, type and field that was agreed is there, checks itself when made, and never changes."""
+"""Every specified namespace, type and field exists, is validated on creation and is immutable."""
 
 import copy
 import pickle
@@ -33,7 +33,8 @@ from tests.nodes.agent_context.strategies import CONTEXTS, RECORDS
 AGREED = {
     "AgentContext": "version metadata reasoning enrichment retrieval llm diagnostics audit",
     "MetadataContext": "session_id trace_id created_at locale",
-    "ReasoningContext": "intents entities hypotheses conclusions dependency_map confidence_scores summary",
+    "ReasoningContext": "intents entities hypotheses conclusions dependency_map confidence_scores "
+    "summary",
     "Intent": "type confidence entities",
     "Hypothesis": "id description dependencies",
     "Conclusion": "id content confidence based_on",
@@ -64,7 +65,7 @@ AGREED = {
 
 @pytest.mark.parametrize("name", AGREED)
 def test_every_agreed_field_is_there(name: str) -> None:
-    """A type has the agreed fields, under their names in JSON and in their order, and is found in `records`; the root at the front."""
+    """Each type has exactly the specified fields, in order, under their JSON names."""
     module = agent_context if name == "AgentContext" else records
     assert list(layout(getattr(module, name)).kinds) == AGREED[name].split()
 
@@ -120,7 +121,7 @@ def test_an_unknown_name_is_refused_with_the_nearest(
 
 
 def test_a_new_context_is_complete() -> None:
-    """A new context has its ids, its time from the clock, and seven namespaces at their defaults."""
+    """A new context has its ids, its time from the clock, and default namespaces."""
     when = datetime(2026, 1, 1, tzinfo=UTC)
     ctx = AgentContext.new("s", "t", clock=lambda: when, locale="de")
     assert (
@@ -136,7 +137,7 @@ def test_a_new_context_is_complete() -> None:
 
 @given(CONTEXTS)
 def test_a_clone_is_the_context_itself(ctx: AgentContext) -> None:
-    """Cloning and copying return the same object: nothing can tell it from a copy, since it never changes."""
+    """Cloning or copying a context returns the same object, since contexts are immutable."""
     assert ctx.clone() is copy.copy(ctx) is copy.deepcopy(ctx) is ctx
 
 
@@ -165,7 +166,7 @@ def values_in(value: object) -> list[object]:
 
 @given(CONTEXTS)
 def test_nothing_in_a_context_can_change(ctx: AgentContext) -> None:
-    """Whatever was handed in, a context holds records, tuples, frozen maps and plain values alone, and no field can be set."""
+    """A context holds only immutable values, whatever it was made from, and no field can be set."""
     immutable = (Record, tuple, FrozenDict, str, int, float, datetime, type(None))
     for value in values_in(ctx):
         assert isinstance(value, immutable)
@@ -273,7 +274,12 @@ FAULTS: dict[str, tuple[Any, dict[str, Any], str, str]] = {
         "passed",
         "int is not a truth value",
     ),
-    "a naive time": (Fact, {"timestamp": datetime(2026, 1, 1)}, "timestamp", "naive datetime"),  # noqa: DTZ001
+    "a naive time": (
+        Fact,
+        {"timestamp": datetime(2026, 1, 1)},  # noqa: DTZ001
+        "timestamp",
+        "naive datetime",
+    ),
     "a number for a time": (Fact, {"timestamp": 0}, "timestamp", "int is not a time"),
     "a time out of range": (
         Fact,
@@ -308,10 +314,7 @@ FAULTS: dict[str, tuple[Any, dict[str, Any], str, str]] = {
 
 @pytest.mark.parametrize("name", FAULTS)
 def test_a_record_refuses_what_its_fields_cannot_hold(name: str) -> None:
-    """A value of another type or outside its range is refused, never coerced.
-
-    The error names field, problem and what is legal.
-    """
+    """A value of the wrong type or range is refused, never coerced, with its field and a remedy."""
     cls, fields, path, problem = FAULTS[name]
     with pytest.raises(InvalidDataError) as caught:
         cls(**fields)
@@ -362,7 +365,7 @@ def test_a_record_that_was_told_nothing_is_complete() -> None:
 
 @pytest.mark.parametrize("value", [FrozenDict(), AgentContext().reasoning.entities, {}, None])
 def test_what_is_empty_is_still_of_the_wrong_type(value: Any) -> None:
-    """The empty map that every context shares is no array, nor is anything else that is merely empty."""
+    """An empty value of the wrong type is refused, including the shared empty map."""
     with pytest.raises(InvalidDataError, match=r"intents: \w+ is not an array"):
         with_changes(ReasoningContext(), intents=value)
     with pytest.raises(InvalidDataError, match=r"intents: \w+ is not an array"):
@@ -370,7 +373,7 @@ def test_what_is_empty_is_still_of_the_wrong_type(value: Any) -> None:
 
 
 def test_extras_cannot_smuggle_in_what_changes() -> None:
-    """Even a map of the right type is frozen all the way down, and never stands in for a field of the schema, an empty one included."""
+    """Extras are frozen all the way down and cannot stand in for a field of the schema."""
     inner: list[int] = []
     record = Intent.from_json({"type": "query", "extras": FrozenDict({"x": inner})})
     inner.append(1)

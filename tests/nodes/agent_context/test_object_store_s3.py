@@ -33,7 +33,7 @@ def endpoint() -> Iterator[str]:
 def bucket(endpoint: str) -> ObjectStoreExternalizer:
     """Return an externaliser over a prefix of a new bucket."""
     for method, path in (("POST", "moto-api/reset"), ("PUT", "shelf")):
-        with urlopen(Request(f"{endpoint}/{path}", method=method)) as answer:  # noqa: S310  loopback
+        with urlopen(Request(f"{endpoint}/{path}", method=method)) as answer:  # noqa: S310  local
             assert answer.status == 200
     return opened("s3://shelf/agents/artifacts", endpoint)
 
@@ -55,10 +55,7 @@ def opened(place: str, endpoint: str) -> ObjectStoreExternalizer:
 
 
 def test_artifacts_live_in_a_bucket(bucket: ObjectStoreExternalizer) -> None:
-    """Content goes to the bucket and comes back the same.
-
-    It is listed, missed once it is discarded, and collected.
-    """
+    """Content stored in a bucket can be read, listed, discarded and collected."""
     moved = externalize_artifacts(CONTEXT, bucket, SMALL)
     assert is_same(restored(moved, bucket), CONTEXT)
     stub = moved.retrieval.artifacts[0].external

@@ -55,10 +55,7 @@ def opened(context: AgentContext = START, **settings: Any) -> AgentContextStore:
 
 
 def test_a_write_is_recorded_with_what_it_changed() -> None:
-    """The run tells agent, start, milliseconds and the keys that really changed.
-
-    The diff the values.
-    """
+    """A run records agent, start, duration and changed keys; its diff records the values."""
     store = opened()
     store.write(
         "intent_detection", {"reasoning.intents": [Intent("query", 0.95)], "reasoning.entities": {}}
@@ -98,10 +95,7 @@ REFUSED: list[tuple[dict[str, Any], type[PolycontextError], str]] = [
 def test_a_refused_write_is_recorded_and_changes_nothing_else(
     changes: dict[str, Any], error: type[PolycontextError], told: str
 ) -> None:
-    """The run failed, with the error.
-
-    All namespaces but the trail are the very objects they were.
-    """
+    """A refused write records its error and leaves every other namespace the same object."""
     store = opened(RICH, checker=ContextSizeChecker(ContextLimits(max_array_items=8)))
     with pytest.raises(error, match=told):
         store.write("intent_detection", changes)
@@ -115,7 +109,7 @@ def test_a_refused_write_is_recorded_and_changes_nothing_else(
 
 
 def test_a_run_writes_several_times_and_sees_its_own_writes() -> None:
-    """What a block writes is nobody else's before its end, and is one run with one diff."""
+    """Writes of a run are visible only inside it until it ends, and make one run and one diff."""
     store = opened()
     with store.run("inference") as run:
         run.write({"llm.model": "small"})
@@ -137,9 +131,9 @@ def test_there_is_no_way_past_the_guard() -> None:
 
 
 def test_an_agent_that_fails_leaves_its_error_and_nothing_else() -> None:
-    """Whatever an agent raises, its writes are gone, and the error, made storable, is on record and raised on."""
+    """A failing agent loses its writes; its error is recorded in storable form and re-raised."""
     store = opened()
-    with pytest.raises(RuntimeError), store.run("summarization") as run:  # noqa: PT012  the block is what fails
+    with pytest.raises(RuntimeError), store.run("summarization") as run:  # noqa: PT012
         run.write({"reasoning.summary": "half"})
         raise RuntimeError("model \ud800 gone" + "!" * 1000)
     (failed,) = store.context.audit.agent_runs
@@ -170,9 +164,12 @@ def test_runs_at_the_same_time_merge() -> None:
 
 
 def test_a_conflict_fails_the_later_run() -> None:
-    """Two write one key at the same time: the first stands, the second is refused with both values, on record."""
+    """If two runs write one key, the later one fails with both values and is recorded."""
     store = opened(RICH)
-    with pytest.raises(MergeConflictError) as caught, store.run("summarization") as late:  # noqa: PT012  its end is what fails
+    with (  # noqa: PT012  its end is what fails
+        pytest.raises(MergeConflictError) as caught,
+        store.run("summarization") as late,
+    ):
         late.write({"reasoning.summary": "late"})
         store.write("summarization", {"reasoning.summary": "early"})
     assert (caught.value.base, caught.value.ours, caught.value.theirs) == ("short", "early", "late")
@@ -181,7 +178,7 @@ def test_a_conflict_fails_the_later_run() -> None:
 
 
 def test_threads_that_write_their_own_keys_lose_nothing() -> None:
-    """Eight threads, each writing its own entries and appending its own facts: all of them are there, all runs on record."""
+    """Eight threads that write their own entries and facts lose none of them."""
     store = AgentContextStore(START, policy=AuditPolicy(keep_diffs=10))
     barrier = Barrier(8)
     failures: list[BaseException] = []
@@ -194,7 +191,7 @@ def test_threads_that_write_their_own_keys_lose_nothing() -> None:
                     mine = {**run.context.reasoning.entities, f"{name}-{number}": number}
                     facts = (*run.context.enrichment.facts, Fact(f"{name}-{number}"))
                     run.write({"reasoning.entities": mine, "enrichment.facts": facts})
-        except BaseException as error:  # noqa: BLE001  a thread's error would be printed and forgotten
+        except BaseException as error:  # noqa: BLE001  reported after the join
             failures.append(error)
 
     threads = [Thread(target=work, args=(f"t{number}",)) for number in range(8)]
@@ -233,7 +230,7 @@ def unmeasured(context: AgentContext) -> AgentContext:
 
 @given(STEPS, st.integers(0, 4))
 def test_the_trail_leads_to_the_present(steps: list[tuple[str, Any]], keep: int) -> None:
-    """Whatever is written, and however little the policy keeps, replaying the diffs gives the current context; so does undoing them."""
+    """Replaying the diffs gives the current context, however little the policy keeps."""
     store = opened(RICH, policy=AuditPolicy(keep_runs=3, keep_failed=2, keep_diffs=keep))
     refused = 0
     for path, value in steps:
@@ -251,10 +248,7 @@ def test_the_trail_leads_to_the_present(steps: list[tuple[str, Any]], keep: int)
 
 
 def test_older_diffs_become_one() -> None:
-    """The last diffs are kept as they are.
-
-    What came before is one diff, of all its agents, with the latest time.
-    """
+    """The newest diffs are kept; older ones are joined, with all agents and the latest time."""
     store = opened(policy=AuditPolicy(keep_diffs=1))
     store.write("inference", {"llm.model": "a"})
     store.write("summarization", {"reasoning.summary": "x"})
@@ -280,7 +274,7 @@ def test_a_trail_without_runs_is_legal() -> None:
 
 
 def test_the_trail_keeps_to_the_limits_by_joining_diffs() -> None:
-    """A summary written anew each time would fill the trail: older versions of it vanish into one diff."""
+    """Diffs are joined when the trail exceeds its limits."""
     limits = ContextLimits(max_namespace_size=6_000, max_array_items=20)
     store = opened(checker=ContextSizeChecker(limits))
     for number in range(30):
@@ -291,7 +285,7 @@ def test_the_trail_keeps_to_the_limits_by_joining_diffs() -> None:
 
 
 def test_a_write_whose_record_does_not_fit_is_refused() -> None:
-    """There is no write without its record: where even one joined diff is too large, nothing changes."""
+    """A write is refused if its record cannot fit even after joining diffs."""
     begun = write(START, reasoning__summary="x" * 900)
     store = opened(begun, checker=ContextSizeChecker(ContextLimits(max_namespace_size=1_500)))
     with pytest.raises(ContextSizeError, match=r"max_namespace_size at \$\.audit"):

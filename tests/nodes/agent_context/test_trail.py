@@ -1,4 +1,4 @@
-"""The trail is bounded by bytes, refusals put out nobody else's record, and nobody is kept from writing by what is on record."""
+"""The trail is bounded by bytes, and a full trail never prevents legal writes."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -76,7 +76,7 @@ FLOODS: dict[str, tuple[Any, dict[str, Any], type[PolycontextError]]] = {
 
 @pytest.mark.parametrize("kind", FLOODS)
 def test_a_flood_of_refused_writes_is_harmless(kind: str) -> None:
-    """More refused writes than are kept, with 5 KB names: everybody writes as before, all earlier runs and diffs are on record."""
+    """A flood of refused writes displaces no successful run or diff and blocks no write."""
     name, changes, error = FLOODS[kind]
     store = opened()
     for number in range(20):
@@ -102,7 +102,7 @@ def test_a_flood_of_refused_writes_is_harmless(kind: str) -> None:
 
 
 def test_a_flood_takes_no_room_that_a_write_needs() -> None:
-    """In a context that is nearly full the records of refusals make room for a write that would fit without them."""
+    """In a nearly full context, records of refusals make room for a write that would fit."""
     size = len(serialize(START))
     store = opened(checker=ContextSizeChecker(ContextLimits(max_total_size=size + 4_000)))
     for number in range(3):
@@ -135,10 +135,7 @@ def test_failures_and_successes_have_rings_of_their_own() -> None:
 
 
 def test_the_bytes_of_the_trail_are_bounded() -> None:
-    """However much is written, and however different, the trail keeps to its bytes.
-
-    It begins later then, and still leads to the present.
-    """
+    """The trail stays within its byte limit by starting later, and still replays."""
     store = opened(policy=AuditPolicy(max_bytes=20_000))
     beginning = origin(store.context)
     most = 0
@@ -163,7 +160,7 @@ def test_the_bytes_of_the_trail_are_bounded() -> None:
 
 
 def test_a_write_that_is_larger_than_the_trail_is_on_record_alone() -> None:
-    """The newest diff is kept even where it exceeds the share of the trail, as long as the limits allow it."""
+    """The newest diff is kept even if it exceeds the share of the trail."""
     store = opened(policy=AuditPolicy(max_bytes=4_000))
     store.write("summarization", {"reasoning.summary": "short"})
     store.write("summarization", {"reasoning.summary": "x" * 9_000})
@@ -173,7 +170,7 @@ def test_a_write_that_is_larger_than_the_trail_is_on_record_alone() -> None:
 
 
 def test_what_fills_the_trail_hinders_nobody() -> None:
-    """A context that was opened nearly full can be emptied: what was removed would not fit into the trail, which begins later instead."""
+    """A context opened nearly full can be emptied: the trail starts later instead."""
     large = "x" * 900
     begun = write(START, reasoning__summary=large, llm__model=large, metadata__locale=large)
     store = opened(begun, checker=ContextSizeChecker(ContextLimits(max_namespace_size=2_100)))
@@ -199,7 +196,7 @@ def test_bytes_are_a_size() -> None:
 
 
 def test_a_trail_that_tells_of_performance_is_read() -> None:
-    """What was measured elsewhere may stand in a diff: it is no part of what is replayed, and hinders no store."""
+    """A diff may contain performance data, which replay ignores."""
     both = {
         "diagnostics": {"performance": {"old": None, "new": {"total_duration_ms": 5}}},
         "llm": {"model": {"old": "", "new": "m"}},
@@ -225,7 +222,7 @@ def test_a_trail_that_tells_of_performance_is_read() -> None:
     st.integers(500, 20_000),
 )
 def test_bounded_trails_lead_to_the_present(steps: list[tuple[str, int]], most: int) -> None:
-    """Whatever is written and refused, under whatever bound, the trail replays, and keeps to the bound but for its newest diff and runs."""
+    """Under any bound the trail replays, and only its newest diff and runs may exceed the bound."""
     store = opened(policy=AuditPolicy(max_bytes=most))
     for agent, length in steps:
         try:
@@ -242,7 +239,7 @@ def test_bounded_trails_lead_to_the_present(steps: list[tuple[str, int]], most: 
 
 
 def test_a_run_that_changes_nothing_in_a_full_context_is_recorded_or_refused() -> None:
-    """Where not even the record of a run fits, the run is refused, and the context is as it was."""
+    """A run whose record does not fit is refused, and the context is unchanged."""
     store = opened(
         checker=ContextSizeChecker(ContextLimits(max_total_size=len(serialize(START)) + 40))
     )
@@ -252,7 +249,7 @@ def test_a_run_that_changes_nothing_in_a_full_context_is_recorded_or_refused() -
 
 
 def test_a_refusal_makes_no_diff_leave() -> None:
-    """Where there is no room for the record of a refusal, it is not on record: what others changed stays told, diff by diff."""
+    """A refusal whose record does not fit is not recorded, and no diff is removed for it."""
     begun = opened()
     for number in range(3):
         begun.write("summarization", {"reasoning.summary": f"before {number}"})

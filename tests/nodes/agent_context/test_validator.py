@@ -1,4 +1,4 @@
-"""Who may write what: the whole matrix of agents, namespaces and keys, and no way round it."""
+"""The rights of every agent to every key, and no way around them."""
 
 from typing import Any
 
@@ -67,7 +67,7 @@ MATRIX = {
     | EVERYBODY,
     "somebody": set(),
 }
-"""Who may write what, written out; ``somebody`` is not registered."""
+"""The keys that each agent may write; ``somebody`` is not registered."""
 KEYS = [key.path for key in all_keys()]
 CTX = AgentContext.new("session-1", "trace-1")
 
@@ -80,10 +80,7 @@ def test_the_matrix_is_of_the_standard_agents_and_of_every_key() -> None:
 
 @pytest.mark.parametrize("agent", MATRIX)
 def test_the_default_rights_are_the_matrix(agent: str) -> None:
-    """An agent may write a key exactly if the table says so.
-
-    The refusal tells what it may write.
-    """
+    """An agent may write a key exactly if the matrix says so; a refusal lists what it may write."""
     validator = ContextValidator.default()
     for namespace, key in (path.split(".") for path in KEYS):
         if f"{namespace}.{key}" in MATRIX[agent]:
@@ -103,7 +100,7 @@ def test_the_default_rights_are_the_matrix(agent: str) -> None:
 
 @pytest.mark.parametrize("agent", MATRIX)
 def test_the_guard_writes_what_the_matrix_allows_and_no_trail(agent: str) -> None:
-    """A guarded write succeeds exactly where the table allows it, except on the trail, which nobody writes by hand."""
+    """A guarded write succeeds exactly where the matrix allows it, and never on the trail."""
     for namespace, key in (path.split(".") for path in KEYS):
         held, is_allowed = (
             getattr(getattr(CTX, namespace), key),
@@ -132,10 +129,7 @@ def test_the_guard_writes_what_the_matrix_allows_and_no_trail(agent: str) -> Non
     ],
 )
 def test_rights_are_namespaces_keys_or_everything(rights: list[str], expected: set[str]) -> None:
-    """A namespace gives its keys, except what identifies a context.
-
-    A key gives itself; the star gives all.
-    """
+    """A right to a namespace covers its keys except identifying ones; a star covers everything."""
     validator = ContextValidator()
     validator.register_agent("x", rights)
     assert {path for path in KEYS if allows(validator, "x", path)} == expected
@@ -198,10 +192,7 @@ def test_registering_again_replaces_the_rights() -> None:
     ],
 )
 def test_a_right_to_what_does_not_exist_is_refused(right: str) -> None:
-    """A misspelt right is an error when it is given, not a surprise when it is needed.
-
-    Nothing is registered.
-    """
+    """A misspelt right is refused on registration, and nothing is registered."""
     validator = ContextValidator()
     with pytest.raises(UnknownNameError, match="Use "):
         validator.register_agent("x", ["llm", right])
@@ -224,10 +215,7 @@ def test_a_write_to_what_does_not_exist_is_refused(path: Any) -> None:
 
 
 def test_plain_data_is_structured() -> None:
-    """Records may be given as the dicts and lists of JSON, or mixed with records.
-
-    The context holds records.
-    """
+    """Records may be given as JSON dicts and lists, or mixed with records."""
     guard = ContextValidator.default()
     written = guard.safe_set(
         CTX,
@@ -292,7 +280,7 @@ def test_several_writes_are_one() -> None:
     "bad", [{"llm.usage": 3}, {"retrieval.plans": []}, {"llm.modle": "m"}, {"audit.diffs": []}]
 )
 def test_one_fault_refuses_the_whole_update(bad: dict[str, Any]) -> None:
-    """An update with one illegal write among legal ones raises, whatever the order, and returns nothing."""
+    """One illegal change refuses the whole update, whatever the order."""
     guard = ContextValidator.default()
     for changes in ({"llm.model": "m", **bad}, {**bad, "llm.model": "m"}):
         with pytest.raises((InvalidDataError, ContextViolationError, UnknownNameError)):
@@ -304,10 +292,7 @@ def test_one_fault_refuses_the_whole_update(bad: dict[str, Any]) -> None:
 def test_a_write_changes_its_key_and_shares_the_rest(
     data: st.DataObject, ctx: AgentContext
 ) -> None:
-    """After a write the key holds the value.
-
-    Every other key and namespace is the very same object.
-    """
+    """A write changes its key and leaves every other key and namespace the same object."""
     key = data.draw(st.sampled_from([key for key in all_keys() if key.namespace != "audit"]))
     value = data.draw(of_kind(key.kind))
     try:
@@ -342,7 +327,7 @@ def test_a_write_changes_its_key_and_shares_the_rest(
 
 
 def test_a_write_keeps_unknown_fields() -> None:
-    """What the lenient decoder kept outlives a write beside it, in the root and in the namespace."""
+    """Unknown fields of the root and of the namespace survive a write."""
     ctx = deserialize('{"x":1,"llm":{"y":2}}', lenient=True)
     written = ContextValidator.default().safe_set(ctx, "inference", "llm", "model", "m")
     assert (written.extras, written.llm.extras, written.llm.model) == ({"x": 1}, {"y": 2}, "m")

@@ -1,4 +1,4 @@
-"""A conversation in which every part of every layer holds a word of its own, so that a context tells what is in it."""
+"""A conversation whose every part holds a distinct word, so that a test can look for it."""
 
 from datetime import UTC, datetime, timedelta
 from itertools import count
@@ -49,9 +49,8 @@ def _registry() -> SessionIdRegistry:
 def lived() -> Lived:
     """Live nine turns and begin the tenth.
 
-    The seventh's exchange is older than the recent ones, the first's is digested.
-
-    Before them stand rules, a task and a gist; in between, what was demanded, attached and pinned.
+    The seventh exchange is older than the recent ones, and the first is in the digest. Rules, a
+    task and a gist come before them; demands, attachments and a pinned turn come in between.
     """
     ticks = count()
     session = ContextSession(

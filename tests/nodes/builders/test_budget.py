@@ -1,4 +1,4 @@
-"""A node's context keeps to its budget, cut part by part: no note over a heading, nothing pinned lost."""
+"""A node's context stays within its budget, keeps its headings and loses nothing pinned."""
 
 import pytest
 from attrs import evolve
@@ -60,7 +60,7 @@ def test_any_entries_fit_or_are_refused_with_the_budget_that_would_do(
 def test_pinned_entries_stay_word_for_word_and_in_order(
     sections: dict[Section, list[Entry]], budget: int
 ) -> None:
-    """Whatever yields, PRESERVED entries stand in their section as they were, in the order they came."""
+    """PRESERVED entries are kept verbatim and in order in their section, at any budget."""
     try:
         fitted = fit("critic", sections, "Say it.", budget, FAST)
     except NodeBudgetError:
@@ -90,10 +90,7 @@ def test_with_room_enough_nothing_is_cut() -> None:
 
 
 def test_what_may_go_goes_before_what_may_shrink() -> None:
-    """DROPPABLE entries leave first.
-
-    Then REQUIRED ones give way to their short forms, the first of them first.
-    """
+    """DROPPABLE entries leave first; then REQUIRED ones are shortened, the first one first."""
     droppable = [
         Entry(f"droppable {n} " + "word " * 30, resource_class=ResourceClass.DROPPABLE)
         for n in range(4)
@@ -113,7 +110,7 @@ def test_what_may_go_goes_before_what_may_shrink() -> None:
 
 @given(st.integers(150, 500))
 def test_a_note_stands_in_the_section_of_what_it_stands_for(budget: int) -> None:
-    """However short the room, what a section says is its own: nothing of it moves over a heading."""
+    """A note never moves out of the section it belongs to, however small the budget."""
     parts = {
         section: [Entry(f"### Part {number}", resource_class=ResourceClass.PRESERVED)]
         + [
@@ -131,7 +128,7 @@ def test_a_note_stands_in_the_section_of_what_it_stands_for(budget: int) -> None
 
 
 def test_a_gist_says_how_many_short_forms_it_leaves_out() -> None:
-    """Where not even the short forms fit, the latest stand and the others are counted."""
+    """If the short forms do not fit either, the latest are shown and the others counted."""
     entries = [
         Entry(f"entity {n} " + "word " * 40, short=f"a rather long name for entity {n}")
         for n in range(40)
@@ -144,7 +141,7 @@ def test_a_gist_says_how_many_short_forms_it_leaves_out() -> None:
 
 @pytest.mark.parametrize("name", NODES)
 def test_a_node_keeps_to_any_budget_it_can(name: str) -> None:
-    """From all to the least: within the budget, with what must not be cut, and less shown the less room there is."""
+    """At every possible budget a node stays within it and keeps what must not be cut."""
     node, here = NODES[name], kitchen()
 
     def build(budget: int | None) -> NodeContext:
@@ -164,7 +161,7 @@ def test_a_node_keeps_to_any_budget_it_can(name: str) -> None:
 
 
 def test_critical_additions_are_never_cut() -> None:
-    """However short the room, Think is told what needs no reading, what happened last and what the user expressed."""
+    """At the smallest budget Think still gets its skip list, the last outcome and the wishes."""
     here = lived()
     with pytest.raises(NodeBudgetError) as refusal:
         build_context(THINK, here.output, here.conversation, here.turn, budget=1)
@@ -179,7 +176,7 @@ def test_critical_additions_are_never_cut() -> None:
 
 @given(st.lists(SAID, min_size=1, max_size=12), st.integers(120, 400))
 def test_nothing_that_was_said_poses_as_a_part_of_the_prompt(said: list[str], budget: int) -> None:
-    """Whatever users and models say, cut or not, no line of it is a heading, or stands where one could."""
+    """No line that users or models said, cut or not, can be taken for a heading."""
     history = ConversationHistory(
         [ConversationTurn(text, f"{text} again") for text in said], "\n".join(said), said[0]
     )
@@ -210,7 +207,7 @@ def test_building_changes_nothing_and_repeats() -> None:
 
 
 def test_a_task_follows_the_node_s_own() -> None:
-    """What the caller adds stands behind the node's instructions."""
+    """The caller's task follows the node's own task."""
     here = lived()
     context = build_context(
         evolve(THINK, task="Plan."),

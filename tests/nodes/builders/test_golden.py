@@ -30,12 +30,12 @@ def test_a_node_prints_its_golden_file(name: str, mode: EntityMode) -> None:
 
 @pytest.mark.parametrize("name", NODES)
 def test_a_node_short_of_room_prints_its_golden_file(name: str) -> None:
-    """With half of the room it could do without: what yielded is told by its short form or an extract."""
+    """Halfway between the least and the full budget, a node prints its golden file."""
     assert f"{short_of_room(name)}\n" == (GOLDEN / f"{name}-short.md").read_text(encoding="utf-8")
 
 
 def short_of_room(name: str) -> NodeContext:
-    """Build the context of a node with a budget halfway between what it would take and what it needs."""
+    """Build a node's context with a budget halfway between the least and the full one."""
     here = lived()
     whole = build_context(NODES[name], here.output, here.conversation, here.turn)
     with pytest.raises(NodeBudgetError) as refusal:

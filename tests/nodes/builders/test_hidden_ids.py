@@ -1,4 +1,4 @@
-"""Whoever said it: no node reads an id that the registry knows, and who sees labels alone reads no ref."""
+"""No node reads a registered id, and a reader that sees only labels reads no ref."""
 
 import pytest
 
@@ -17,7 +17,7 @@ UUID = "0b5a4c1e-7f1d-4f57-9c64-2f4c6a1d8e01"
 
 
 def leaky() -> tuple[ContextSession, ConversationContext, CurrentTurn]:
-    """Return a conversation in which everybody says an id, in a closed turn and in the one under way."""
+    """Return a conversation in which every speaker mentions an id, in a closed and an open turn."""
     session, conversation = ContextSession(8000), ConversationContext()
     registry, _ = SessionIdRegistry().read("recipes", UUID, "Tomato soup", turn=1)
     registry, _ = registry.read("recipes", 7, "Leek soup", turn=1)
@@ -61,7 +61,7 @@ def build(name: str) -> NodeContext:
 
 @pytest.mark.parametrize("name", NODES)
 def test_no_node_reads_an_id_whoever_said_it(name: str) -> None:
-    """Not in what user and assistant said, nor in goals, outcomes, notes, reasons, pending questions or results."""
+    """No node reads an id from turns, goals, outcomes, notes, reasons, questions or results."""
     assert UUID not in str(build(name))
 
 

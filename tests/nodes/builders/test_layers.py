@@ -40,14 +40,17 @@ RECORDS: dict[type, str] = {
     ConversationTurn: "user assistant_summary routing timestamp",
     PendingState: "type context questions",
     ReasoningTrace: "recent_summaries reasoning_summary",
-    TurnExecutionSummary: "turn_num think_decision think_goal steps entity_curation conversation_phase user_expressed blocked_reason",
+    TurnExecutionSummary: "turn_num think_decision think_goal steps entity_curation "
+    "conversation_phase user_expressed blocked_reason",
     StepSummary: "step_num type subdomain description outcome entities_involved note",
     CurationSummary: "retained demoted reasons",
-    ConversationContext: "recent_turns history_summary engagement_summary id_registry turn_summaries reasoning_summary content_archive "
-    "understand_decision_log",
+    ConversationContext: "recent_turns history_summary engagement_summary id_registry "
+    "turn_summaries reasoning_summary content_archive understand_decision_log",
 }
-"""The fields that the contract of the three layers names;
-docs/decisions/2026-11-22-node-contexts.md names the differences."""
+"""The fields that the contract of the three layers names.
+
+`docs/decisions/2026-11-22-node-contexts.md` names the differences.
+"""
 
 OUTPUT, CONVERSATION, TURN = (LIVED := lived()).output, LIVED.conversation, LIVED.turn
 
@@ -72,7 +75,7 @@ def test_act_s_layers() -> None:
 
 
 def test_reply_s_layers() -> None:
-    """What was said with its theme, and the outcomes."""
+    """Reply gets the conversation with its theme, and the outcomes."""
     reply = build_reply_context(OUTPUT, CONVERSATION, TURN)
     assert get_conversation_with_engagement(OUTPUT, CONVERSATION) == reply.conversation
     assert get_execution_outcomes(CONVERSATION, TURN) == reply.reasoning
@@ -102,10 +105,7 @@ def test_understand_s_and_think_s_layers() -> None:
 def test_more_of_the_conversation_comes_with_its_depth(
     depth: Depth, there: str, absent: str
 ) -> None:
-    """Depth 2 holds two exchanges and no summary.
-
-    More holds the summary, and never theme or pending question.
-    """
+    """Depth 2 holds two exchanges; a greater depth adds the summary, never theme or questions."""
     history = get_recent_conversation(OUTPUT, CONVERSATION, depth)
     text = format_conversation_for_prompt(history)
     assert there in text

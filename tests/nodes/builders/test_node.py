@@ -1,4 +1,4 @@
-"""Declaring a node: what is no node is refused when it is declared, what a user may write for short is taken."""
+"""An invalid node declaration is refused when it is made, and shorthand forms are accepted."""
 
 from collections.abc import Callable
 from typing import Any
@@ -90,14 +90,14 @@ def test_an_addition_may_write_one_text_and_blank_ones_are_left_out() -> None:
 def test_what_is_no_memory_is_refused_by_its_field(
     conversation: Any, turn: Any, field: str
 ) -> None:
-    """Arguments in another order, a dict or a number are named, and not an attribute that they lack."""
+    """Swapped or invalid arguments raise an error that names the argument."""
     with pytest.raises(InvalidDataError, match=f"^{field}: "):
         build_context(THINK, ContextSession(1000).output, conversation, turn)
 
 
 @pytest.mark.parametrize("name", NODES)
 def test_long_words_of_a_model_take_no_room_that_others_need(name: str) -> None:
-    """Outcomes, notes and reasons of thousands of words are shortened where they may not yield: no node is over its budget."""
+    """Very long outcomes, notes and reasons are shortened so that no node exceeds its budget."""
     here, long = lived(), "The soup needs leeks. " * 3000
     turn = here.turn.step("read", "recipes", "Find", outcome=long, note=long).block(long)
     assert (

@@ -1,4 +1,4 @@
-"""What the machine kept reaches every node that is told of the conversation, whatever was compressed, saved or forgotten in between."""
+"""Pinned turns and demands reach every node that sees the conversation, even after compression."""
 
 from typing import Any
 
@@ -56,7 +56,7 @@ def test_a_demand_reaches_every_node_after_compressing_saving_and_loading(
 
 @pytest.mark.parametrize("name", NODES)
 def test_a_demand_is_told_once(name: str) -> None:
-    """Where it stands among the recent exchanges it is not told again."""
+    """A demand that is among the recent exchanges is not repeated."""
     session = chatted(0)
     assert str(told(name, session, ConversationContext.from_session(session))).count(DEMAND) == 1
 
@@ -69,10 +69,7 @@ def test_rules_reach_those_that_act_or_write(name: str) -> None:
 
 @pytest.mark.parametrize("name", NODES)
 def test_what_no_longer_fits_the_share_of_preserved_turns_is_still_told(name: str) -> None:
-    """A demand that was only REQUIRED went into a gist.
-
-    The gist says it, and so does every node.
-    """
+    """Every node repeats a demand that was compressed into a gist."""
     session = ContextSession(max_tokens=600, preserved_share=0.0, counter=FAST)
     session.add_user_turn("Plan meals.")
     session.add_assistant_turn("Gladly.")
@@ -100,7 +97,7 @@ def test_what_is_attached_is_told_whole_and_by_its_outline_after_compressing(nam
 
 @pytest.mark.parametrize("name", NODES)
 def test_long_demands_yield_to_what_they_demand(name: str) -> None:
-    """All that stands takes a quarter of the declared budget at most, and what is demanded comes first; the number in a refusal suffices."""
+    """A long demand is shortened to the sentence that demands something, within the budget."""
     session = ContextSession(max_tokens=200_000)
     session.add_user_turn("Plan meals. " + "We are a family of five and love to eat. " * 400)
     for number in range(40):
@@ -140,7 +137,7 @@ def test_what_a_demand_says_is_data(name: str) -> None:
 
 
 def test_a_session_is_remembered_as_if_every_exchange_had_been_closed() -> None:
-    """Recent exchanges, digest and the place where the next begins are those of a memory that was kept up."""
+    """A memory made from a session equals one that was updated at every exchange."""
     session, kept = ContextSession(max_tokens=100_000), ConversationContext()
     for number in range(1, 21):
         session.add_user_turn(f"Question {number}?")
@@ -177,7 +174,7 @@ def test_what_is_no_session_is_not_remembered() -> None:
 
 
 def test_a_short_demand_is_told_though_its_letters_stand_in_another_word() -> None:
-    """What is pinned is looked for by whole lines among the recent exchanges."""
+    """A pinned text is compared with the recent exchanges by whole lines."""
     session = ContextSession(max_tokens=8_000)
     session.add_user_turn("Plan meals.")
     session.pin(session.add_assistant_turn("42").window.all_turns()[-1].resource_id)
@@ -201,10 +198,7 @@ def test_all_that_is_attached_takes_a_share_together() -> None:
 
 
 def test_what_was_cleared_is_not_remembered() -> None:
-    """Memory begins behind the last clear.
-
-    A session in which nothing was answered is not remembered at all.
-    """
+    """The memory starts after the last clear, and is empty while nothing was answered."""
     session = chatted(3)
     session.clear()
     assert ConversationContext.from_session(session) == ConversationContext()
@@ -217,10 +211,7 @@ def test_what_was_cleared_is_not_remembered() -> None:
 
 
 def test_calls_gists_and_openings_are_no_exchanges() -> None:
-    """What the assistant says while it calls tools is no answer.
-
-    Who never spoke has said nothing.
-    """
+    """Text beside tool calls, gists and opening lines do not count as exchanges."""
     session = ContextSession.from_messages(
         [
             {"role": "assistant", "content": "Hello!"},
@@ -246,7 +237,7 @@ def test_calls_gists_and_openings_are_no_exchanges() -> None:
 
 
 def test_an_exchange_after_it_goes_on_where_the_session_stood() -> None:
-    """What is said next is the exchange under way, and closes as the next one."""
+    """The next exchange is the open one, and closes with the next number."""
     session = chatted(3)
     memory = ConversationContext.from_session(session)
     session.add_user_turn("One more?")

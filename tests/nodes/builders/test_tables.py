@@ -1,6 +1,6 @@
-"""Who consumes what: every cell of the four tables, in both directions.
+"""Every cell of the four tables of what a node consumes, in both directions.
 
-A row names words that stand in one part of a layer and nowhere else. A node that
+A row names words that occur in one part of a layer and nowhere else. A node that
 must get the part has all of them in its context, a node that must not get it has none.
 """
 
@@ -100,13 +100,13 @@ TEXTS = {
 
 @pytest.mark.parametrize(("part", "node"), MUST)
 def test_a_node_gets_what_it_consumes(part: str, node: str) -> None:
-    """What the tables give to a node is in its context."""
+    """A node's context holds every part that the tables give to it."""
     assert not [word for word in CELLS[part][0] if word not in TEXTS[node]], TEXTS[node]
 
 
 @pytest.mark.parametrize(("part", "node"), MUST_NOT)
 def test_a_node_gets_nothing_else(part: str, node: str) -> None:
-    """What the tables keep from a node is not in its context."""
+    """A node's context holds no part that the tables withhold from it."""
     assert not [word for word in CELLS[part][0] if word in TEXTS[node]], TEXTS[node]
 
 

@@ -56,7 +56,7 @@ def test_a_retained_entity_is_kept_when_it_is_active_no_more(soup: SessionIdRegi
 
 
 def test_a_demoted_entity_leaves_at_once(soup: SessionIdRegistry) -> None:
-    """Demoting works on what was referenced this very turn, and takes the reason to be retained away."""
+    """Demoting an entity referenced in this turn removes it at once, with its retention reason."""
     registry = soup.retain("recipe_1", "a favourite", turn=1).demote(
         "recipe_1", "off topic", turn=1
     )
@@ -125,10 +125,7 @@ def test_every_decision_is_logged_once(soup: SessionIdRegistry) -> None:
 
 
 def test_what_is_remembered_of_the_removed_is_bounded(soup: SessionIdRegistry) -> None:
-    """The newest 500 tombstones and decisions.
-
-    Refs that are forgotten are not given out again, and all survives a store.
-    """
+    """The registry keeps the newest 500 tombstones and decisions, and never reuses a ref."""
     registry, idea = soup.generate("ideas", "Pie", turn=1)
     registry, saved = registry.save(idea, "c0ffee00-1", turn=1)
     registry = registry.drop(saved, turn=1)

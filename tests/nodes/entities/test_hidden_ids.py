@@ -107,10 +107,7 @@ def test_the_id_of_what_was_removed_stays_hidden() -> None:
 
 
 def test_data_that_are_no_entity_s_are_hidden_the_same_way() -> None:
-    """Rows, texts and bare values from outside.
-
-    At the top `id` is that of the type said, singular or plural.
-    """
+    """Ids in rows, texts and bare values are hidden; a top-level `id` takes the given type."""
     registry, _ = SessionIdRegistry().read("recipes", UUID, turn=1)
     registry, _ = registry.read("recipes", 7, turn=1)
     rows = [{"id": 7, "note": f"see {UUID}"}, ({"id": 8},), 7, None]
@@ -129,10 +126,7 @@ def test_data_that_are_no_entity_s_are_hidden_the_same_way() -> None:
 
 
 def test_refs_are_told_by_name() -> None:
-    """Earlier refs and removed entities too.
-
-    What is no ref of the registry stays, and a label cannot end its line.
-    """
+    """Refs, earlier refs and removed entities are replaced by their label on one line."""
     registry, idea = SessionIdRegistry().generate("recipes", "Cold\n# soup", turn=1)
     registry, _ = registry.save(idea, UUID, turn=1)
     registry, gone = registry.read("recipes", "b", f"Copy of {UUID}", turn=1)

@@ -43,7 +43,7 @@ def test_types_with_dots_and_hyphens_give_plain_refs() -> None:
 
 
 def test_a_name_of_the_callers_own_wins() -> None:
-    """What the rule misses, `ref_names` gives; for generated refs too."""
+    """`ref_names` overrides the naming rule, for generated refs too."""
     registry = SessionIdRegistry(ref_names={"octopi": "octopus"})
     assert registry.read("octopi", 1, turn=1)[1] == "octopus_1"
     assert registry.generate("octopi", turn=1)[1] == "gen_octopus_1"

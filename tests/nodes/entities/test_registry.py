@@ -35,10 +35,7 @@ def test_refs_are_numbered_by_type() -> None:
 
 
 def test_reading_again_keeps_the_ref_and_brings_it_up_to_date() -> None:
-    """A known id keeps its ref and its first turn.
-
-    Label, data, status and last turn are the new ones.
-    """
+    """Reading a known id keeps its ref and first turn and updates everything else."""
     registry, ref = SessionIdRegistry().create("recipes", "a", "Soup", turn=1, data={"servings": 2})
     registry, again = registry.read("recipes", "a", "Tomato Soup", turn=4, data={"servings": 3})
     snapshot = registry.get(ref)
@@ -63,7 +60,7 @@ def test_what_a_report_leaves_out_stays_known() -> None:
 
 
 def test_an_entity_without_a_label_is_called_by_its_type() -> None:
-    """A first report with a blank label takes the type's name, so that a reader has something to say."""
+    """An entity reported with a blank label is called by its type."""
     registry, ref = SessionIdRegistry().link("meal_plans", 3, turn=1)
     registry, idea = registry.generate("meal_plans", "\t", turn=1)
     assert (registry.get(ref).label, registry.get(idea).label) == ("meal_plan", "meal_plan")
@@ -80,7 +77,7 @@ def test_a_link_to_a_known_entity_is_a_reference() -> None:
 
 
 def test_saving_gives_a_ref_of_its_own_and_both_resolve() -> None:
-    """A saved entity goes by a new ref, the old one leads there, and it remembers where it came from."""
+    """A saved entity gets a new ref; the old one resolves to it and its history is kept."""
     registry, idea = SessionIdRegistry().generate("recipes", "Pie", turn=1, data={"servings": 6})
     registry, ref = registry.retain(idea, "for Sunday", turn=1).save(idea, "a", turn=3)
     snapshot = registry.get(ref)
@@ -95,7 +92,7 @@ def test_saving_gives_a_ref_of_its_own_and_both_resolve() -> None:
 
 
 def test_saving_under_a_known_id_joins_the_entities() -> None:
-    """Where the database answers with the id of a known entity, the generated ref leads to that one."""
+    """Saving under the id of a known entity makes the generated ref lead to that entity."""
     registry, known = SessionIdRegistry().read("recipes", "a", "Pie", turn=2)
     registry, idea = registry.generate("recipes", "Better Pie", turn=3)
     registry, ref = registry.save(idea, "a", turn=4)
@@ -108,10 +105,7 @@ def test_saving_under_a_known_id_joins_the_entities() -> None:
 
 
 def test_saving_twice_is_saving_once() -> None:
-    """A repeated report of the same save changes nothing but the last reference.
-
-    Another id is refused.
-    """
+    """Saving twice under one id updates only the last reference; another id is refused."""
     registry, idea = SessionIdRegistry().generate("recipes", "Pie", turn=1)
     registry, ref = registry.save(idea, "a", turn=2)
     again, same = registry.save(idea, "a", turn=3)
@@ -204,7 +198,7 @@ def test_ids_lead_to_refs_and_back() -> None:
 
 
 def test_the_id_of_a_removed_entity_still_has_its_ref() -> None:
-    """What came from the database about a removed entity can be named, so that its id stays hidden."""
+    """The id of a removed entity still maps to its ref, so that it stays hidden."""
     registry, ref = SessionIdRegistry().read("recipes", "a", turn=1)
     assert registry.drop(ref, turn=2).ref_of("a") == ref
 
@@ -328,7 +322,7 @@ def test_what_cannot_be_stored_or_shown_is_refused(
 
 
 def test_data_cannot_be_changed_from_outside() -> None:
-    """What the caller does to its own dict afterwards does not reach the registry."""
+    """Changing the caller's dict later does not change the registry."""
     data = {"steps": ["Zest."]}
     registry, ref = SessionIdRegistry().read("recipes", "a", turn=1, data=data)
     data["steps"].append("Burn.")
@@ -349,9 +343,9 @@ def test_versions_share_what_did_not_change() -> None:
 
 
 def test_a_registry_can_be_pickled_and_copied() -> None:
-    """Frameworks that checkpoint their state by pickle or deepcopy get an equal registry, and equal entities."""
+    """A registry and its entities survive pickle and deepcopy."""
     registry = kitchen()
-    assert pickle.loads(pickle.dumps(registry)) == registry == copy.deepcopy(registry)  # noqa: S301  our own bytes
+    assert pickle.loads(pickle.dumps(registry)) == registry == copy.deepcopy(registry)  # noqa: S301
     chicken = pickle.loads(pickle.dumps(registry.get("recipe_4")))  # noqa: S301  our own bytes
     assert chicken == registry.get("recipe_4")
     assert len(chicken.data) == 6

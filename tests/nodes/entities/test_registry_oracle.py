@@ -1,4 +1,4 @@
-"""The registry beside plain dicts: they agree after every action, and every version stays what it was."""
+"""The registry agrees with plain dicts after every action, and old versions never change."""
 
 import json
 from typing import Any
@@ -36,7 +36,7 @@ Thing = dict[str, Any]
 
 
 class RegistryAgainstDicts(RuleBasedStateMachine):
-    """Report and decide whatever may be, on refs that live, died or never were, and keep dicts in step."""
+    """Act on living, removed and unknown refs, and keep dicts in step."""
 
     @initialize()
     def start(self) -> None:
@@ -206,10 +206,7 @@ class RegistryAgainstDicts(RuleBasedStateMachine):
         reason=REASON,
     )
     def decide(self, ref: str, verb: str, reason: str) -> None:
-        """Retain, demote, drop, delete: only what lives.
-
-        Neither demotes nor deletes what is not saved.
-        """
+        """Retain, demote, drop or delete a ref; only a saved one can be demoted or deleted."""
         act = getattr(self.registry, verb)
         current = self.current(ref)
         thing = self.things.get(current)
@@ -319,10 +316,7 @@ class RegistryAgainstDicts(RuleBasedStateMachine):
 
     @invariant()
     def no_format_shows_an_id(self) -> None:
-        """Of all ids that were ever known none is printed.
-
-        Others may be, in the data that brought them.
-        """
+        """No format prints an id that was ever registered."""
         texts = self.texts()
         assert not [row for row in self.rows if row in texts]
 

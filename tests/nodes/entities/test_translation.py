@@ -45,10 +45,11 @@ def test_the_payload_itself_is_not_changed() -> None:
 
 
 def test_an_invented_ref_is_refused_with_its_place() -> None:
-    """What has the form of a ref of a known type must be one: the model made it up otherwise."""
+    """A text that looks like a ref of a known type is refused if no such ref exists."""
     with pytest.raises(
         UnknownRefError,
-        match=r"^\$\.items\[1\]\.recipe: ref 'recipe_44' is not in the registry. Did you mean 'recipe_4'",
+        match=r"^\$\.items\[1\]\.recipe: ref 'recipe_44' is not in the registry. "
+        r"Did you mean 'recipe_4'",
     ):
         REGISTRY.to_ids({"items": [{}, {"recipe": "recipe_44"}]})
     with pytest.raises(UnknownRefError, match=r"^\$: ref 'gen_meal_plan_1' is not"):
@@ -58,7 +59,7 @@ def test_an_invented_ref_is_refused_with_its_place() -> None:
 
 
 def test_a_text_of_no_known_type_is_a_text() -> None:
-    """Where no field is named, a word and a number are only a ref if the registry has that type."""
+    """Without named fields, a word with a number counts as a ref only if its type is known."""
     assert REGISTRY.to_ids(["version_2", "recipe_x", "gen_note_1"]) == [
         "version_2",
         "recipe_x",
@@ -86,10 +87,7 @@ def test_a_generated_ref_has_no_id_to_be_translated_to() -> None:
     ],
 )
 def test_named_fields_alone_are_translated(fields: Any) -> None:
-    """At any depth, a ref or a list of them.
-
-    What stands in other fields, and in objects below, stays.
-    """
+    """Only named fields are translated, at any depth; objects in them are not."""
     payload = {
         "recipe_id": "recipe_1",
         "in": [{"recipe_ids": ["recipe_2", None]}],
@@ -115,16 +113,14 @@ def test_a_field_with_a_type_holds_refs_of_that_type() -> None:
     """A lemon is no recipe."""
     with pytest.raises(
         RefRefusedError,
-        match=r"^\$\.recipe_id: ref 'ingredient_1' is of type ingredients. Use a ref of type recipes",
+        match=r"^\$\.recipe_id: ref 'ingredient_1' is of type ingredients. "
+        r"Use a ref of type recipes",
     ):
         REGISTRY.to_ids({"recipe_id": "ingredient_1"}, {"recipe_id": "recipes"})
 
 
 def test_ids_that_come_in_become_refs() -> None:
-    """Texts anywhere, numbers in named fields alone.
-
-    Unknown ids stay; a removed entity goes by its old ref.
-    """
+    """Ids in any text become refs, numbers only in named fields; unknown ids stay."""
     row = {"id": SOUP_ID, "lemon": LEMON_ID, "plan": PLAN_ID, "user": "u-1", "list": [CHICKEN_ID]}
     assert REGISTRY.to_refs(row) == {
         "id": "recipe_1",
@@ -177,7 +173,7 @@ PAYLOADS = st.recursive(
 
 @given(PAYLOADS)
 def test_out_after_in_is_the_payload(payload: Any) -> None:
-    """What came from the database goes back to it as it was, and no id is left on the way."""
+    """Translating a payload to refs and back restores it, and no id is visible in between."""
     translated = REGISTRY.to_refs(payload)
     assert REGISTRY.to_ids(translated) == payload
     assert not {SOUP_ID, CHICKEN_ID, STEW_ID} & set(leaves(translated))

@@ -9,7 +9,11 @@ from polycontext.window import ContextItem, ContextWindow, Role, ToolCall, Turn
 
 
 def _session(**options: object) -> ContextSession:
-    return ContextSession(2000, clock=lambda: datetime(2026, 3, 1, tzinfo=UTC), **options)  # type: ignore[arg-type]
+    return ContextSession(
+        2000,
+        clock=lambda: datetime(2026, 3, 1, tzinfo=UTC),
+        **options,  # type: ignore[arg-type]
+    )
 
 
 def _open(session: ContextSession, closed_id: str = "") -> Exchange | None:
@@ -48,7 +52,7 @@ def test_an_answer_belongs_to_its_exchange_until_it_is_closed() -> None:
 
 
 def test_only_the_last_exchange_is_under_way() -> None:
-    """A memory that begins in the middle of a session starts with the last exchange, not with all of them."""
+    """A memory that begins mid-session starts with the last exchange only."""
     session = _session()
     for wish in ("Any soup?", "And a salad?"):
         session.add_user_turn(wish)
@@ -89,7 +93,7 @@ def test_what_a_user_says_in_pieces_is_one_exchange() -> None:
 
 
 def test_a_closed_turn_that_left_the_window_stays_closed() -> None:
-    """Where a closed turn was dropped, what is older than it is not taken for a new exchange."""
+    """If a closed turn was dropped, older turns are not taken for a new exchange."""
     window = ContextWindow(1000)
     for minute, (role, text) in enumerate(
         [(Role.USER, "Any soup?"), (Role.ASSISTANT, "Three."), (Role.ASSISTANT, "You are welcome.")]
@@ -103,7 +107,7 @@ def test_a_closed_turn_that_left_the_window_stays_closed() -> None:
 
 
 def test_a_gist_before_the_question_ends_the_search() -> None:
-    """What a gist stands for was said before and is no exchange under way."""
+    """Turns before a gist do not belong to the open exchange."""
     window = (
         ContextWindow(1000)
         .append(Turn(Role.USER, "old wish"))

@@ -20,7 +20,8 @@ from tests.nodes.memory.records import SAID, exchanges, kitchen, pendings
 
 GOLDEN = Path(__file__).parent / "golden"
 OWN = re.compile(
-    r"### (Engagement|Earlier|Recent turns|Pending)|(User|Routed|Assistant): .*|Waiting for .*|> .*|- .*|\(nothing was said yet\)|"
+    r"### (Engagement|Earlier|Recent turns|Pending)|(User|Routed|Assistant): .*|Waiting for .*"
+    r"|> .*|- .*|\(nothing was said yet\)|"
 )
 HISTORY = ConversationHistory(
     [ConversationTurn(f"wish {number}", f"answer {number}") for number in range(7)],
@@ -32,7 +33,7 @@ HISTORY = ConversationHistory(
 
 @pytest.mark.parametrize("depth", [2, 5, "full"])
 def test_golden(depth: Depth) -> None:
-    """A conversation that was really lived prints as the file of its depth, which was read by eye."""
+    """The kitchen conversation prints the reviewed golden file of each depth."""
     lived = kitchen()
     history = get_conversation_history(lived.session.output, lived.conversation)
     assert f"{format_conversation_for_prompt(history, depth)}\n" == (

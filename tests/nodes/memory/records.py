@@ -1,4 +1,4 @@
-"""Records of the context layers as Hypothesis strategies, and a conversation that was really lived."""
+"""Hypothesis strategies for the records of the context layers, and a kitchen conversation."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any

@@ -18,7 +18,7 @@ from tests.nodes.memory.records import JSON, WORDS
 def test_the_archive_keeps_the_newest_that_fit(
     items: list[tuple[str, Any]], limit: int, most: int
 ) -> None:
-    """Beside a plain list: newest first while there is room, each key once, never over either bound."""
+    """The archive keeps the newest entries within both bounds, each key once."""
     archive = ContentArchive(limit, most)
     model: list[tuple[str, bytes]] = []
     for key, content in items:
@@ -43,10 +43,7 @@ def test_content_is_found_by_its_key() -> None:
 
 
 def test_content_too_large_for_the_archive_replaces_nothing_but_its_own_key() -> None:
-    """What can never fit is not taken, and does not drive out the others.
-
-    An older one of its key is outdated.
-    """
+    """Content larger than the archive is not stored and evicts only the old entry of its key."""
     archive = ContentArchive(max_bytes=10).put("a", 1).put("b", 2)
     assert dict(archive.put("c", "x" * 20)) == {"a": 1, "b": 2}
     assert dict(archive.put("b", "x" * 20)) == {"a": 1}
@@ -66,10 +63,7 @@ def test_a_key_stands_once() -> None:
 
 
 def test_archived_content_is_retrieved_as_a_node_may_read_it() -> None:
-    """Refs stand for ids, short ones where the type is said.
-
-    What is archived stays as it came, and is retrieved as often as one likes.
-    """
+    """Retrieved content shows refs in place of ids; the archive keeps the original."""
     registry, _ = SessionIdRegistry().read("recipes", 17, "Miso soup", turn=1)
     registry, _ = registry.read("recipes", "81b7d3c4-55", "Minestrone", turn=1)
     result = [{"id": 17, "minutes": 17}, {"id": "81b7d3c4-55", "url": "/recipes/81b7d3c4-55"}]

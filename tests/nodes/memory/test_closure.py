@@ -1,4 +1,4 @@
-"""Closing a turn moves what happened into what is remembered, and what is remembered stays small."""
+"""Closing a turn moves it into memory, and memory stays small."""
 
 import pytest
 

@@ -25,7 +25,7 @@ def test_the_round_trip_is_byte_identical(memory: ConversationContext) -> None:
 
 @given(memories())
 def test_data_are_what_the_text_says(memory: ConversationContext) -> None:
-    """The data are plain JSON, the same as in the text, and restore an equal memory, frozen ones too: they may be kept by whoever saves them."""
+    """The data equal the JSON text and restore an equal memory, also when frozen."""
     data = memory.to_data()
     assert json.loads(memory.to_json()) == data
     assert ConversationContext.from_data(data) == memory
@@ -33,7 +33,7 @@ def test_data_are_what_the_text_says(memory: ConversationContext) -> None:
 
 
 def test_data_belong_to_the_caller() -> None:
-    """Whatever is done to the data afterwards, before or after reading them back, the memory stays as it is."""
+    """Changing the data after writing or reading does not change the memory."""
     lived = kitchen(3)
     registry, _ = SessionIdRegistry().read(
         "recipes", "a1", "Soup", turn=1, data={"steps": ["Boil."]}
@@ -77,7 +77,7 @@ def test_data_that_are_no_json_are_refused_with_their_path(put: Any, what: str) 
 
 
 def test_what_the_archive_takes_the_codec_takes() -> None:
-    """Content that is as deep, and a number that is as large, as JSON data may be is written and read back."""
+    """The deepest content and the largest number of an archive survive a round trip."""
     deep: list[Any] = [INTEGERS.stop - 1]
     for _ in range(MAX_DEPTH - 1):
         deep = [deep]

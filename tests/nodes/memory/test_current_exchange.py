@@ -14,7 +14,7 @@ from tests.nodes.memory.records import kitchen
 
 
 def test_each_method_adds_one_thing() -> None:
-    """What Understand, Think and Act report stands in the turn, and the turn before is as it was."""
+    """Each report of Understand, Think and Act returns a new turn; the old one is unchanged."""
     turn = CurrentTurn(4)
     pending = PendingState("propose", "Save it?")
     after = (
@@ -43,7 +43,7 @@ def test_what_is_no_pending_state_is_refused_at_once() -> None:
 
 
 def test_why_a_turn_was_blocked_is_kept_in_a_bound() -> None:
-    """A reason of ordinary length is kept byte for byte, what matters of one as long as a dump of everything."""
+    """An ordinary block reason is kept verbatim; a very long one is shortened."""
     reason = "CRUD failed: timeout | db_create on inventory: sugar, onions"
     assert CurrentTurn(1).block(reason).blocked_reason == reason
     long = CurrentTurn(1).block("nothing to see in this line\n" * 900 + reason).blocked_reason
@@ -57,7 +57,7 @@ def test_a_turn_and_a_memory_can_be_pickled_and_copied() -> None:
     """Frameworks that checkpoint their state by pickle or deepcopy get an equal one."""
     lived = kitchen(3)
     for record in (lived.turn, lived.conversation):
-        assert pickle.loads(pickle.dumps(record)) == record == copy.deepcopy(record)  # noqa: S301  our own bytes
+        assert pickle.loads(pickle.dumps(record)) == record == copy.deepcopy(record)  # noqa: S301
         assert hash(copy.deepcopy(record)) == hash(record)
 
 
@@ -101,10 +101,7 @@ def test_a_second_decision_about_a_ref_replaces_the_first() -> None:
 
 
 def test_the_summary_drops_results_and_keeps_the_model_s_own_outcome() -> None:
-    """A step that says what came out keeps its words, one that does not is counted.
-
-    The reason of a block stays.
-    """
+    """A step keeps its own outcome or gets a count; results are dropped, a block reason kept."""
     turn = (
         CurrentTurn(2)
         .step("read", "recipes", "Find", [{}, {}])

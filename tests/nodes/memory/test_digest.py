@@ -20,8 +20,10 @@ COUNTER = default_counter()
 
 def _entry(number: int) -> str:
     return (
-        "user: Thank you, that was kind of you; is there anything else that comes to your mind for the evening?\n"
-        f"assistant: I saved recipe_{number} for {number} guests. Apart from that I had a look at what one might do with the rest of it."
+        "user: Thank you, that was kind of you; "
+        "is there anything else that comes to your mind for the evening?\n"
+        f"assistant: I saved recipe_{number} for {number} guests. "
+        "Apart from that I had a look at what one might do with the rest of it."
     )
 
 
@@ -87,7 +89,7 @@ def test_the_bound_holds_after_many_adds(bound: int) -> None:
 
 
 def test_old_gists_stay_byte_identical_until_they_fold() -> None:
-    """A gist that still stands for the same entries has the same text, and most adds touch no gist at all."""
+    """A gist that stands for the same entries keeps its text, and most additions change no gist."""
     digest, untouched = Digest(600), 0
     for number in range(1, 121):
         after = digest.add(_entry(number))
@@ -103,7 +105,7 @@ def test_old_gists_stay_byte_identical_until_they_fold() -> None:
 
 
 def test_entries_stand_in_order_without_a_gap() -> None:
-    """Whatever was gisted, each entry ever added is stood for by exactly one entry or gist, in order."""
+    """Each entry ever added is covered by exactly one entry or gist, in order."""
     digest = _filled(60)
     numbers = [number for entry in digest.entries for number in range(entry.first, entry.last + 1)]
     assert numbers == list(range(1, 61))
@@ -111,7 +113,7 @@ def test_entries_stand_in_order_without_a_gap() -> None:
 
 @pytest.mark.parametrize("bound", [300, 600])
 def test_names_survive_better_than_by_cutting(bound: int) -> None:
-    """More than one and a half times the names of a tail of the same size are still there, and older ones."""
+    """A digest keeps over 1.5 times the names of an equally large tail, and older ones."""
     tail = "\n".join(map(_entry, range(1, 61)))
     while COUNTER.count(tail) > bound:
         tail = tail.partition("\n")[2]
@@ -124,7 +126,7 @@ def test_names_survive_better_than_by_cutting(bound: int) -> None:
 
 
 def test_a_standing_constraint_outlives_small_talk() -> None:
-    """What the user ruled out once is still there after dozens of exchanges."""
+    """A constraint of the user is kept after dozens of exchanges."""
     digest = Digest(600).add("user: From now on, never suggest peanuts.\nassistant: Understood.")
     for number in range(40):
         digest = digest.add(_entry(number))

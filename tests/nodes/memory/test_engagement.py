@@ -1,4 +1,4 @@
-"""What a conversation is about is kept up without a model, and stays small."""
+"""The theme of a conversation is tracked without a model and stays small."""
 
 from attrs import evolve
 from hypothesis import given
@@ -51,7 +51,7 @@ def test_somebody_s_own_words_stand_until_the_next_turn() -> None:
 
 @given(st.lists(summaries(), max_size=12), st.integers(1, 40), st.booleans())
 def test_the_theme_stays_small(turns: list[TurnExecutionSummary], times: int, stated: bool) -> None:
-    """Whatever models write into goals, wishes and the theme itself, it takes a few hundred tokens at most."""
+    """The theme stays within a few hundred tokens, whatever models write into it."""
     engagement = Engagement()
     for turn in turns:
         long = evolve(

@@ -1,4 +1,4 @@
-"""Where the model says nothing about a step, a count does."""
+"""A step without an outcome of the model's gets a count."""
 
 from typing import Any
 

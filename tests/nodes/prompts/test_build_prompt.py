@@ -1,4 +1,4 @@
-"""`ContextSession.build_prompt`: the whole text for a model, within budget, and none of it for a browser."""
+"""`ContextSession.build_prompt` returns the whole prompt within budget, and no browser sees it."""
 
 import json
 import re
@@ -34,7 +34,7 @@ NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
 
 
 def shop(max_tokens: int = 2000, *, auto: bool = True) -> ContextSession:
-    """Return a conversation with a system turn, parallel calls, and a text that would pose as a prompt."""
+    """Return a conversation with a system turn, parallel calls and a text that mimics a prompt."""
     session = ContextSession(max_tokens, auto=auto, clock=lambda: NOON)
     session.add_system("Prices are in euros.")
     session.add_user_turn("Where are my parcels 7 and 8?")
@@ -75,7 +75,8 @@ def booked_trip() -> ContextSession:
     session.add_user_turn("Plan a trip to Vienna.")
     for day in range(1, 13):
         session.add_assistant_turn(
-            f"Day {day}: the train leaves at {day + 6}:15 from platform {day}, seat {day * 3} is booked."
+            f"Day {day}: the train leaves at {day + 6}:15 from platform {day}, "
+            f"seat {day * 3} is booked."
         )
     session.compress(0.2)
     return session
@@ -95,7 +96,7 @@ def test_a_prompt_with_tools_and_a_task_is_this() -> None:
 
 
 def test_a_prompt_with_a_gist_is_this() -> None:
-    """What was compressed stands there as a summary; approved by eye."""
+    """Compressed turns appear as a summary in the reviewed golden file."""
     session = booked_trip()
     prompt = session.build_prompt("default")
     assert "~~~summary\n[Summary of" in prompt
@@ -122,7 +123,7 @@ def test_a_prompt_of_nothing_said_is_the_system_prompt() -> None:
 
 
 def test_the_system_prompt_alone_leaves_the_conversation_out() -> None:
-    """Beside `messages` the model needs persona, constraints and task, and not what it is sent anyway."""
+    """A system-only prompt holds persona, constraints and task, but no conversation."""
     session = shop()
     prompt = session.build_prompt(
         "builder", constraints=["Be kind."], system_only=True, specialty="carpentry", task="Draw."
@@ -159,16 +160,14 @@ def test_a_session_falls_back_with_a_warning() -> None:
 
 
 def test_a_prompt_waits_for_results() -> None:
-    """As with `messages`, there is no prompt while calls are open.
-
-    The system prompt needs no conversation.
-    """
+    """While calls are open only the system prompt can be built."""
     session = ContextSession()
     session.add_user_turn("Where is it?")
     session.add_assistant_turn(None, [ToolCall("c1", "track")])
     with pytest.raises(
         InvalidMessagesError,
-        match=r"messages\[1\] breaks the prompt rule unanswered-call: .* c1. Use their results, or close_open_calls",
+        match=r"messages\[1\] breaks the prompt rule unanswered-call: .* c1. "
+        r"Use their results, or close_open_calls",
     ):
         session.build_prompt()
     assert session.build_prompt(system_only=True)
@@ -176,10 +175,7 @@ def test_a_prompt_waits_for_results() -> None:
 
 @given(lived_windows())
 def test_a_prompt_is_within_budget_or_refused(window: ContextWindow) -> None:
-    """Whatever the window, the prompt fits or is refused with the numbers.
-
-    The window is what it was.
-    """
+    """A prompt is within budget or refused with the numbers."""
     turns = window.all_turns()
     try:
         prompt = PromptBuilder().build_prompt(
@@ -206,13 +202,14 @@ def long_talk(max_tokens: int = 540) -> ContextSession:
     session.add_user_turn("Note what I say.", resource_class=ResourceClass.PRESERVED)
     for number in range(12):
         session.add_assistant_turn(
-            f"Noted as number {number}: the shelf B-{number} holds {number * 7} boxes of gloves in blue and {number} in red."
+            f"Noted as number {number}: the shelf B-{number} holds "
+            f"{number * 7} boxes of gloves in blue and {number} in red."
         )
     return session
 
 
 def test_a_view_that_leaves_no_room_yields_in_the_prompt_alone() -> None:
-    """Where system prompt and view together are over budget, older turns are summarised in the text; the session stays."""
+    """If prompt and view exceed the budget, older turns are summarised in the text only."""
     session = long_talk()
     view, events = session.window.all_turns(), session.history.events()
     prompt = session.build_prompt("default", constraints=["Keep the numbers."] * 20)
@@ -224,7 +221,7 @@ def test_a_view_that_leaves_no_room_yields_in_the_prompt_alone() -> None:
 
 
 def test_the_gentlest_sufficient_view_is_taken() -> None:
-    """A prompt that fits shows the view whole, and one that does not gives up no more than it must."""
+    """A prompt that fits shows the whole view; otherwise it is compressed only as far as needed."""
     session = long_talk(max_tokens=4000)
     assert transcript(session.window.all_turns()) in session.build_prompt()
     tight, rules = long_talk(), ["Keep the numbers."] * 20
@@ -236,7 +233,7 @@ def test_the_gentlest_sufficient_view_is_taken() -> None:
 
 
 def test_a_prompt_that_cannot_fit_is_refused_with_the_numbers() -> None:
-    """What never yields may leave no room for the system prompt: an error says what it would take."""
+    """A prompt that cannot fit is refused with the tokens that it needs."""
     session = ContextSession(100)
     session.add_user_turn("Count the boxes.")
     with pytest.raises(
@@ -280,10 +277,7 @@ def test_a_prompt_never_reaches_the_props() -> None:
 
 
 def test_the_builder_is_found_by_its_entry_point() -> None:
-    """The session finds the nodes' builder without importing upward.
-
-    A name that nobody announced is an error.
-    """
+    """The session loads the prompt builder by its entry point; an unknown name is an error."""
     assert load_prompt_maker() is PromptBuilder
     with pytest.raises(
         PluginError, match=r"an entry point of group 'polycontext\.prompts', on 'opera'"

@@ -62,10 +62,7 @@ def test_a_value_stands_word_for_word(value: str) -> None:
     )
 )
 def test_a_constraint_is_one_line_of_the_list(constraints: list[str]) -> None:
-    """No constraint breaks out of its line, loses a word, or poses as another one.
-
-    A blank one is none.
-    """
+    """Each constraint is one line with all its words, and a blank one is left out."""
     said = [constraint.split() for constraint in constraints if constraint.split()]
     lines = BARE.build_system_prompt("bare", {}, constraints).splitlines()
     assert [line.split()[1:] for line in lines] == said
@@ -73,7 +70,7 @@ def test_a_constraint_is_one_line_of_the_list(constraints: list[str]) -> None:
 
 
 def test_constraints_reach_a_template_without_a_place_for_them() -> None:
-    """What a user demands is never lost to a template: it stands below."""
+    """If a template has no place for constraints, they are appended."""
     assert (
         BARE.build_system_prompt("closed", {}, ["Be kind."], word="hi") == "Say hi.\n\n- Be kind."
     )

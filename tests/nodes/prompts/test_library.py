@@ -30,7 +30,7 @@ def test_the_package_ships_four_agents() -> None:
 
 
 def test_a_folder_takes_the_place_of_what_it_has(tmp_path: Path) -> None:
-    """What the folder has wins; what it has not is the package's."""
+    """A folder overrides the package's templates that it contains."""
     mine = PromptBuilder(
         folders=[folder(tmp_path, kgent="Mine.", guide="New.", _task="Do: {task}")]
     )
@@ -42,7 +42,7 @@ def test_a_folder_takes_the_place_of_what_it_has(tmp_path: Path) -> None:
 
 
 def test_the_first_hit_wins(tmp_path: Path) -> None:
-    """What is passed as text goes before the folders, and a folder before those behind it."""
+    """Templates given as text override folders, and earlier folders override later ones."""
     one, two = (
         folder(tmp_path / "1", a="one", b="one"),
         folder(tmp_path / "2", a="two", b="two", c="two"),
@@ -54,7 +54,12 @@ def test_the_first_hit_wins(tmp_path: Path) -> None:
 
 def test_one_folder_is_a_folder_not_its_letters(tmp_path: Path) -> None:
     """A single path may be passed without a list."""
-    assert PromptBuilder(folders=folder(tmp_path, a="one")).build_system_prompt("a") == "one"  # type: ignore[arg-type]
+    assert (
+        PromptBuilder(
+            folders=folder(tmp_path, a="one"),  # type: ignore[arg-type]
+        ).build_system_prompt("a")
+        == "one"
+    )
 
 
 def test_a_persona_file_takes_the_place_of_single_bands(tmp_path: Path) -> None:
@@ -70,10 +75,7 @@ def test_a_persona_file_takes_the_place_of_single_bands(tmp_path: Path) -> None:
 
 
 def test_only_markdown_directly_in_the_folder_counts(tmp_path: Path) -> None:
-    """Other files and folders below are left alone.
-
-    A byte order mark and line ends around the text are none of it.
-    """
+    """Only Markdown files directly in the folder count; byte order marks are stripped."""
     folder(tmp_path / "below", deep="deep")
     (tmp_path / "notes.txt").write_text("{", encoding="utf-8")
     (tmp_path / "odd.md").mkdir()
@@ -108,10 +110,7 @@ def test_an_agent_type_is_a_name_never_a_path(tmp_path: Path, agent_type: str) -
 
 
 def test_an_unknown_agent_type_falls_back_with_a_warning() -> None:
-    """The warning names the type, what may have been meant and what is there.
-
-    It points at the caller.
-    """
+    """An unknown agent type warns with the name, a suggestion and the caller's file."""
     with pytest.warns(
         UserWarning,
         match="'kagent', 'default' is used. Did you mean 'kgent'.* Use builder, citizen",
@@ -137,7 +136,10 @@ def test_a_known_agent_type_does_not_warn() -> None:
         ({"_persona": "low: no heading"}, r"_persona\.md:1:1: line"),
         (
             {"_conversaton": "{conversation}"},
-            r"_conversaton\.md: no section is called 'conversaton'. Use constraints, conversation, task",
+            (
+                r"_conversaton\.md: no section is called 'conversaton'. "
+                r"Use constraints, conversation, task"
+            ),
         ),
         ({"_task": "Do it."}, r"_task\.md: the section does not name \{task\}. Use "),
         ({"_constraints": "{constraints"}, r"_constraints\.md:1:1: expected '}'"),
@@ -147,7 +149,7 @@ def test_a_known_agent_type_does_not_warn() -> None:
 def test_a_faulty_file_is_refused_when_it_is_loaded(
     tmp_path: Path, files: dict[str, str], problem: str
 ) -> None:
-    """A fault is found when the builder is made, not when a prompt is needed, and names its place."""
+    """A faulty template is refused with its place when the builder is made."""
     with pytest.raises(TemplateError, match=problem):
         PromptBuilder(folders=[folder(tmp_path, **files)])
 

@@ -51,7 +51,7 @@ def test_bands_rise_with_the_coordinate(a: float, b: float) -> None:
     "value", [nan, inf, -inf, -0.001, 1.001, nextafter(1, 2), True, None, "0.5", Decimal("0.5")]
 )
 def test_no_coordinate_is_refused_by_name(value: object) -> None:
-    """What is no number from 0 to 1 is an error that names the eigenvector."""
+    """An eigenvector that is not a number from 0 to 1 is refused by name."""
     with pytest.raises(
         InvalidOptionError, match=r"eigenvectors\['warmth'\] = .*. Use a number from 0 to 1"
     ) as caught:
@@ -85,7 +85,7 @@ def test_sentences_stand_in_the_order_given() -> None:
 
 
 def test_every_eigenvector_of_the_package_has_all_bands() -> None:
-    """No band of a known eigenvector falls back to the generic sentence, and no two bands say the same."""
+    """Every known eigenvector has all bands, and no two bands share a sentence."""
     names = {key.rpartition(".")[0] for key in PERSONA.persona_templates}
     assert {"default", "warmth", "joy", "curiosity"} <= names
     assert {f"{name}.{band}" for name in names for band in Band} == PERSONA.persona_templates.keys()
@@ -93,7 +93,7 @@ def test_every_eigenvector_of_the_package_has_all_bands() -> None:
 
 
 def test_a_persona_file_may_hold_some_bands_only() -> None:
-    """What is missing of an eigenvector is taken from further back: here from the default."""
+    """Bands that a persona file lacks fall back to the default."""
     builder = PromptBuilder({"bare": "{persona}"}, {"craft.high": "Show your craft ({value})."})
     assert builder.build_system_prompt("bare", {"craft": 0.8}) == "Show your craft (0.80)."
     assert builder.build_system_prompt("bare", {"craft": 0.2}).startswith("Your craft is low")

@@ -28,7 +28,7 @@ def test_a_text_with_its_braces_doubled_is_itself(text: str) -> None:
 
 @given(st.text("{}ab.[]!:0 \n", max_size=12))
 def test_a_template_is_filled_or_refused_where_it_is_wrong(text: str) -> None:
-    """Any text either is a template whose places are plain names, or is refused at one of its braces."""
+    """Any text is a template with plain names, or is refused at one of its braces."""
     try:
         template = Template(text, "t.md")
     except TemplateError as error:
@@ -92,8 +92,5 @@ def test_a_missing_value_names_itself() -> None:
     ],
 )
 def test_a_paragraph_that_is_an_empty_value_vanishes(text: str, filled: str) -> None:
-    """A place that has a paragraph of its own takes it along.
-
-    Any other leaves its paragraph as it is.
-    """
+    """An empty value removes a paragraph that holds only its place, and no other."""
     assert Template(text, "t.md").fill({"x": "", "y": ""}) == filled

@@ -23,7 +23,7 @@ def read_back(text: str) -> list[tuple[str, str]]:
 
 
 def as_commonmark_reads(text: str) -> str:
-    """Return `text`, a line end behind it, with the line ends and the replacement for NUL that CommonMark prescribes."""
+    """Return `text` with the line ends and the NUL replacement that CommonMark prescribes."""
     return re.sub("\r\n?", "\n", f"{text}\n").replace("\0", "\ufffd").removesuffix("\n")
 
 
@@ -82,10 +82,7 @@ def test_a_name_stays_in_its_line(name: str) -> None:
 
 
 def test_calls_and_results_are_paired_by_name() -> None:
-    """One call of a turn is known by its tool, several are numbered.
-
-    Ids that come again mean the latest.
-    """
+    """A single call is named by its tool, several are numbered; a reused id means the latest."""
     turns = [
         Turn(
             "assistant",

@@ -71,10 +71,7 @@ def test_a_gist_shows_as_a_count_only() -> None:
 
 
 def test_an_attachment_shows_as_its_name_only() -> None:
-    """What it holds goes to the model.
-
-    A browser is told what was attached, and nobody waits for an answer to that.
-    """
+    """Only the name of an attachment is shown, and attaching does not change the status."""
     session = ContextSession(2000)
     session.attach(ContextItem("UNSHOWN = 1", "file", {"filename": "src/app.py", "start_line": 3}))
     nameless = ContextItem("UNSHOWN trace", "error")
@@ -97,7 +94,7 @@ def test_an_attachment_shows_as_its_name_only() -> None:
 
 
 def test_status_follows_the_state() -> None:
-    """Empty is ready, a user's word makes it think, the assistant's makes it ready, too much presses, compressing says so."""
+    """The status is ready, thinking, pressured or compressed according to the state."""
     session = ContextSession(200, auto=False)
     assert _props(session)["status"] == "ready"
     session.add_user_turn("hello")
@@ -111,10 +108,7 @@ def test_status_follows_the_state() -> None:
 
 
 def test_a_pressured_machine_cannot_send() -> None:
-    """The flag canSend is the machine's word.
-
-    The action stays open where the session makes room by itself.
-    """
+    """While pressured `canSend` is false; the send action stays available only with `auto`."""
     for auto in (False, True):
         session = ContextSession(200, auto=auto)
         session.add_user_turn("hello")

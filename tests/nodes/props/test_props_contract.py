@@ -44,7 +44,7 @@ def test_props_of_any_session_fit_the_schema(session: ContextSession) -> None:
 
 
 def test_the_schema_is_a_schema_and_refuses() -> None:
-    """A key too many, a key too few and a word that is no status are refused: the schema can fail."""
+    """The schema refuses an extra key, a missing key and an unknown status."""
     Draft202012Validator.check_schema(contract.props_schema())
     props = ContextSession(1000).render()
     broken = [
@@ -70,7 +70,7 @@ def test_the_declaration_names_every_key_that_the_schema_has() -> None:
 
 
 def test_a_part_is_declared_once_and_before_its_whole() -> None:
-    """A TypedDict that stands in two fields is one interface, and a field without a description has none."""
+    """A TypedDict used in two fields is declared once, before the type that uses it."""
     text = contract.props_declaration(Outer)
     assert re.findall(r"export interface (\w+)", text) == ["Inner", "Outer"]
     assert "parts: Inner[];" in text

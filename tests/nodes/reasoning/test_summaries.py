@@ -39,7 +39,11 @@ from tests.nodes.memory.records import curations
             "conversation_phase",
             "exploring, narrowing, confirming",
         ),
-        (lambda: CurationSummary(reasons={"recipe_1": None}), "reasons.recipe_1", "str"),  # type: ignore[dict-item]
+        (
+            lambda: CurationSummary(reasons={"recipe_1": None}),  # type: ignore[dict-item]
+            "reasons.recipe_1",
+            "str",
+        ),
         (lambda: CurationSummary(reasons="none"), "reasons", "a mapping"),  # type: ignore[arg-type]
     ],
 )

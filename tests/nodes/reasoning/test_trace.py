@@ -6,7 +6,7 @@ from tests.nodes.memory.records import kitchen
 
 
 def test_the_trace_holds_the_last_turns_and_the_one_under_way() -> None:
-    """Two closed turns in full, the older ones in short, the current one so far, and Understand's own log."""
+    """The trace holds two closed turns, the older ones summarised, the current one and the log."""
     lived = kitchen()
     trace = get_reasoning_trace(lived.conversation, lived.turn)
     assert [turn.turn_num for turn in trace.turns] == [7, 8, 9]

@@ -23,8 +23,10 @@ from tests.nodes.memory.records import SAID, curations, kitchen, summaries
 GOLDEN = Path(__file__).parent / "golden"
 NODES: tuple[ReasoningNode, ...] = ("understand", "think", "act", "reply")
 OWN = re.compile(
-    r"### (Your decisions so far|Earlier reasoning|Conversation flow|(Turn before|Last turn|This turn) \(turn \d+\))"
-    r"|(Decided|Curation|BLOCKED|Phase|User expressed|  Outcome|  Note|  Entities): .*|> .*|- .*|\(nothing happened yet\)|"
+    r"### (Your decisions so far|Earlier reasoning|Conversation flow"
+    r"|(Turn before|Last turn|This turn) \(turn \d+\))"
+    r"|(Decided|Curation|BLOCKED|Phase|User expressed|  Outcome|  Note|  Entities): .*"
+    r"|> .*|- .*|\(nothing happened yet\)|"
 )
 
 
@@ -87,7 +89,7 @@ SEES: dict[ReasoningNode, set[str]] = {
 
 @pytest.mark.parametrize("node", NODES)
 def test_golden(node: ReasoningNode) -> None:
-    """A conversation that was really lived prints as the file of its node, which was read by eye."""
+    """The kitchen conversation prints the reviewed golden file of each node."""
     lived = kitchen()
     trace = get_reasoning_trace(lived.conversation, lived.turn)
     assert f"{format_reasoning_for_prompt(trace, node)}\n" == (GOLDEN / f"{node}.md").read_text(
@@ -98,7 +100,7 @@ def test_golden(node: ReasoningNode) -> None:
 @pytest.mark.parametrize("node", NODES)
 @pytest.mark.parametrize("part", PARTS)
 def test_each_node_sees_its_parts(node: ReasoningNode, part: str) -> None:
-    """Every cell of the table in docs/nodes.md, in both directions: what a node gets is there whole, the rest is absent whole."""
+    """Each node gets exactly the parts that the table in docs/nodes.md gives to it."""
     text = format_reasoning_for_prompt(TRACE, node)
     found = [word for word in PARTS[part] if word in text]
     assert found == (PARTS[part] if part in SEES[node] else [])
@@ -127,7 +129,7 @@ def test_what_was_said_never_starts_a_line(
 def test_why_a_turn_was_blocked_is_shown_wherever_the_turn_is(
     turn: TurnExecutionSummary, node: ReasoningNode
 ) -> None:
-    """A blocked turn says so to every node that sees the turn, even where nothing else is known of it."""
+    """Every node that sees a blocked turn is told why it was blocked."""
     text = format_reasoning_for_prompt(ReasoningTrace(current=turn), node)
     assert ("BLOCKED: " in text) is (turn.blocked_reason is not None)
 
@@ -140,7 +142,7 @@ def test_nothing_decided_is_said() -> None:
 
 @pytest.mark.parametrize("node", NODES)
 def test_an_empty_trace_says_so(node: ReasoningNode) -> None:
-    """Where nothing happened, that is said to every node."""
+    """Every node is told that nothing happened yet."""
     assert format_reasoning_for_prompt(ReasoningTrace(), node) == "(nothing happened yet)"
 
 

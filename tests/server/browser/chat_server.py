@@ -1,4 +1,4 @@
-"""A server of chats in a process of its own, whose answers are written here: for tests of the page, its pictures, and its speed.
+"""A chat server in a process of its own, with scripted answers, for tests of the page.
 
 Usage: python -m tests.server.browser.chat_server STORE PORT [--max-tokens N] [--by-hand] [--system
 TEXT] [--token TOKEN]
@@ -42,13 +42,16 @@ def bottles(shelves):
 - The [list](https://example.org/list) is up to date.
 """
 AT_LENGTH = "and then another shelf, with another bottle, " * 22
-HOSTILE = 'A <b id="bold">bold</b> word <img src="https://example.org/x.png"><script>window.hurt = 1</script> ![a plum](https://example.org/plum.png) [click](javascript:window.hurt=2)'
+HOSTILE = (
+    'A <b id="bold">bold</b> word <img src="https://example.org/x.png"><script>window.hurt = '
+    "1</script> ![a plum](https://example.org/plum.png) [click](javascript:window.hurt=2)"
+)
 STARTS_IN: Final = 30
 """Seconds at most."""
 
 
 class WrittenAnswering:
-    """Answer what is written here: a question `for ever` without an end, `badly` not at all, and so on; anything else by saying it back."""
+    """Scripted answers: endless for `for ever`, an error for `badly`, and otherwise an echo."""
 
     async def answer(self, session: ContextSession) -> AsyncIterator[str]:
         """Yield the answer, word by word."""

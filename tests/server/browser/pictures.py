@@ -1,4 +1,4 @@
-"""Make the pictures of docs/server.md: the page in Chromium, in a conversation, pressured, dark and narrow.
+"""Take the screenshots of docs/server.md in Chromium: light, dark, pressured and narrow.
 
 Usage: python -m tests.server.browser.pictures
 """

@@ -1,4 +1,4 @@
-"""Measure in Chromium how long a chat of many turns takes to open, and how evenly it scrolls, without a graphics card.
+"""Measure in Chromium, without a GPU, how long a long chat takes to open and how it scrolls.
 
 Usage: python -m tests.server.browser.speed [--turns N]
 
@@ -25,7 +25,8 @@ SCREENS = 150
 
 FRAMES = """
 window.frames_ = []; let before = performance.now(); window.measuring = true;
-const next = now => { window.frames_.push(now - before); before = now; if (window.measuring) requestAnimationFrame(next); };
+const next = now => { window.frames_.push(now - before); before = now; \
+if (window.measuring) requestAnimationFrame(next); };
 requestAnimationFrame(next);
 """
 
@@ -44,10 +45,14 @@ def main() -> int:
             frames, seen = scrolled(tab)
     worst = statistics.quantiles(frames, n=20)[-1]
     print(
-        f"{turns:,} turns: opened in {cold:.2f} s where the server had not read it, {warm:.2f} s where it had"
+        f"{turns:,} turns: opened in {cold:.2f} s where the server had not read it, {warm:.2f} s "
+        "where it had"
     )
     print(
-        f"scrolled {SCREENS} turns of the wheel through {seen} messages: {len(frames)} frames, median {statistics.median(frames):.0f} ms, ",
+        (
+            f"scrolled {SCREENS} turns of the wheel through {seen} messages: {len(frames)} "
+            f"frames, median {statistics.median(frames):.0f} ms, "
+        ),
         end="",
     )
     print(f"95 % within {worst:.0f} ms, longest {max(frames):.0f} ms")
@@ -93,7 +98,7 @@ def opened(browser: Any, url: str, turns: int) -> tuple[float, Tab]:
 
 
 def scrolled(tab: Tab) -> tuple[list[float], int]:
-    """Return how many milliseconds each frame took while the reader scrolls up, and how many messages were seen."""
+    """Return the milliseconds of each frame while scrolling up, and the number of messages seen."""
     seen: set[str] = set()
     tab.page.locator(".conversation").hover()
     tab.page.evaluate(FRAMES)
@@ -102,7 +107,8 @@ def scrolled(tab: Tab) -> tuple[list[float], int]:
         tab.page.wait_for_timeout(30)
         seen |= set(
             tab.page.evaluate(
-                "[...document.querySelectorAll('.message .markdown')].map(each => each.textContent.split(':')[0])"
+                "[...document.querySelectorAll('.message .markdown')].map(each => "
+                "each.textContent.split(':')[0])"
             )
         )
     return tab.page.evaluate("(() => { window.measuring = false; return window.frames_ })()"), len(

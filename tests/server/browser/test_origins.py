@@ -16,7 +16,8 @@ from tests.server.browser.chromium import WAITS, chromium
 pytestmark = pytest.mark.no_cover  # the server is in another process
 
 ASK = """async (url) => {
-    const options = {method: "POST", headers: {"content-type": "application/json", "authorization": "Bearer a-token-for-a-page"}, body: "{}"};
+    const options = {method: "POST", headers: {"content-type": "application/json", \
+"authorization": "Bearer a-token-for-a-page"}, body: "{}"};
     try { return (await fetch(url, options)).status } catch (error) { return String(error) }
 }"""
 """A request that a browser does not send before it has asked whether it may."""
@@ -62,10 +63,7 @@ def serve(*options: str) -> Generator[str]:
 
 
 def test_only_a_page_that_is_named_may_ask() -> None:
-    """The browser asks first, and hands the answer to the page that is named.
-
-    To another one it hands nothing.
-    """
+    """The browser gives the answer to a page of a named origin, and nothing to another."""
     asked = {}
     with (
         chromium() as browser,

@@ -38,10 +38,7 @@ ANN, BOB = "the-token-for-ann", "the-token-for-bob"
 
 @pytest.fixture
 def opened(browser: Any) -> Iterator[Open]:
-    """Return what opens a page, each time as a user of its own unless a tab of that user is given.
-
-    Nothing may go wrong inside of any of them.
-    """
+    """Return a function that opens a page, as a new user or beside a tab; pages have no errors."""
     tabs: list[Tab] = []
 
     def open_page(url: str, beside: Tab | None = None, **options: Any) -> Tab:
@@ -57,10 +54,7 @@ def opened(browser: Any) -> Iterator[Open]:
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    """Return a server with a small window that makes room by itself.
-
-    Chats of one test are there in the next.
-    """
+    """Return a server with a small window and automatic compression, shared by the tests."""
     with served(tmp_path_factory.mktemp("server") / "chats.db", "--max-tokens", "900") as running:
         yield running
 
@@ -75,17 +69,14 @@ def fill(tab: Tab, percent: int) -> None:
 
 
 def press(tab: Tab) -> None:
-    """Let an answer take the context over the threshold: a message that does has no answer where nobody makes room."""
+    """Make an answer exceed the threshold, so that the chat is pressured."""
     fill(tab, 50)
     tab.send("Tell it at length.", "and then")
     tab.page.locator('.gauge[data-status="pressured"]').wait_for()
 
 
 def test_a_chat_is_answered_word_by_word(server: Served, opened: Open) -> None:
-    """The first message begins a chat that the address names.
-
-    What is said is shown, and stands after the page is opened anew.
-    """
+    """The first message creates a chat with its own address, which a reload restores."""
     tab = opened(server.url)
     tab.send("What is in the cellar?", "three shelves")
     tab.wait_for(".message", 2)
@@ -98,10 +89,7 @@ def test_a_chat_is_answered_word_by_word(server: Served, opened: Open) -> None:
 
 
 def test_words_are_shown_while_they_are_written(server: Served, opened: Open) -> None:
-    """An answer that has no end yet is seen.
-
-    Meanwhile nothing can be sent, and the page says why.
-    """
+    """A streaming answer is shown; nothing can be sent meanwhile, and the page says why."""
     tab = opened(server.url)
     tab.send("Count for ever")
     tab.says("plum plum plum")
@@ -126,10 +114,7 @@ def test_what_a_model_says_is_data(server: Served, opened: Open) -> None:
 
 
 def test_compressing_sums_up_and_shows_what_was_said(server: Served, opened: Open) -> None:
-    """A summary stands as a line.
-
-    What it stands for is still there, marked, and can be hidden or brought back whole.
-    """
+    """A summary is one line; its messages stay visible, marked, and can be hidden or recalled."""
     tab = opened(server.url)
     fill(tab, 60)
     before = int(tab.meter.get_attribute("aria-valuenow"))
@@ -150,7 +135,7 @@ def test_compressing_sums_up_and_shows_what_was_said(server: Served, opened: Ope
 
 
 def test_pressured_says_why_sending_waits(tmp_path: Path, opened: Open) -> None:
-    """Where nobody makes room but the user, a full context takes no message, says why, and takes one after a compression."""
+    """Without automatic compression, a full context accepts a message only after a manual one."""
     with served(tmp_path / "chats.db", "--max-tokens", "900", "--by-hand") as server:
         tab = opened(server.url)
         press(tab)
@@ -166,7 +151,7 @@ def test_pressured_says_why_sending_waits(tmp_path: Path, opened: Open) -> None:
 
 
 def test_a_session_that_makes_room_by_itself_says_so(tmp_path: Path, opened: Open) -> None:
-    """There a full context takes a message, and the page says that earlier ones are summed up for it."""
+    """A full context accepts a message, and the page says that earlier ones are summarised."""
     with served(tmp_path / "chats.db", "--max-tokens", "900") as server:
         tab = opened(server.url)
         press(tab)
@@ -217,7 +202,7 @@ def test_an_edit_takes_back_what_came_behind_it(server: Served, opened: Open) ->
 
 
 def test_an_answer_is_asked_for_again(server: Served, opened: Open) -> None:
-    """The new answer stands in the place of the old one, and a model that fails leaves a notice which can be dismissed."""
+    """A new answer replaces the old one, and a failed model shows a notice to dismiss."""
     tab = opened(server.url)
     tab.send("plums", "So you say: plums")
     tab.button("Answer again").click()
@@ -234,7 +219,7 @@ def test_an_answer_is_asked_for_again(server: Served, opened: Open) -> None:
 
 
 def test_a_failed_answer_is_told_and_tried_again(server: Served, opened: Open) -> None:
-    """Nothing goes on as if an answer were coming, after a reload either: the cause is there, and a button that asks again."""
+    """A failed answer shows its cause and a retry button, after a reload too."""
     tab = opened(server.url)
     tab.send("Do it badly")
     alert = tab.page.get_by_role("alert")
@@ -252,7 +237,7 @@ def test_a_failed_answer_is_told_and_tried_again(server: Served, opened: Open) -
 
 
 def test_no_message_takes_the_page_with_it(tmp_path: Path, opened: Open) -> None:
-    """What cannot be laid out is shown as it is, also after a reload, and the conversation goes on."""
+    """A message that cannot be rendered is shown as plain text, and the chat continues."""
     table, item = (
         "|a" * 300 + "|\n" + "|-" * 300 + "|\n" + "a\n" * 1_000,
         "- x\n  ```\n- " + "> " * 4_000,
@@ -271,7 +256,7 @@ def test_no_message_takes_the_page_with_it(tmp_path: Path, opened: Open) -> None
 
 
 def test_a_message_is_kept_word_for_word(server: Served, opened: Open) -> None:
-    """What the user keeps is marked, and a compression leaves it."""
+    """A message that the user keeps is marked, and a compression leaves it."""
     tab = opened(server.url)
     fill(tab, 60)
     answer = tab.messages.filter(has_text="So you say: 1")
@@ -286,7 +271,7 @@ def test_a_message_is_kept_word_for_word(server: Served, opened: Open) -> None:
 
 
 def test_a_killed_server_is_found_again(tmp_path: Path, opened: Open) -> None:
-    """The page says that the connection is lost, keeps what is sent meanwhile, and has it taken once when the server is back on its store."""
+    """The page reports a lost connection, and sends the waiting message once after a restart."""
     with served(tmp_path / "chats.db") as server:
         tab = opened(server.url)
         tab.send("plums", "So you say: plums")
@@ -304,7 +289,7 @@ def test_a_killed_server_is_found_again(tmp_path: Path, opened: Open) -> None:
 
 
 def test_two_tabs_show_one_chat(server: Served, opened: Open) -> None:
-    """What is said in one is seen in the other while it is said, and what one cancels is over in both."""
+    """Both tabs show the same stream, and a cancellation in one ends it in both."""
     one = opened(server.url)
     one.send("plums", "So you say: plums")
     other = opened(f"{server.url}/#/s/{one.session}", beside=one)
@@ -323,10 +308,7 @@ def test_two_tabs_show_one_chat(server: Served, opened: Open) -> None:
 
 
 def test_two_users_see_nothing_of_each_other(tmp_path: Path, opened: Open) -> None:
-    """A page asks for a token where the server does.
-
-    Another user's chat is not listed, and its address leads nowhere.
-    """
+    """A page asks for a token if the server does, and other users' chats are hidden."""
     with served(tmp_path / "chats.db", "--token", ANN, "--token", BOB) as server:
 
         def come_in(tab: Tab, token: str) -> None:
@@ -349,10 +331,7 @@ def test_two_users_see_nothing_of_each_other(tmp_path: Path, opened: Open) -> No
 
 
 def test_chats_are_listed_branched_and_deleted(tmp_path: Path, opened: Open) -> None:
-    """Each is called by its first words.
-
-    A branch goes on from a message, and what is deleted is gone.
-    """
+    """A chat is named by its first words, can be branched from a message, and can be deleted."""
     with served(tmp_path / "chats.db") as server:
         tab = opened(server.url)
         tab.send("plums", "So you say: plums")
@@ -373,10 +352,7 @@ def test_chats_are_listed_branched_and_deleted(tmp_path: Path, opened: Open) -> 
 
 
 def test_the_keyboard_is_enough(server: Served, opened: Open) -> None:
-    """Shift+Enter begins a line and Enter sends.
-
-    Every control is reached by Tab, and shows that it is.
-    """
+    """Enter sends, Shift+Enter breaks the line, and Tab reaches every control visibly."""
     tab = opened(server.url)
     tab.input.wait_for()
     tab.page.keyboard.press("Tab")
@@ -393,7 +369,8 @@ def test_the_keyboard_is_enough(server: Served, opened: Open) -> None:
         tab.page.keyboard.press("Tab")
         said = tab.page.evaluate(
             "(() => { const at = document.activeElement; const style = getComputedStyle(at);"
-            " return [at.getAttribute('aria-label') || at.textContent, style.outlineStyle !== 'none' || style.boxShadow !== 'none'] })()"
+            " return [at.getAttribute('aria-label') || at.textContent, style.outlineStyle !== "
+            "'none' || style.boxShadow !== 'none'] })()"
         )
         reached.append(said[0].strip())
         assert said[1] or at_body(tab), f"no visible focus on {said[0]!r}"
@@ -417,7 +394,7 @@ def at_body(tab: Tab) -> bool:
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_axe_finds_nothing(tmp_path: Path, opened: Open, scheme: str) -> None:
-    """In light and dark, wide and narrow: empty, in a conversation with code, summed up, pressured, with its list of chats, and at the token."""
+    """Axe reports no violation in any state of the page, in either colour scheme and width."""
     axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
 
     def clean(tab: Tab, what: str) -> None:
@@ -456,7 +433,10 @@ def test_a_narrow_screen_scrolls_one_way(server: Served, opened: Open) -> None:
     tab = opened(server.url, viewport={"width": 320, "height": 568})
     tab.send("What is in the cellar? " + "x" * 200, "three shelves")
     assert tab.page.evaluate("document.documentElement.scrollWidth") == 320
-    outside = "[...document.querySelectorAll('main button, main textarea')].filter(each => each.getBoundingClientRect().right > 320).length"
+    outside = (
+        "[...document.querySelectorAll('main button, main textarea')].filter(each => "
+        "each.getBoundingClientRect().right > 320).length"
+    )
     assert tab.page.evaluate(outside) == 0
     tab.button("Chats").click()
     tab.page.get_by_role("button", name="New chat").click()
@@ -464,7 +444,7 @@ def test_a_narrow_screen_scrolls_one_way(server: Served, opened: Open) -> None:
 
 
 def long_session(path: Path, turns: int, name: str = "long", **options: Any) -> None:
-    """Write a session of many turns into a store, as whoever reaches the server without a token has it."""
+    """Write a session of many turns into a store, owned by the user without a token."""
     messages: list[dict[str, Any]] = [
         {"role": "user" if number % 2 == 0 else "assistant", "content": f"line {number}"}
         for number in range(turns)
@@ -474,10 +454,7 @@ def long_session(path: Path, turns: int, name: str = "long", **options: Any) -> 
 
 
 def test_a_long_history_comes_page_by_page(tmp_path: Path, opened: Open) -> None:
-    """Only what can be seen is in the page.
-
-    Scrolling up brings what is before, back to the first word, and nothing jumps.
-    """
+    """Only visible messages are in the page; scrolling up loads the rest without jumps."""
     long_session(tmp_path / "chats.db", 400, max_tokens=900)
     with served(tmp_path / "chats.db", "--max-tokens", "900") as server:
         tab = opened(f"{server.url}/#/s/long")
@@ -485,7 +462,10 @@ def test_a_long_history_comes_page_by_page(tmp_path: Path, opened: Open) -> None
         place = tab.page.locator(".conversation")
         place.hover()
         seen: set[int] = set()
-        numbers = "[...document.querySelectorAll('.message .markdown')].map(each => Number(each.textContent.trim().split(' ')[1]))"
+        numbers = (
+            "[...document.querySelectorAll('.message .markdown')].map(each => "
+            "Number(each.textContent.trim().split(' ')[1]))"
+        )
         for _ in range(400):
             shown = tab.page.evaluate(numbers)
             assert len(shown) < 60
@@ -496,7 +476,8 @@ def test_a_long_history_comes_page_by_page(tmp_path: Path, opened: Open) -> None
             tab.page.mouse.wheel(0, -700)
             # Until it is drawn: the next frame, and the one behind it.
             tab.page.evaluate(
-                "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => requestAnimationFrame(done))))"
+                "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => "
+                "requestAnimationFrame(done))))"
             )
         assert seen == set(range(400))
 
@@ -540,7 +521,7 @@ class Recorder:
 
 
 def test_no_byte_that_a_browser_receives_is_private(tmp_path: Path, opened: Open) -> None:
-    """A marker in the system prompt, in calls, their results and their names is in no answer and no event, whatever the user does."""
+    """A marker in the system prompt, calls and results never reaches the browser."""
     marker = "zq7-private-marker"
     with ContextSession.open(
         tmp_path / "chats.db", key_of("local", "kept"), max_tokens=900

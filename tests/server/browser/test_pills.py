@@ -1,4 +1,4 @@
-"""Pills in a real browser, by keyboard and mouse: what a user sees is what Python's document says after the same edits."""
+"""Pills in a real browser, by keyboard and mouse, compared with the Python document."""
 
 import random
 from collections.abc import Callable, Iterator
@@ -37,8 +37,10 @@ SEEN = """() => {
   const pills = [...document.querySelectorAll(".message-input [data-pill]")];
   return {
     text: lines.map(text).join("\\n"),
-    pills: pills.map((pill) => [pill.dataset.pill, pill.getAttribute("role"), pill.getAttribute("aria-label")]),
-    listed: [...document.querySelectorAll('ul[aria-label="Attached context"] li > button:first-child')].map((each) => each.textContent),
+    pills: pills.map((pill) => [pill.dataset.pill, pill.getAttribute("role"), \
+pill.getAttribute("aria-label")]),
+    listed: [...document.querySelectorAll('ul[aria-label="Attached context"] li > \
+button:first-child')].map((each) => each.textContent),
   };
 }"""
 
@@ -69,10 +71,7 @@ def page(root: Path) -> Iterator[Tab]:
 
 
 class Writer:
-    """Edit in the page and in Python's document alike.
-
-    `at` and `anchor` are where the selection is, in characters.
-    """
+    """Edit the page and the Python document alike; `at` and `anchor` are the selection."""
 
     def __init__(self, tab: Tab) -> None:
         self.tab, self.keyboard = tab, tab.page.keyboard
@@ -136,10 +135,7 @@ class Writer:
         self._delete(first, last)
 
     def attach(self, typed: str, name: str, *, by_mouse: bool) -> None:
-        """Type what completes to a name, and choose it.
-
-        Where it is attached already, what was typed stays.
-        """
+        """Type a prefix and choose its completion; an attached name leaves the typed text."""
         self.type(" ")
         self.keyboard.type(typed)
         option = self.tab.page.get_by_role("option").filter(has_text=name).first
@@ -192,7 +188,7 @@ class Writer:
         self.end()
 
     def check_step(self) -> dict[str, Any]:
-        """Check what holds whatever the text: every pill says its name, and the list is what is in the text."""
+        """Check that every pill says its name, and that the list matches the text."""
         seen: dict[str, Any] = self.tab.page.evaluate(SEEN)
         names = [name for name, _, _ in seen["pills"]]
         assert seen["listed"] == names
@@ -261,7 +257,7 @@ OFFERED = (
 
 @pytest.mark.parametrize("edits", sizes(120, 500))
 def test_random_edits_leave_what_python_says(page: Tab, edits: int) -> None:
-    """Typed, selected, deleted, attached by key and mouse, copied, cut, pasted, removed, undone: the four invariants hold after each edit."""
+    """After each random edit, the four invariants hold and the page matches the Python document."""
     draw, writer = random.Random(19), Writer(page)  # noqa: S311 - no secret
     done: list[str] = []
     for _ in range(edits):
@@ -274,10 +270,7 @@ def test_random_edits_leave_what_python_says(page: Tab, edits: int) -> None:
 
 
 def test_a_message_is_sent_with_what_its_pills_name(page: Tab) -> None:
-    """By keyboard alone.
-
-    The page shows names, and no answer of the chat's routes holds what a file says.
-    """
+    """A message is sent by keyboard alone, and no answer of a chat route holds file content."""
     writer = Writer(page)
     writer.type("🙂 what of")
     writer.attach("@src/ag", "src/agent.py", by_mouse=False)
@@ -291,10 +284,7 @@ def test_a_message_is_sent_with_what_its_pills_name(page: Tab) -> None:
 
 
 def test_a_pill_shows_its_source_and_what_vanished_is_mended(page: Tab, root: Path) -> None:
-    """A click opens what it names, to read.
-
-    Sending without the file is refused in words, and the pill is updated to where it is now.
-    """
+    """A click opens a pill's source, and a moved file is refused, then updated to its new place."""
     writer = Writer(page)
     writer.attach("@other", "src/other.py", by_mouse=True)
     page.page.get_by_role("textbox", name="Message").get_by_role(
@@ -331,7 +321,7 @@ def test_a_pill_shows_its_source_and_what_vanished_is_mended(page: Tab, root: Pa
 
 
 def test_axe_finds_nothing_wrong_with_pills(page: Tab, root: Path) -> None:
-    """With a pill that is fine, one that vanished, a source that is shown, and names that are offered."""
+    """Axe reports no violation for valid and missing pills, an open source and completions."""
     axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
     writer = Writer(page)
     writer.attach("@notes", "notes.txt", by_mouse=False)

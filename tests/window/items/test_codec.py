@@ -38,7 +38,7 @@ KNOWN = {"filename": NAMES, "start_line": WHOLE, "end_line": WHOLE, "package": T
 
 @st.composite
 def documents(draw: st.DrawFn) -> dict[str, Any]:
-    """Draw anything the schema accepts: lines in any order, whole numbers written as floats, any further keys."""
+    """Draw any document of the schema: lines in any order, floats for integers, further keys."""
     document: dict[str, Any] = {
         "id": draw(st.from_regex(r"ctx-[0-9]+", fullmatch=True)),
         "type": draw(st.sampled_from([str(kind) for kind in ItemType])),
@@ -64,7 +64,7 @@ def test_what_is_written_validates_and_comes_back(item: ContextItem) -> None:
 
 @given(documents())
 def test_every_document_of_the_schema_round_trips(document: dict[str, Any]) -> None:
-    """What the schema accepts is read, written again it says the same, and absent metadata are null."""
+    """Every document of the schema is read and written back unchanged; absent metadata is null."""
     SCHEMA.validate(document)
     written = item_to_dict(item_from_dict(document))
     assert written == {"metadata": None} | document

@@ -132,19 +132,17 @@ def test_an_item_made_now_says_now() -> None:
 
 
 def test_a_number_after_the_year_9999_stands_but_is_no_datetime() -> None:
-    """The schema sets no upper bound, so the number is kept.
-
-    Reading it as a datetime says what to read instead.
-    """
+    """A time after the year 9999 is kept, but reading it as a datetime names `universal_time`."""
     item = seed_item(timestamp=10**15)
     assert item.universal_time == 10**15
     with pytest.raises(InvalidDataError, match="Use universal_time"):
         _ = item.timestamp
 
 
-@given(st.datetimes(datetime(1900, 1, 1), datetime(9999, 12, 31), timezones=st.just(UTC)))  # noqa: DTZ001 - the strategy adds the zone
+# The strategy adds the time zone.
+@given(st.datetimes(datetime(1900, 1, 1), datetime(9999, 12, 31), timezones=st.just(UTC)))  # noqa: DTZ001
 def test_a_moment_comes_back_to_the_second(moment: datetime) -> None:
-    """What a datetime can say from 1900 on survives as Universal Time."""
+    """A datetime from 1900 on survives as Universal Time, to the second."""
     item = ContextItem("x", timestamp=moment)
     assert item.timestamp == moment.replace(microsecond=0)
     assert ContextItem("x", timestamp=item.timestamp).universal_time == item.universal_time
@@ -169,7 +167,7 @@ def test_saying_the_same_leaves_id_and_time_aside() -> None:
 
 
 def test_ids_are_unique_under_threads() -> None:
-    """Eight threads that make ten thousand items each get eighty thousand different ids, increasing in every thread."""
+    """Eight threads that make 10,000 items each get unique, increasing ids."""
     with ThreadPoolExecutor(8) as pool:
         lots = list(
             pool.map(lambda _: [ContextItem("x", timestamp=0).id for _ in range(10_000)], range(8))
@@ -189,7 +187,7 @@ def test_ids_count_up_and_skip() -> None:
 
 
 def test_an_id_that_was_ever_named_is_not_given_again() -> None:
-    """Named by a caller, read, unpickled or copied: a fresh id is always a later one, and far numbers do not matter."""
+    """A new id is always later than any id that was named, read, unpickled or copied."""
     number = int(next(ITEM_IDS).removeprefix("ctx-"))
     made: list[Callable[[str], ContextItem]] = [
         lambda name: ContextItem("x", id=name),
@@ -207,7 +205,10 @@ def test_an_id_that_was_ever_named_is_not_given_again() -> None:
 def test_an_unpickled_item_keeps_its_id_to_itself() -> None:
     """In a process that never saw it, too."""
     item = seed_item()
-    program = f"import pickle; from polycontext.window import ContextItem; item = pickle.loads({pickle.dumps(item)!r}); print(item.id, ContextItem('x').id)"
+    program = (
+        "import pickle; from polycontext.window import ContextItem; "
+        f"item = pickle.loads({pickle.dumps(item)!r}); print(item.id, ContextItem('x').id)"
+    )
     said = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     ).stdout.split()
@@ -218,6 +219,10 @@ def test_an_unpickled_item_keeps_its_id_to_itself() -> None:
 @given(items())
 def test_an_item_can_be_pickled_and_copied(item: ContextItem) -> None:
     """By value the same afterwards, metadata included."""
-    for again in (pickle.loads(pickle.dumps(item)), copy.copy(item), copy.deepcopy(item)):  # noqa: S301 - our own
+    for again in (
+        pickle.loads(pickle.dumps(item)),  # noqa: S301 - our own
+        copy.copy(item),
+        copy.deepcopy(item),
+    ):
         assert again == item
         assert again.metadata == item.metadata

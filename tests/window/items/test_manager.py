@@ -127,7 +127,7 @@ def test_clear_removes_everything() -> None:
 
 
 def test_what_says_the_same_is_refused_with_the_one_that_is_held() -> None:
-    """Same type, content and metadata under another id: the error carries the item that is there."""
+    """Adding the same type, content and metadata again is refused with the item that is held."""
     held = seed_item()
     manager = filled([held])
     with pytest.raises(DuplicateItemError, match="has the type, content and metadata of") as caught:
@@ -150,10 +150,7 @@ def test_an_id_is_held_once() -> None:
 
 
 def test_the_token_budget_pushes_the_oldest_out() -> None:
-    """An item of so many words takes them with its heading and fence.
-
-    As many leave as make room.
-    """
+    """A new item evicts as many of the oldest as its tokens need."""
     gone: list[ContextItem] = []
     small = [ContextItem(f"{name} two three") for name in "abc"]
     manager = filled(small, max_tokens=24, counter=Words(), on_evict=gone.append)
@@ -199,7 +196,7 @@ def test_what_is_no_item_is_refused(what: Any) -> None:
 
 
 def test_an_item_is_updated_where_it_stands() -> None:
-    """Items have no setters: a changed one takes the place of the one with its id, and the time at which that was made."""
+    """An updated item takes the place and the creation time of the item with its id."""
     first, held, last = (
         ContextItem(f"item {number}", "text", timestamp=number) for number in range(3)
     )
@@ -249,7 +246,7 @@ def test_an_update_that_grows_pushes_the_oldest_others_out() -> None:
     ids=["copied", "pickled"],
 )
 def test_a_copy_goes_on_by_itself(copied: Callable[[ContextManager], ContextManager]) -> None:
-    """It holds what was held, keeps the bounds, and tells nobody of the first one's what leaves it."""
+    """A copy holds the same items and bounds but does not call the original's `on_evict`."""
     gone: list[ContextItem] = []
     first, second, third = numbered(3)
     manager = filled(
@@ -267,7 +264,7 @@ def test_a_copy_goes_on_by_itself(copied: Callable[[ContextManager], ContextMana
     st.integers(12, 30),
 )
 def test_the_newest_that_fit_are_held(some: list[ContextItem], size: int, budget: int) -> None:
-    """Against a plain list: what stands is the longest end of what came that keeps both bounds, and the rest was told."""
+    """The manager holds the longest suffix of the added items that fits; the rest was evicted."""
     gone: list[ContextItem] = []
     manager = ContextManager(size, max_tokens=budget, counter=Words(), on_evict=gone.append)
     came: list[ContextItem] = []
@@ -293,7 +290,7 @@ def test_the_newest_that_fit_are_held(some: list[ContextItem], size: int, budget
 
 
 def test_a_manager_is_safe_under_threads() -> None:
-    """Eight writers: every item is held or was told as evicted, exactly once, and the size is kept."""
+    """With eight writers every item is held or evicted exactly once, within the size."""
     gone: list[ContextItem] = []
     manager = ContextManager(100, max_tokens=100_000, counter=Words(), on_evict=gone.append)
     some = numbered(1600)

@@ -138,7 +138,7 @@ def test_items_are_parted_by_an_empty_line() -> None:
 
 @given(st.lists(items(), max_size=3))
 def test_markdown_reads_back_what_was_printed(some: list[ContextItem]) -> None:
-    """A markdown parser finds the headings and one fence an item, with the very content, and nothing else."""
+    """A Markdown parser finds exactly the headings and one fence with the content per item."""
     tokens = MarkdownIt().parse(context_to_string(some))
     fences = [token.content for token in tokens if token.type == "fence"]
     assert [

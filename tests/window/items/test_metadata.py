@@ -100,7 +100,7 @@ def nested(levels: int) -> dict[str, Any]:
 
 
 def test_metadata_are_nested_a_hundred_levels_deep_at_most() -> None:
-    """So much can be written, read and compared, and whatever is deeper is refused, wherever it comes from."""
+    """Metadata may be nested 100 levels deep; anything deeper is refused, whatever the source."""
     item = ContextItem("x", metadata=nested(99))
     assert item_from_json(item_to_json(item)) == item
     assert item.says_the_same_as(ContextItem("x", metadata=nested(99)))
@@ -120,7 +120,7 @@ def test_metadata_are_nested_a_hundred_levels_deep_at_most() -> None:
     ],
 )
 def test_a_number_that_cannot_be_written_is_refused(where: dict[str, Any]) -> None:
-    """What no strict reader keeps exactly is refused; one of 64 bits is written and read."""
+    """A number of more than 64 bits is refused; one of 64 bits survives a round trip."""
     with pytest.raises(InvalidDataError, match="bits"):
         ContextItem("x", **where)
     item = ContextItem(

@@ -47,10 +47,7 @@ def lines(text: str, language: str = "") -> list[str]:
 
 
 def test_python_is_parsed() -> None:
-    """Classes and functions wherever a module or class defines them.
-
-    Not in strings, not inside functions.
-    """
+    """Classes and functions of modules and classes are found, not those in strings or functions."""
     assert lines(PYTHON, "python") == [
         "def windows",
         "def posix",
@@ -124,13 +121,16 @@ def test_other_lines_define_nothing(line: str) -> None:
 
 def test_markdown_is_outlined_by_its_headings() -> None:
     """Headings outside of fences, each one level inside the one above."""
-    text = "# Title #\n```sh\n# no heading\n~~~\n```\ntext\n## Part\n~~~\n# none\n~~~\n### Deep\n#hash\n"
+    text = (
+        "# Title #\n```sh\n# no heading\n~~~\n```\ntext\n"
+        "## Part\n~~~\n# none\n~~~\n### Deep\n#hash\n"
+    )
     assert lines(text, "markdown") == ["Title", "  Part", "    Deep"]
 
 
 @pytest.mark.parametrize("language", ["text", "output", "rst"])
 def test_prose_has_no_outline(language: str) -> None:
-    """What is no code defines no names, even where a line reads like it."""
+    """Prose has no outline, even where a line reads like code."""
     assert lines("class struggle is old\n# title", language) == []
 
 
@@ -139,10 +139,7 @@ def test_prose_has_no_outline(language: str) -> None:
     st.sampled_from(["", "python", "markdown", "lisp", "text"]),
 )
 def test_any_text_has_an_outline(text: str, language: str) -> None:
-    """No text makes it fail.
-
-    Every entry is one line that stood in the text, and no deeper than its line allows.
-    """
+    """Any text has an outline, whose entries are single lines of the text."""
     for entry in outline_of(text, language):
         assert entry.depth >= 0
         assert entry.text
@@ -150,10 +147,7 @@ def test_any_text_has_an_outline(text: str, language: str) -> None:
 
 
 def test_the_outline_of_a_turn_is_that_of_the_file_it_holds() -> None:
-    """Code, text and files are outlined by their language.
-
-    Errors, REPL history and custom items are not.
-    """
+    """Code, text and files are outlined; errors, REPL history and custom items are not."""
     for kind in ("code", "file", "text"):
         assert (
             len(
@@ -172,7 +166,7 @@ def test_the_outline_of_a_turn_is_that_of_the_file_it_holds() -> None:
 
 
 def test_a_long_chain_of_branches_is_outlined() -> None:
-    """Every `elif` stands inside of the one before it: two thousand of them neither fail nor hide what they define."""
+    """Two thousand chained `elif` branches are outlined with all that they define."""
     text = "if a:\n    def f0(): ...\n" + "".join(
         f"elif a == {number}:\n    def f{number}(): ...\n" for number in range(1, 2000)
     )

@@ -155,7 +155,7 @@ def test_a_document_is_text_and_pills_with_their_places() -> None:
 
 
 def test_a_damaged_document_is_recovered_when_it_is_asked_for() -> None:
-    """Places that are wrong or missing, a pill said twice, lost properties: the text says what stands; what is no pill is refused all the same."""
+    """On request a damaged document is recovered from its text; invalid pills are still refused."""
     data: dict[str, Any] = {
         "text": "🙂 [@a] and [@b]",
         "pills": [

@@ -1,4 +1,4 @@
-"""Completion: what is offered for a few typed characters, in which order, and what the scan leaves out."""
+"""Completion: which candidates a prefix gets, in which order, and which files are left out."""
 
 import os
 import tempfile
@@ -55,13 +55,13 @@ def buffers(*known: str) -> Completer:
     ],
 )
 def test_what_is_typed_finds_the_file(tmp_path: Path, prefix: str) -> None:
-    """By path segment, by subsequence, by base name, in any case, with or without what pills begin with."""
+    """A file is found by segment, subsequence or base name, in any case, with or without ``@``."""
     root = planted(tmp_path, {"src/agent.py": "", "docs/index.md": "", "README.md": ""})
     assert names(Completer([FileResolver([root])]), prefix) == ["src/agent.py"]
 
 
 def test_the_best_comes_first() -> None:
-    """Exactly so, begins so, a last part begins so, parts begin so, holds it, in order in the last part, in order."""
+    """Candidates are ranked from exact matches and prefixes down to subsequences."""
     ranked = ["ag", "agenda", "x/agent", "z/agx/y", "x/bag", "x/axg", "a/xxg"]
     assert names(buffers(*reversed(ranked)), "ag") == ranked
 
@@ -90,10 +90,7 @@ def test_accents_are_found_however_they_are_written() -> None:
 
 
 def test_candidates_say_their_type_and_are_filtered_by_it(tmp_path: Path) -> None:
-    """Files, symbols and buffers together, or those that are wanted.
-
-    A source that is not wanted is not asked.
-    """
+    """Candidates carry their type; a filter on types skips the other sources."""
     root = planted(tmp_path, {"agent.py": "def agent(): ...\n"})
     completer = Completer(
         [FileResolver([root]), SymbolResolver([root]), BufferResolver({"*agent*": "x"})]
@@ -166,7 +163,7 @@ def test_typing_on_never_offers_what_was_not_there(
 
 
 def test_ignore_files_are_honoured(tmp_path: Path) -> None:
-    """Nested ones too: the deeper has the last word, a hidden folder hides all of it, and a line that is no pattern is passed over."""
+    """Nested ignore files are honoured: the deeper one wins, and invalid lines are skipped."""
     root = planted(
         tmp_path,
         {
@@ -211,7 +208,7 @@ def test_ignore_files_are_honoured(tmp_path: Path) -> None:
     ],
 )
 def test_an_ignore_file_cannot_hold_the_scan_up(tmp_path: Path, line: str) -> None:
-    """A line that would be tried in every combination on a long name is passed over or read plainly; the others count."""
+    """A pattern with catastrophic backtracking does not slow the scan; other lines still count."""
     deep = "a/" * 100 + "a" * 250
     root = planted(
         tmp_path,
@@ -230,7 +227,7 @@ def test_an_ignore_file_cannot_hold_the_scan_up(tmp_path: Path, line: str) -> No
     "line", ["*a*a*b", "*a*a*a*a*b", "a*b*c/", "/*a*[ab]*?b", "a*/b*c*d", "!*a*a*b", "**/*a*a*b"]
 )
 def test_a_line_with_many_stars_costs_no_more_than_a_longer_path(line: str) -> None:
-    """Matching is linear in the length of a path, so that a few lines in a project cannot stop whoever completes in it."""
+    """Matching an ignore pattern takes linear time in the length of a path."""
     spec = tree._spec([line] * 20)
     assert growth(lambda length: spec.check_file("a" * length + "c"), 4_000) < BOUND
 
@@ -278,7 +275,7 @@ def test_stars_find_what_they_find_in_pathspec(pieces: list[str], paths: list[st
 
 
 def test_a_walk_ends_where_its_time_is_up(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    """What was found until then is offered, and a warning says that it is not all."""
+    """A walk that exceeds its time offers what it found and warns that files are missing."""
     root = planted(tmp_path, {f"{number}.py": "" for number in range(10)})
     found = [
         *tree.walk_files(
@@ -292,7 +289,7 @@ def test_a_walk_ends_where_its_time_is_up(tmp_path: Path, caplog: pytest.LogCapt
 def test_a_walk_ends_where_it_has_matched_too_much(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """What was found until then is offered, and a warning says that it is not all."""
+    """A walk that matches too many rules offers what it found and warns that files are missing."""
     root = planted(
         tmp_path,
         {".gitignore": "*.log\n" * 10, **{f"file{number}.py": "" for number in range(100)}},
@@ -314,13 +311,13 @@ def test_a_walk_ends_where_it_has_matched_too_much(
     ],
 )
 def test_stars_mean_what_they_mean_to_git(tmp_path: Path, line: str, hidden: str) -> None:
-    """Two stars are many steps where they are a step of their own, and any number is one elsewhere."""
+    """Two stars span folders only as a whole path step; elsewhere they match like one."""
     root = planted(tmp_path, {".gitignore": line, hidden: "", "b/kept": ""})
     assert [each.name for each in FileResolver([root]).entries()] == [".gitignore", "b/kept"]
 
 
 def test_a_huge_ignore_file_is_read_up_to_a_bound(tmp_path: Path) -> None:
-    """What lies behind is not read, and a line that the bound cuts is not taken for another one."""
+    """An ignore file is read up to a bound, and the line that the bound cuts is dropped."""
     comment = "#" + "x" * 98 + "\n"
     root = planted(
         tmp_path,
@@ -335,7 +332,7 @@ def test_a_huge_ignore_file_is_read_up_to_a_bound(tmp_path: Path) -> None:
 
 
 def test_links_special_files_and_version_control_are_passed_over(tmp_path: Path) -> None:
-    """Nothing outside of the root is offered, nothing twice, and a FIFO for an ignore file does not block."""
+    """The scan offers nothing outside the root or twice, and a FIFO does not block it."""
     planted(tmp_path, {"secret/key.txt": ""})
     root = planted(
         tmp_path / "root",
@@ -404,10 +401,7 @@ def test_a_candidate_is_ordered_by_its_name() -> None:
 
 
 def test_namesakes_are_the_places_that_a_reference_may_have_moved_to(tmp_path: Path) -> None:
-    """Names of the pill's type with its last part.
-
-    What ends most as the old name does is first, what only begins so is none of them.
-    """
+    """Namesakes share the pill's type and last part; the longest common suffix comes first."""
     sources = {
         "lib/core/agent.py": "",
         "agent.py": "",
@@ -448,7 +442,7 @@ def test_a_symbol_is_looked_for_by_the_end_of_its_dotted_name(tmp_path: Path) ->
 def test_ignore_files_are_matched_by_one_engine(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Pathspec takes google-re2 wherever that is installed, which knows no atomic groups: our expressions go to Python's."""
+    """Ignore patterns use Python's `re` even where google-re2 is installed."""
     asked: list[object] = []
 
     class Asked(GitIgnoreSpec):

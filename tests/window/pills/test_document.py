@@ -1,4 +1,4 @@
-"""The pill document: making, removing, editing, visiting, and every row of the table of errors in docs/attachments.md."""
+"""The pill document, including every row of the table of errors in docs/attachments.md."""
 
 from collections.abc import Callable
 from typing import Any
@@ -102,7 +102,7 @@ def test_a_pill_is_updated_in_its_place() -> None:
 
 
 def test_visiting_hands_the_pill_to_the_visitor() -> None:
-    """What the visitor returns comes back."""
+    """`visit` returns the visitor's result."""
     assert LOOK.visit("src/agent.py", lambda pill: (pill.name, pill.start)) == ("src/agent.py", 8)
 
 
@@ -129,10 +129,7 @@ def test_visiting_hands_the_pill_to_the_visitor() -> None:
     ],
 )
 def test_an_invalid_name_is_refused(name: str) -> None:
-    """With the message that a user is shown.
-
-    The document is as it was, and the facts are in fields and in a note.
-    """
+    """An invalid name raises the user-facing message with a note, and changes nothing."""
     with pytest.raises(InvalidPillNameError) as caught:
         LOOK.insert_pill(name)
     assert str(caught.value) == "Invalid context name"
@@ -155,10 +152,7 @@ def test_an_invalid_name_is_refused(name: str) -> None:
     ],
 )
 def test_a_file_outside_of_every_root_is_refused_at_once(name: str) -> None:
-    """By inserting and by updating, and the document stays.
-
-    A document that was saved with one still opens, and a symbol may be called so.
-    """
+    """A file outside every root is refused on insert and update; a saved document still opens."""
     document = PillDocument("see ").insert_pill("src/agent.py")
     edits: tuple[Callable[[], object], ...] = (
         lambda: document.insert_pill(name),
@@ -233,7 +227,7 @@ def test_an_unknown_pill_is_refused_with_near_names() -> None:
 
 
 def test_lost_and_changed_properties_are_made_anew() -> None:
-    """A pill whose properties are corrupt is repaired, one that became text is a pill again, the rest stays as it was."""
+    """Repair restores corrupt properties and lost pills and leaves the rest unchanged."""
     corrupt = Pill("a", "symbol", 0, text_properties=TextProperties(pill="b", face="plain"))
     document = PillDocument("[@a] [@lost] [@b] [@a]", [corrupt, Pill("b", PillType.BUFFER, 13)])
     assert [pill.is_sound for pill in document.pills] == [False, True]
@@ -316,10 +310,7 @@ def test_a_document_that_contradicts_itself_is_refused(
 
 
 def test_a_duplicate_may_update_the_pill_that_is_there() -> None:
-    """It stays where it stands, sound and of the type that was asked for.
-
-    Nothing goes in at the other place, and what is refused stays refused.
-    """
+    """`duplicate="update"` updates the existing pill in place and inserts nothing."""
     damaged = PillDocument(
         "see [@a] now", [Pill("a", PillType.FILE, 4, text_properties=TextProperties())]
     )
@@ -338,7 +329,7 @@ def test_a_duplicate_may_update_the_pill_that_is_there() -> None:
 
 
 def test_damaged_pills_are_recreated_where_their_text_stands() -> None:
-    """Wrong places, lost properties, a pill said twice, one whose text is gone: what is written is a pill again, what was typed by hand is not."""
+    """Pills with wrong places or properties are restored where their text is; typed text is not."""
     text = "🙂 [@a] and [@typed] and [@a] [@b]"
     pills = [
         Pill("b", PillType.BUFFER, 99, text_properties=TextProperties(pill="c")),

@@ -1,4 +1,4 @@
-"""The document beside a plain list of characters that carry their property: they agree after every edit."""
+"""The document agrees with a plain list of characters and their properties after every edit."""
 
 import pytest
 from hypothesis import strategies as st
@@ -56,10 +56,7 @@ class DocumentAgainstCells(RuleBasedStateMachine):
 
     @rule(place=PLACES, text=TEXTS)
     def insert_text(self, place: float, text: str) -> None:
-        """Text goes between two characters, and belongs to no pill.
-
-        Inside of a pill it is refused.
-        """
+        """Insert text that belongs to no pill; inside a pill it is refused."""
         at = self.at(place)
         if self.splits(at):
             with pytest.raises(PositionError):
@@ -152,7 +149,7 @@ class DocumentAgainstCells(RuleBasedStateMachine):
 
     @invariant()
     def every_character_has_the_property_it_should(self) -> None:
-        """Invariants 1, 2, 3: pill text carries name and properties, stands in brackets, and nothing else carries any."""
+        """Only the text of a pill, with its brackets, carries name and properties."""
         assert self.document.to_text() == "".join(char for char, _ in self.cells)
         for at, (_, pill) in enumerate(self.cells):
             assert self.document.text_properties(at) == (
@@ -163,7 +160,7 @@ class DocumentAgainstCells(RuleBasedStateMachine):
 
     @rule(shifts=st.lists(st.integers(-3, 3), max_size=6), lost=st.booleans())
     def damage_and_recover(self, shifts: list[int], *, lost: bool) -> None:
-        """Let an editor get places and properties wrong: the same pills stand there, each where its name is written once, else at one such place."""
+        """Damage places and properties; recovery finds the same pills by their names."""
         wrong = [*shifts, *([0] * len(self.document.pills))]
         damaged = [
             Pill(

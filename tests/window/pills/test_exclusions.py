@@ -1,4 +1,4 @@
-"""What is kept back unless it is asked for: version control's own, ignored files, secrets, names from elsewhere."""
+"""Version control files, ignored files, secrets and foreign names are excluded by default."""
 
 import os
 from pathlib import Path
@@ -63,10 +63,7 @@ def test_only_what_is_open_is_read(root: Path, name: str) -> None:
 
 
 def test_only_what_is_open_is_offered(root: Path) -> None:
-    """A completion shows no secret and nothing that is ignored.
-
-    A symbol of an ignored file is not found.
-    """
+    """Completion offers no secret, ignored file or symbol of an ignored file."""
     assert sorted(each.name for each in FileResolver([root]).entries()) == OPEN
     assert [each.name for each in SymbolResolver([root]).entries()] == ["main.main"]
     with pytest.raises(CannotAttachError):
@@ -76,10 +73,7 @@ def test_only_what_is_open_is_offered(root: Path) -> None:
 def test_a_file_below_too_many_rules_is_kept_back(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Nobody knows whether it is ignored.
-
-    Reading the rules ends with those that may be matched, however deep the file is.
-    """
+    """A file with too many ignore rules above it is refused, and only some of them are read."""
     (folder := tmp_path / "a/b/c/d/e").mkdir(parents=True)
     (folder / "x.py").write_text("1\n", encoding="utf-8")
     for each in (folder, *folder.parents[:5]):

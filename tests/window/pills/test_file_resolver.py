@@ -1,4 +1,4 @@
-"""Files as context: content as it is at the moment, limits said aloud, encodings, and every way a file cannot be had."""
+"""Files as context: current content, stated limits, encodings and every error."""
 
 import os
 import tempfile
@@ -21,10 +21,7 @@ TEXTS = st.text(st.sampled_from("ab \n"), max_size=40)
 
 
 def test_a_file_is_resolved_as_it_is_now(tmp_path: Path) -> None:
-    """Its content is read when asked for, and read again the next time.
-
-    A short file is whole and says nothing.
-    """
+    """A file is read anew at each request, and a short file has no notice."""
     resolver = FileResolver(roots=[planted(tmp_path, {"src/agent.py": "one\n"})])
     resolved = resolver.resolve("src/agent.py")
     assert (resolved.name, resolved.type, resolved.path, resolved.content) == (
@@ -59,18 +56,15 @@ def test_the_first_root_that_has_the_file_gives_it(tmp_path: Path) -> None:
 
 
 def test_a_long_file_is_cut_at_a_line_end_and_says_so(tmp_path: Path) -> None:
-    """By default at 50,000 characters.
-
-    The notice names the limit, what is held and what there is.
-    """
+    """A file over 50,000 characters is cut at a line end, with a notice of the limit and size."""
     text = "".join(f"line {number:05}\n" for number in range(10_000))
     resolved = FileResolver(roots=[planted(tmp_path, {"a.txt": text})]).resolve("a.txt")
     assert text.startswith(resolved.content)
     assert resolved.content.endswith("\n")
     assert 50_000 - len("line 00000\n") < len(resolved.content) <= 50_000
-    assert (
-        resolved.notice
-        == "[truncated at the limit of 50,000 characters: 49,995 of 110,000 characters, lines 1-4545 of 10000]"
+    assert resolved.notice == (
+        "[truncated at the limit of 50,000 characters: "
+        "49,995 of 110,000 characters, lines 1-4545 of 10000]"
     )
     assert (
         resolved.truncated,
@@ -92,10 +86,7 @@ def test_one_endless_line_is_cut_within(tmp_path: Path) -> None:
 def test_what_is_cut_is_a_prefix_within_the_limit(
     text: str, limit: int, first_line: int | None
 ) -> None:
-    """It ends at a line end or holds one line alone.
-
-    Nothing is cut that fits; lines and characters add up.
-    """
+    """Content over the limit is cut to a prefix that ends at a line end or is a single line."""
     resolved = clipped("a", PillType.FILE, text, limit, first_line=first_line)
     assert text.startswith(resolved.content)
     assert len(resolved.content) <= limit
@@ -139,17 +130,14 @@ def test_an_unknown_encoding_is_refused_not_guessed(tmp_path: Path) -> None:
     ],
 )
 def test_binary_is_refused(tmp_path: Path, data: bytes) -> None:
-    """NUL in the bytes, or in the text that a mark promises, whatever encoding is allowed besides."""
+    """Content with a NUL is refused as binary, whatever encoding is allowed."""
     for encoding in (None, "latin-1"):
         with pytest.raises(CannotAttachError, match="Cannot attach context: binary file"):
             FileResolver([planted(tmp_path, {"a": data})], encoding=encoding).resolve("a")
 
 
 def test_a_giant_file_is_refused_unread(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A sparse file of a terabyte costs nothing.
-
-    One byte over the cap is one too many, and the cap itself is not.
-    """
+    """A file over the cap is refused without being read; the cap itself is allowed."""
     giant = tmp_path / "giant"
     with giant.open("wb") as file:
         file.truncate(1 << 40)
@@ -166,7 +154,7 @@ def test_a_giant_file_is_refused_unread(tmp_path: Path, monkeypatch: pytest.Monk
 def test_a_file_that_grows_past_the_cap_while_it_is_read_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What a file says of its size is not believed: reading stops at the cap."""
+    """Reading stops at the cap even if the file grows meanwhile."""
     planted(tmp_path, {"a": "x" * 10})
     plain_read = os.read
 
@@ -192,7 +180,7 @@ def test_a_file_that_grows_past_the_cap_while_it_is_read_is_refused(
 def test_a_file_that_is_written_over_while_it_is_read_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As long as before, but not the same: half of what was read may be older than the other half."""
+    """A file that is overwritten while it is read is refused, even at the same length."""
     planted(tmp_path, {"a": "x" * 10})
     plain_read = os.read
 
@@ -207,7 +195,7 @@ def test_a_file_that_is_written_over_while_it_is_read_is_refused(
 
 
 def test_a_file_that_is_not_there_gives_the_seed_s_message(tmp_path: Path) -> None:
-    """Never there, vanished since, a folder on the way that is a file, a root that is not there: all the same."""
+    """A missing file, folder or root gives the same "file not found" error."""
     planted(tmp_path, {"a": "x"})
     resolver = FileResolver([tmp_path, tmp_path / "nowhere"])
     resolver.resolve("a")
@@ -238,10 +226,7 @@ def open_folder() -> Iterator[Path]:
 
 
 def test_a_file_that_may_not_be_read_says_so(open_folder: Path) -> None:
-    """The system's own reason is in the error.
-
-    The next root is not tried, as the name means this file.
-    """
+    """An unreadable file raises the system's reason, and the next root is not tried."""
     path = planted(open_folder, {"1/a": "x", "2/a": "y"}) / "1/a"
     path.chmod(0)
     as_root = os.geteuid() == 0

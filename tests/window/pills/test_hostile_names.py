@@ -42,10 +42,7 @@ def _open_descriptors() -> int:
 
 
 def test_every_hostile_name_is_refused(root: Path) -> None:
-    """At least 200 distinct names, each refused by a typed error.
-
-    None blocks, none opens the secret, no descriptor is left.
-    """
+    """At least 200 hostile names are each refused by a typed error, and no descriptor leaks."""
     names = hostile_names(root.parent)
     assert len(names) >= 200
     assert len(set(names)) == len(names)
@@ -58,7 +55,7 @@ def test_every_hostile_name_is_refused(root: Path) -> None:
 
 
 def test_the_corpus_has_teeth(tmp_path: Path) -> None:
-    """A resolver that only joins paths hands the secret out for many of these names: they would be found out."""
+    """A naive resolver that only joins paths would expose the secret for at least 25 names."""
     root = besieged(tmp_path)
     found = 0
     for name in hostile_names(tmp_path):
@@ -88,7 +85,7 @@ def test_no_symbol_leads_out_either(root: Path) -> None:
 
 
 def test_hostile_pills_are_problems_of_their_message(root: Path) -> None:
-    """Whatever of it can stand in a pill is a problem of the message, whose other pills are attached."""
+    """Hostile pills become problems of the message, and its other pills are attached."""
     storable = [name for name in hostile_names(root.parent) if "\ud800" not in name]
     text = " ".join(f"[@{name}]" for name in storable) + " explain [@src/agent.py]"
     document = PillDocument.parse(text)
@@ -133,7 +130,7 @@ def test_a_link_that_leads_out_says_so(root: Path, name: str) -> None:
 
 
 def test_a_link_inside_of_the_root_is_followed(root: Path) -> None:
-    """What it leads to is what is attached, under its own path."""
+    """A link to a file inside the root is attached under its target's path."""
     resolver = FileResolver(roots=[root])
     for name in ("link-in", "link-src/agent.py", "src/link-root/link-in", "./src//agent.py"):
         resolved = resolver.resolve(name)
@@ -143,7 +140,7 @@ def test_a_link_inside_of_the_root_is_followed(root: Path) -> None:
 def test_a_link_put_in_while_looking_is_not_followed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Between the look at a step and its opening, a folder and a file are replaced by links that lead out."""
+    """A file or folder replaced by an outward link between check and opening is not followed."""
     root = besieged(tmp_path)
     (tmp_path / "agent.py").write_text(SECRET_TEXT, encoding="utf-8")
     plain_stat = os.stat
@@ -158,7 +155,7 @@ def test_a_link_put_in_while_looking_is_not_followed(
         return found
 
     monkeypatch.setattr(os, "stat", replaced)
-    for victim, place in (("agent.py", "src/agent.py"), ("src", "src")):  # noqa: B007 - `replaced` reads them
+    for victim, place in (("agent.py", "src/agent.py"), ("src", "src")):  # noqa: B007 - read above
         with pytest.raises(PillError):
             FileResolver(roots=[root]).resolve("src/agent.py")
         (root / place).unlink()
@@ -168,7 +165,7 @@ def test_a_link_put_in_while_looking_is_not_followed(
 def test_a_file_that_turns_into_a_fifo_while_looking_does_not_block(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What is opened is looked at again: no regular file is no context."""
+    """A file replaced by a FIFO between check and opening is refused without blocking."""
     root = besieged(tmp_path)
     plain_stat = os.stat
 

@@ -46,7 +46,7 @@ def test_an_unknown_keymap_falls_back_with_a_warning(caplog: pytest.LogCaptureFi
 def test_pressing_a_key_replaces_an_unknown_keymap_in_the_document(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    """The warning comes once: from then on the pill has the default keymap, and nothing else of it has changed."""
+    """An unknown keymap is replaced by the default with one warning; all else is unchanged."""
     lost = Pill(
         "a",
         text_properties=TextProperties(

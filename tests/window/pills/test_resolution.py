@@ -29,7 +29,7 @@ from tests.window.pills.trees import planted
 
 
 def test_content_is_fetched_at_send(tmp_path: Path) -> None:
-    """What the file holds when the message is sent counts, not what it held when the pill was made."""
+    """The attached content is that of the file when the message is sent."""
     resolvers = [FileResolver([planted(tmp_path, {"a.py": "old\n"})])]
     document = PillDocument("explain ").insert_pill("a.py")
     planted(tmp_path, {"a.py": "new\n"})
@@ -157,10 +157,7 @@ def test_every_pill_is_attached_or_a_problem(names: list[str], known: set[str]) 
 
 
 def test_a_reference_that_moved_is_updated_where_there_is_one_place_alone(tmp_path: Path) -> None:
-    """The pill names the new place and is attached from there.
-
-    It stands where it stood, and the rest of the text is as it was.
-    """
+    """A moved reference with one possible target is renamed in place and attached."""
     resolvers = [FileResolver([planted(tmp_path, {"src/agent.py": "a", "b.py": "b"})])]
     completer = Completer(resolvers)
     document = PillDocument.parse("compare [@src/agent.py] with [@b.py]")
@@ -213,7 +210,7 @@ def test_two_references_to_one_new_place_do_not_both_go_there(tmp_path: Path) ->
 
 
 def test_a_place_that_no_pill_may_name_is_left_to_the_user() -> None:
-    """A source of one's own may offer absolute paths: the document stays as it is, and nothing is raised."""
+    """An absolute path offered by a custom source leaves the document unchanged."""
 
     class Elsewhere:
         type = PillType.FILE

@@ -55,7 +55,8 @@ def again(): return 2
 '''
 
 NAMES = [
-    "LIMIT", "first", "second", "Agent", "Agent.name", "Agent.run", "Agent.Inner", "Agent.Inner.deep", "conditional", "fallback", "matched", "again",
+    "LIMIT", "first", "second", "Agent", "Agent.name", "Agent.run", "Agent.Inner",
+    "Agent.Inner.deep", "conditional", "fallback", "matched", "again",
 ]  # fmt: skip
 
 
@@ -81,10 +82,7 @@ def root(tmp_path: Path) -> Path:
 
 
 def test_every_kind_of_definition_is_found() -> None:
-    """Functions, classes, methods and variables, also in branches.
-
-    Not what is local to a function.
-    """
+    """Functions, classes, methods and variables are found, also in branches; locals are not."""
     assert [each.name for each in definitions(AGENT) or ()] == [*NAMES, "again"]
     assert definitions("def f():\n    def local(): ...\n    x = 1\n") == (
         Definition("f", "def", 1, 3),
@@ -131,7 +129,7 @@ def test_a_definition_comes_with_its_decorators(root: Path) -> None:
     ],
 )
 def test_an_end_of_a_name_will_do(root: Path, name: str, source: str) -> None:
-    """Where nothing else ends so; a package's own names are without `__init__`."""
+    """An unambiguous suffix of a name is enough; names of a package omit `__init__`."""
     assert SymbolResolver([root]).resolve(name).source == source
 
 
@@ -189,15 +187,13 @@ def test_every_symbol_is_offered_with_its_place(root: Path) -> None:
     offered = {each.name: each.detail for each in SymbolResolver([root]).entries()}
     assert offered["src.agent.Agent.run"] == "src/agent.py:15"
     assert {name for name in offered if not name.startswith("src.agent")} == {
-        "src.pkg.made", "src.escape.pattern", "other.agent.made", "other.agent.Agent", "v1.2.mod.dotted", "top",
+        "src.pkg.made", "src.escape.pattern", "other.agent.made", "other.agent.Agent",
+        "v1.2.mod.dotted", "top",
     }  # fmt: skip
 
 
 def test_lines_are_those_that_python_counts(tmp_path: Path) -> None:
-    """A form feed or a Unicode separator ends no line.
-
-    Carriage returns do, and stay as they are.
-    """
+    """Lines end where Python ends them: at carriage returns, but not at form feeds."""
     planted(
         tmp_path,
         {

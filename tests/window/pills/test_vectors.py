@@ -1,4 +1,4 @@
-"""The cases that the twin in the browser is held to: they are what the document does now, and they try what matters."""
+"""The test vectors for the JavaScript port match the document and cover what matters."""
 
 import json
 from collections import Counter
@@ -32,10 +32,7 @@ def test_the_document_does_what_the_cases_say(number: int) -> None:
 
 
 def test_the_cases_try_every_operation_and_every_refusal() -> None:
-    """Each operation that may be refused is, in every way.
-
-    Texts hold what Python and JavaScript count differently.
-    """
+    """Each operation is refused in every possible way, with texts that include non-BMP signs."""
     told = Counter((step["do"], step.get("error")) for case in CASES for step in case)
     refused = {error for _, error in told}
     assert refused == {

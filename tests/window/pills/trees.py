@@ -20,7 +20,7 @@ def planted(root: Path, files: Mapping[str, str | bytes]) -> Path:
 
 
 def besieged(outside: Path) -> Path:
-    """Return a root with a secret beside it, and with every kind of link and special file that leads out or nowhere."""
+    """Return a root beside a secret, with links and special files that lead out or nowhere."""
     planted(outside, {SECRET: SECRET_TEXT, "sécret/secret.txt": SECRET_TEXT})
     root = planted(outside / "root", {"src/agent.py": "def run():\n    return 1\n"})
     links = {

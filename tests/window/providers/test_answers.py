@@ -1,4 +1,4 @@
-"""Whole answers of the vendors' SDKs, and accumulated streams: objects and the data that they dump, taken in like the message they hold."""
+"""SDK answers and accumulated streams, as objects or as their dumps, are read as messages."""
 
 from typing import Any
 
@@ -271,6 +271,6 @@ def test_streams_that_stand_apart_stay_apart() -> None:
 
 
 def test_a_stream_of_many_chunks_is_joined_once() -> None:
-    """What it costs grows as its characters do."""
+    """Joining a stream of many chunks takes time linear in its characters."""
     said = unwrap([chunk({"content": "word "}) for _ in range(20_000)])
     assert said == [{"role": "assistant", "content": "word " * 20_000}]

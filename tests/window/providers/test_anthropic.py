@@ -61,7 +61,7 @@ def refused(messages: object, **options: bool) -> tuple[str, int | None]:
 
 
 def test_a1_a_call_without_its_result_is_refused() -> None:
-    """A call whose result was dropped, or does not come in the next message, names the calling message."""
+    """A call without a result in the next message is refused by the calling message's index."""
     assert refused(
         [ASK, assistant(call("a"), call("b")), user(result("a")), assistant(text("x")), ASK]
     ) == ("unanswered-call", 1)
@@ -77,7 +77,7 @@ def test_a1_a_call_without_its_result_is_refused() -> None:
 
 
 def test_a2_a_result_without_its_call_is_refused() -> None:
-    """A window that starts on a result, or keeps one whose call is gone, names the result's message."""
+    """A result without its call is refused by the result's index."""
     assert refused([user(result("a"))]) == ("orphan-result", 0)
     assert refused(
         [ASK, assistant(call("a")), user(result("a")), assistant(text("x")), user(result("a"))]
@@ -85,7 +85,7 @@ def test_a2_a_result_without_its_call_is_refused() -> None:
 
 
 def test_a3_a_second_result_for_one_call_is_refused() -> None:
-    """A result that was duplicated is refused, in the same message and in one that merges with it."""
+    """A duplicate result is refused, within a message and across messages that merge."""
     assert refused([ASK, assistant(call("a")), user(result("a"), result("a"))]) == (
         "duplicate-result",
         2,
@@ -97,10 +97,7 @@ def test_a3_a_second_result_for_one_call_is_refused() -> None:
 
 
 def test_a4_call_ids_are_unique_within_a_message_only() -> None:
-    """One assistant turn twice in a row repeats its ids in one merged message.
-
-    Later messages may reuse them.
-    """
+    """Call ids must be unique within a merged message; later messages may reuse them."""
     assert refused([ASK, assistant(call("a"), call("a")), user(result("a"))]) == (
         "duplicate-call-id",
         1,
@@ -134,10 +131,7 @@ def test_a8_a_final_assistant_message_may_be_empty() -> None:
 
 
 def test_a9_final_assistant_text_must_not_end_in_white_space() -> None:
-    """A cut that leaves a space at the very end is refused.
-
-    In the middle, or in a history to go on with, it is not.
-    """
+    """A final assistant text may not end in white space; elsewhere it may."""
     assert refused([ASK, {"role": "assistant", "content": "It is "}]) == ("trailing-whitespace", 1)
     assert refused([ASK, assistant(text("It is\n"))]) == ("trailing-whitespace", 1)
     check([ASK, assistant(text("It is ")), ASK])
@@ -165,7 +159,7 @@ def test_a10_runs_of_one_role_are_merged_before_pairing() -> None:
 
 @given(wire_turns())
 def test_a10_rendered_roles_alternate(turns: list[Turn]) -> None:
-    """What is rendered suits endpoints that refuse runs as well."""
+    """Rendered roles alternate, for endpoints that refuse consecutive messages of one role."""
     roles = [message["role"] for message in render(turns).messages]
     assert all(one != other for one, other in pairwise(roles))
 
@@ -210,7 +204,7 @@ def test_a10_rendered_roles_alternate(turns: list[Turn]) -> None:
 def test_each_broken_shape_names_its_rule_and_place(
     messages: object, rule: str, index: int | None
 ) -> None:
-    """Whatever is broken in a message is refused with a stable rule name and the message's index."""
+    """A broken message is refused with a stable rule name and its index."""
     assert refused(messages) == (rule, index)
 
 
@@ -241,10 +235,7 @@ def test_an_error_names_the_block(messages: object, path: str) -> None:
 
 
 def test_the_assistant_may_speak_first_where_asked_for() -> None:
-    """A recorded history that the assistant begins can be read.
-
-    Sending it is the caller's choice.
-    """
+    """With `strict_first=False` a history that the assistant begins can be read."""
     messages = [assistant(text("hi")), ASK]
     check(messages, strict_first=False)
     assert [turn.role for turn in parse(messages).turns] == ["assistant", "user"]
@@ -258,7 +249,7 @@ def test_an_open_tail_is_accepted_where_asked_for() -> None:
 
 
 def test_one_user_message_gives_its_results_and_its_words() -> None:
-    """Results become tool turns, all else of the message one user turn, each with the place of its message."""
+    """The results of a user message become tool turns, everything else one user turn."""
     messages = [
         ASK,
         assistant(text("Let me see."), call("a", city="Paris"), call("b")),
@@ -281,7 +272,7 @@ def test_one_user_message_gives_its_results_and_its_words() -> None:
 
 
 def test_blocks_keep_their_order_and_their_fields() -> None:
-    """Signed thinking, searches and unknown blocks stand where they stood between texts and calls, with all that was said of each."""
+    """Thinking, searches and unknown blocks keep their fields and their order among the others."""
     thinking = {"type": "thinking", "thinking": "hm", "signature": "Zm9v=="}
     search = {"type": "server_tool_use", "id": "s1", "name": "search", "input": {"b": 1, "a": 2}}
     cited = {**text("y"), "citations": [{"type": "char_location", "cited_text": "x"}]}
@@ -460,7 +451,7 @@ FORMS: list[Any] = [
 
 @pytest.mark.parametrize("messages", FORMS)
 def test_every_form_is_written_as_it_came(messages: Any) -> None:
-    """Texts and lists, results split and empty, flags and fields nobody knows: all of it comes out of the turns alone."""
+    """Every form of a message is written back unchanged from its turns."""
     check(messages)
     parsed = parse(messages)
     assert render(parsed.turns).inline() == messages
@@ -469,10 +460,7 @@ def test_every_form_is_written_as_it_came(messages: Any) -> None:
 
 
 def test_blank_text_never_leaves_beside_blocks_or_in_results() -> None:
-    """Beside a picture, a call or in a result it is left out.
-
-    A failure without words gets a visible stand-in.
-    """
+    """Blank text is left out beside blocks and in results; a blank failure gets a placeholder."""
     image = {"type": "image", "source": {}}
     calling = Turn(
         "assistant",
@@ -502,7 +490,7 @@ def test_blank_text_never_leaves_beside_blocks_or_in_results() -> None:
 
 
 def test_tool_names_outside_the_pattern_are_spelled_anew() -> None:
-    """Two names of one turn stay two, the turn keeps the real one, and a name that is called twice is spelled once."""
+    """Invalid tool names are rewritten without collisions, and the turn keeps the real name."""
     calls = [
         ToolCall(str(number), name)
         for number, name in enumerate(["a.b", "a_b", "a.b", "ü" * 201, "ok"])
@@ -515,10 +503,7 @@ def test_tool_names_outside_the_pattern_are_spelled_anew() -> None:
 
 
 def test_arguments_and_ids_that_the_provider_refuses_are_given_a_shape_it_takes() -> None:
-    """Arguments that are no object are wrapped.
-
-    Ids outside the alphabet are spelled anew with their results.
-    """
+    """Arguments that are not objects are wrapped; invalid ids are rewritten with their results."""
     calls = (
         ToolCall("f:1", "f", "oops"),
         ToolCall("f_1", "f", '{"x": NaN}'),
@@ -542,7 +527,7 @@ def test_arguments_and_ids_that_the_provider_refuses_are_given_a_shape_it_takes(
 
 
 def test_leading_system_turns_are_hoisted_and_later_ones_stay() -> None:
-    """A history only grows: what the system says later stands where it was said, and so do blocks that only a message can hold."""
+    """Leading system turns are hoisted; later ones and special blocks stay in place."""
     added = Part("anthropic", '{"type":"tool_addition","tool":{}}')
     turns = [
         Turn("system", "one"),
@@ -581,10 +566,7 @@ def test_emptiness_gets_a_visible_stand_in() -> None:
 
 
 def test_an_assistant_behind_system_messages_gets_a_user_before_it() -> None:
-    """Where only system blocks come first the user still has to.
-
-    Who has a user first, or nobody, is left alone.
-    """
+    """A user message is inserted before an assistant that follows only system messages."""
     system = {"role": "system", "content": [{"type": "tool_addition", "tool": {}}]}
     rendered = Rendered([system, assistant(text("hi"))], (text("Be brief."),))
     opened = with_user_first(rendered)
@@ -618,10 +600,7 @@ def test_inline_and_hoist_are_opposites() -> None:
 
 
 def test_a_view_is_written_from_the_turns_that_are_left() -> None:
-    """A message of which a turn yielded holds its other turns with all their fields.
-
-    A gist that is to be read stands alone.
-    """
+    """A message whose result was cut keeps its other turns; a readable gist stands alone."""
     cached = {**text("And Rome?"), "cache_control": {"type": "ephemeral"}}
     messages = [
         {"role": "user", "content": "hi"},
@@ -644,7 +623,7 @@ def test_a_view_is_written_from_the_turns_that_are_left() -> None:
 
 
 def test_only_the_last_text_loses_white_space_at_its_end() -> None:
-    """What stands behind a text keeps it as it was, so that nothing before the end of a history ever changes."""
+    """Only the final text loses trailing white space, so that earlier messages never change."""
     turns = parse([ASK, assistant(text("It is \n")), ASK, assistant(text("Well \n"))]).turns
     assert render(turns).messages == [
         ASK,
@@ -655,7 +634,7 @@ def test_only_the_last_text_loses_white_space_at_its_end() -> None:
 
 
 def test_repair_closes_calls_in_the_middle_and_says_so() -> None:
-    """With `repair` an unanswered call gets a marked result, which is written into the place it belongs."""
+    """With `repair` an unanswered call gets a marked result at its place."""
     messages = [
         ASK,
         assistant(call("a"), call("b")),
@@ -692,7 +671,7 @@ def test_nothing_handed_out_is_shared_with_what_came_in() -> None:
 
 @given(wire_turns())
 def test_what_is_rendered_is_valid(turns: list[Turn]) -> None:
-    """Law: for every paired conversation check(render(turns)) passes, whatever its ids, arguments and texts."""
+    """Law: check(render(turns)) passes for every paired conversation."""
     rendered = render(turns)
     check(json.loads(json.dumps(rendered.messages)))
     check(rendered.inline())
@@ -701,7 +680,7 @@ def test_what_is_rendered_is_valid(turns: list[Turn]) -> None:
 
 @given(wire_turns(open_tail=True))
 def test_no_word_is_lost_in_rendering(turns: list[Turn]) -> None:
-    """Law: every visible text of a turn stands in what is rendered, only a final assistant text loses white space."""
+    """Law: every text of a turn is rendered; only a final assistant text loses white space."""
     written = json.dumps([render(turns).inline()], ensure_ascii=False)
     for turn in turns:
         assert json.dumps(turn.text.strip(), ensure_ascii=False)[1:-1] in written
@@ -710,7 +689,7 @@ def test_no_word_is_lost_in_rendering(turns: list[Turn]) -> None:
 
 @given(wire_turns(open_tail=True), st.integers(1, 3))
 def test_a_view_reads_back_and_writes_the_same_again(turns: list[Turn], every: int) -> None:
-    """Law: what was read is written as it came, on rendered lists, and on views of them that are written to be read."""
+    """Law: rendered lists and readable views of them are written back unchanged after reading."""
     messages = render(turns).inline()
     kept = named(parse(messages))
     assert render(kept).inline() == messages
@@ -724,7 +703,7 @@ def test_a_view_reads_back_and_writes_the_same_again(turns: list[Turn], every: i
 
 @given(ANYTHING | broken_lists(render), st.booleans())
 def test_garbage_is_refused_with_a_typed_error_only(messages: Any, repair: bool) -> None:
-    """Anything at all either parses, and is then written back as JSON, or raises InvalidMessagesError."""
+    """Any input is either parsed and written back as JSON, or raises InvalidMessagesError."""
     try:
         parsed = parse(messages, repair=repair)
     except InvalidMessagesError as error:

@@ -1,7 +1,4 @@
-"""Whose list it is: by what only one provider writes.
-
-A list that could be anybody's is read as it always was.
-"""
+"""The provider of a list is detected by forms that only it writes; the default is OpenAI."""
 
 from typing import Any
 
@@ -66,19 +63,13 @@ def test_a_message_of_its_own_tells(message: Any, whose: Provider) -> None:
     "messages", [[USER], [], None, "hi", [None], [{}], [{"type": 5, "content": [5, {"type": []}]}]]
 )
 def test_what_tells_nothing_is_openais(messages: Any) -> None:
-    """A plain list reads the same for all.
-
-    What is no list at all is refused by whoever reads it.
-    """
+    """An ambiguous or invalid list is read as OpenAI's."""
     assert format_of(messages, "auto").provider is Provider.OPENAI
 
 
 @pytest.mark.parametrize("provider", ["openai", "openai-responses"])
 def test_a_list_that_is_certainly_anothers_is_refused(provider: str) -> None:
-    """By its calls and results, wherever they stand.
-
-    What a gateway may carry along is let through.
-    """
+    """A list with another provider's calls or results is refused; other blocks are let through."""
     for message in ANTHROPIC[:2]:
         with pytest.raises(InvalidMessagesError, match="anthropic") as caught:
             format_of([USER, message], provider)

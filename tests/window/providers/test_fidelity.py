@@ -1,4 +1,4 @@
-"""What goes in comes out: whatever a provider takes is written from the turns alone, field by field, and stays as it was written."""
+"""Any list that a provider accepts is written back field by field from its turns."""
 
 import json
 from typing import Any
@@ -20,7 +20,7 @@ Message = dict[str, Any]
 
 
 COLLECTED = tuple(kind for kind in PartKind if kind is not PartKind.NATIVE)
-"""What a message that is read is made of."""
+"""The kinds of part that reading a message produces."""
 
 
 @pytest.mark.parametrize("provider", Provider)
@@ -28,7 +28,7 @@ COLLECTED = tuple(kind for kind in PartKind if kind is not PartKind.NATIVE)
 def test_what_a_provider_takes_is_written_as_it_came(
     provider: Provider, data: st.DataObject
 ) -> None:
-    """Law: ``render(parse(messages).turns).inline() == messages``, to be sent and to be read, through JSON and back."""
+    """Law: ``render(parse(messages).turns).inline() == messages``, readable or not."""
     messages = data.draw(conversations(provider))
     wire = get_format(provider)
     wire.check(messages)
@@ -40,7 +40,7 @@ def test_what_a_provider_takes_is_written_as_it_came(
 @pytest.mark.parametrize("provider", Provider)
 @given(data=st.data())
 def test_what_was_sent_begins_what_is_sent_later(provider: Provider, data: st.DataObject) -> None:
-    """Law: every start of a conversation that ends on no open calls is written as the beginning of all of it, parts and all."""
+    """Law: each prefix without open calls is written as a prefix of the whole conversation."""
     wire = get_format(provider)
     formats.what_is_written_stays_when_more_is_said(
         wire, wire.parse(data.draw(conversations(provider))).turns
@@ -66,7 +66,7 @@ def test_a_session_and_a_projection_give_back_what_they_took(
 def test_what_one_provider_took_every_other_is_told(
     provider: Provider, other: Provider, data: st.DataObject
 ) -> None:
-    """Switching is always valid: texts, calls and results go along, blocks of one provider alone stay behind."""
+    """Any conversation renders for another provider; provider-specific blocks are omitted."""
     wire, target = get_format(provider), get_format(other)
     turns = wire.parse(data.draw(conversations(provider))).turns
     target.check(target.render(turns).messages)
@@ -84,10 +84,7 @@ def test_what_one_provider_took_every_other_is_told(
     )
 )
 def test_a_layout_comes_out_as_it_went_in(entries: list[tuple[PartKind, str, Message]]) -> None:
-    """Law: in the same order, with the same further fields.
-
-    A turn of one text before its calls needs no part at all.
-    """
+    """Law: pieces are laid out in order and with their fields; text before calls needs no part."""
     collector, calls = Collector(Provider.OPENAI), 0
     expected: list[tuple[PartKind, Message, str, int]] = []
     for kind, text, further in entries:

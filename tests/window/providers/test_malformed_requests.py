@@ -1,4 +1,4 @@
-"""What is no request at all is refused by a rule that says where, whatever stands where something else should."""
+"""Malformed requests are refused by a rule with the index, whatever value is in the wrong place."""
 
 from typing import Any
 

@@ -1,7 +1,4 @@
-"""Media go along to another provider as what that one takes, or stay behind.
-
-Nothing costs more than was told.
-"""
+"""Media are converted for another provider or omitted, and never cost more than counted."""
 
 import copy
 import json
@@ -143,10 +140,7 @@ def test_a_medium_goes_along_to_every_provider(
 def test_what_has_a_form_elsewhere_is_written_in_it(
     block: dict[str, Any], source: str, target: str, expected: dict[str, Any]
 ) -> None:
-    """Text goes as text, links as links, files of one vendor by their id.
-
-    Marks stay behind, and a type is what the data say.
-    """
+    """Text, links and file ids are converted, marks are dropped, and types come from the data."""
     assert convert_block(block, source, target) == expected
 
 
@@ -186,7 +180,7 @@ def test_what_has_a_form_elsewhere_is_written_in_it(
 def test_what_has_no_form_elsewhere_stays_behind(
     block: dict[str, Any], source: str, target: str
 ) -> None:
-    """Uploads, recordings, office files, odd schemes and formats, and blocks that are no media do not go along."""
+    """Uploads, recordings, office files, odd formats and other blocks are not converted."""
     assert convert_block(block, source, target) is None
 
 
@@ -195,7 +189,7 @@ def test_what_has_no_form_elsewhere_stays_behind(
 def test_any_block_is_written_or_stays_behind(
     source: str, target: str, kind: str, fields: Any
 ) -> None:
-    """Whatever a block holds nobody fails, and what is written is a medium that can be read, or text."""
+    """Any block is either omitted or converted to text or readable media, without an error."""
     block = (fields if isinstance(fields, dict) else {"source": fields}) | {"type": kind}
     written = convert_block(block, source, target)
     if written is not None and source != target:
@@ -208,7 +202,7 @@ def test_any_block_is_written_or_stays_behind(
 def test_a_medium_costs_no_provider_more_than_was_told(
     forms: dict[str, Any], source: str, target: str
 ) -> None:
-    """What was counted where it came from covers what it costs where it goes."""
+    """The tokens counted at the source cover the cost of the converted medium."""
     if source not in forms or (written := convert_block(forms[source], source, target)) is None:
         return
     told = count_part(default_counter(), Part(source, json.dumps(forms[source])))

@@ -73,10 +73,7 @@ def test_o2_a_call_without_its_result_is_refused() -> None:
 
 @pytest.mark.parametrize("refusal", [5, None, ["No."], "", {}])
 def test_a_refusal_that_is_no_text_is_refused(refusal: object) -> None:
-    """As what is delivered is judged.
-
-    A part of another vendor's may hold anything under that name.
-    """
+    """A refusal part must be text; a part of another vendor may hold anything by that name."""
     part = {"type": "refusal", "refusal": refusal}
     assert refused([USER, {"role": "assistant", "content": [part]}]) == ("bad-refusal", 1)
     assert refused([USER, {"role": "assistant", "content": [{"type": "refusal"}]}]) == (
@@ -189,7 +186,7 @@ def test_an_open_tail_is_accepted_where_asked_for() -> None:
 def test_each_broken_shape_names_its_rule_and_place(
     messages: object, rule: str, index: int | None
 ) -> None:
-    """Whatever is broken in a message is refused with a stable rule name and the message's index."""
+    """A broken message is refused with a stable rule name and its index."""
     assert refused(messages) == (rule, index)
 
 
@@ -270,10 +267,7 @@ def test_endless_nesting_is_refused() -> None:
 
 @pytest.mark.parametrize(("levels", "accepted"), [(MAX_DEPTH, True), (MAX_DEPTH + 1, False)])
 def test_nesting_is_accepted_up_to_the_limit(levels: int, accepted: bool) -> None:
-    """The message is the first level, its blocks the third.
-
-    A value at the last one may be anything but a container.
-    """
+    """JSON may be nested up to the limit, counting the message as the first level."""
     value: Any = 1
     for level in range(levels - 3):
         value = [value] if level % 2 else {"x": value}
@@ -291,16 +285,13 @@ def test_integers_are_accepted_up_to_what_a_double_can_hold() -> None:
 
 
 def test_any_further_field_that_is_json_can_be_held() -> None:
-    """What stands beside the content is carried as the JSON it is, whatever its size."""
+    """Further fields are carried as JSON of any size."""
     messages = [{**USER, "seed": 2**1000, "deep": {"a": [None, 1.5]}}]
     assert render(parse(messages).turns).messages == messages
 
 
 def test_parse_reads_roles_text_calls_and_results() -> None:
-    """Each message becomes one turn.
-
-    Developer messages are system turns that are written as they came.
-    """
+    """Each message becomes one turn; a developer message is a system turn, written unchanged."""
     messages = [
         {"role": "developer", "content": "Be brief."},
         {**USER, "name": "ann"},
@@ -318,7 +309,7 @@ def test_parse_reads_roles_text_calls_and_results() -> None:
 
 
 def test_content_parts_keep_their_order() -> None:
-    """Text is joined in the turn, anything else is carried as the JSON it was, and all of it is written where it stood."""
+    """Content parts keep their order; text is joined in the turn, other parts are kept as JSON."""
     image = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AA"}}
     file = {"type": "file", "file": {"filename": "ä.pdf"}}
     first, second = (
@@ -414,7 +405,7 @@ FORMS: list[dict[str, Any]] = [
 
 @pytest.mark.parametrize("message", FORMS)
 def test_every_form_is_written_as_it_came(message: dict[str, Any]) -> None:
-    """Null, empty and missing contents, refusals, speech, reasoning, custom calls, unknown fields: all of it comes out of the turn alone."""
+    """Every form of a message is written back unchanged from its turn."""
     results = [
         {"role": "tool", "tool_call_id": call["id"], "content": "", "x": None}
         for call in message.get("tool_calls") or ()
@@ -425,10 +416,7 @@ def test_every_form_is_written_as_it_came(message: dict[str, Any]) -> None:
 
 
 def test_a_refusal_is_what_is_said() -> None:
-    """It is the turn's text, so that every other provider is told.
-
-    Beside an answer it does not take the answer's place.
-    """
+    """A refusal becomes the turn's text, unless the message also has an answer."""
     refusing, answering = (
         {"role": "assistant", "content": content, "refusal": "No."} for content in (None, "Yes.")
     )
@@ -457,7 +445,7 @@ def test_tool_names_outside_the_pattern_are_spelled_anew() -> None:
 
 
 def test_a_turn_of_another_providers_blocks_is_written_visibly() -> None:
-    """Where nothing can be written in this format, something visible stands in, never nothing."""
+    """A turn that holds only another provider's blocks is written as a placeholder."""
     messages = render([Turn("user", None, parts=(Part("anthropic", '{"type":"image"}'),))]).messages
     assert messages == [{"role": "user", "content": "[content in another provider's format]"}]
     check(messages)
@@ -471,7 +459,7 @@ def test_a_part_that_is_no_block_is_refused(data: str) -> None:
 
 
 def test_hand_made_parts_never_break_a_rendering() -> None:
-    """Fields that would make another message of a turn are not trusted, and no word and no call is lost whatever the parts say."""
+    """Hand-made parts cannot change the role of a message or lose a word or call."""
     part = Part(
         "openai", '{"role": "tool", "content": null, "refusal": 7, "audio": 7}', PartKind.MESSAGE
     )
@@ -490,10 +478,7 @@ def test_hand_made_parts_never_break_a_rendering() -> None:
 
 @pytest.mark.parametrize("kind", [PartKind.MESSAGE, PartKind.WORDS, PartKind.CALL])
 def test_further_fields_that_are_no_object_are_refused(kind: PartKind) -> None:
-    """A part made by hand must hold an object of further fields.
-
-    The error names the turn's field.
-    """
+    """A hand-made part whose data is not an object is refused by its field."""
     turn = Turn(
         "assistant", "hi", tool_calls=[ToolCall("a", "f")], parts=[Part("openai", "[]", kind)]
     )
@@ -504,10 +489,7 @@ def test_further_fields_that_are_no_object_are_refused(kind: PartKind) -> None:
 
 
 def test_repair_closes_calls_in_the_middle_and_says_so() -> None:
-    """With `repair` an unanswered call gets a marked result.
-
-    The open tail stays open; orphans are refused still.
-    """
+    """With `repair` unanswered calls get a marked result, except in the open tail."""
     messages = [USER, calling("a", "b", "c"), result("b"), USER, calling("d")]
     parsed = parse(messages, repair=True)
     assert parsed.repaired == (3, 4)
@@ -525,7 +507,7 @@ def test_repair_closes_calls_in_the_middle_and_says_so() -> None:
 
 
 def test_a_view_is_written_with_originals_and_gists() -> None:
-    """Kept turns come out as they came in, a digest keeps its call id, a gist is a plain message."""
+    """Kept turns are written unchanged, a digest keeps its call id, a gist is a plain message."""
     messages = [
         USER,
         calling("a", extra={"x": [1]}),
@@ -561,7 +543,7 @@ def cut_names(turn: Turn) -> Turn:
 
 @given(wire_turns())
 def test_what_is_rendered_is_valid_and_reads_back(turns: list[Turn]) -> None:
-    """Law: for every paired conversation check(render(turns)) passes and parse gives the same words."""
+    """Law: check(render(turns)) passes for every paired conversation, and parse restores it."""
     messages = render(turns).messages
     check(json.loads(json.dumps(messages)))
     assert words(parse(messages).turns) == words([cut_names(turn) for turn in turns])
@@ -582,7 +564,7 @@ def test_a_view_reads_back_and_writes_the_same_again(turns: list[Turn], every: i
 
 @given(ANYTHING | broken_lists(render), st.booleans())
 def test_garbage_is_refused_with_a_typed_error_only(messages: Any, repair: bool) -> None:
-    """Anything at all either parses, and is then written back as JSON, or raises InvalidMessagesError."""
+    """Any input is either parsed and written back as JSON, or raises InvalidMessagesError."""
     try:
         parsed = parse(messages, repair=repair)
     except InvalidMessagesError as error:

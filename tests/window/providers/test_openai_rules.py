@@ -1,4 +1,4 @@
-"""What OpenAI accepts: recorded requests, odd but legal ones, and all findings of a bad one.
+"""The request rules of OpenAI: recorded requests, odd but legal ones, and all findings.
 
 The refusals are in tests/testing/strict.
 """
@@ -54,7 +54,7 @@ needs_data = pytest.mark.skipif(
 
 
 def recorded(kind: str) -> Iterator[tuple[dict[str, Any], int, bool]]:
-    """Yield the recorded requests of `kind` with the status they got, and whether another vendor's server answered."""
+    """Yield the recorded requests of `kind` with status and whether another vendor answered."""
     with (DATA / "wire_pydantic_ai_tools.jsonl").open(encoding="utf-8") as lines:
         for row in map(json.loads, lines):
             if row["kind"] == kind:
@@ -67,10 +67,7 @@ def recorded(kind: str) -> Iterator[tuple[dict[str, Any], int, bool]]:
     [("openai_chat", chat_request, 61), ("openai_responses", responses_request, 81)],
 )
 def test_every_accepted_request_is_accepted(kind: str, judge: Any, accepted: int) -> None:
-    """Every recorded request that a server took passes.
-
-    Of OpenAI's own without leniency for others.
-    """
+    """Every accepted recorded request passes, OpenAI's own without leniency."""
     count = 0
     for request, status, foreign in recorded(kind):
         if status == 200:
@@ -81,7 +78,7 @@ def test_every_accepted_request_is_accepted(kind: str, judge: Any, accepted: int
 
 @needs_data
 def test_recorded_refusals_are_known() -> None:
-    """Of what OpenAI refused, what lies in the request is refused for the same reason, in the same words."""
+    """Recorded refusals that concern the request are found with the same wording."""
     words = []
     for request, status, foreign in recorded("openai_responses"):
         if status == 400 and not foreign:
@@ -92,8 +89,8 @@ def test_recorded_refusals_are_known() -> None:
         for word in words
     )
     assert (
-        "Invalid 'temperature': decimal below minimum value. Expected a value >= 0, but got -1 instead."
-        in words
+        "Invalid 'temperature': decimal below minimum value. "
+        "Expected a value >= 0, but got -1 instead." in words
     )
 
 
@@ -184,7 +181,7 @@ CHAT_ODDITIES: dict[str, Messages] = {
 
 @pytest.mark.parametrize("messages", CHAT_ODDITIES.values(), ids=list(CHAT_ODDITIES))
 def test_odd_but_legal_in_chat(messages: Messages) -> None:
-    """What looks odd and is taken, or is not known to be refused, passes."""
+    """Odd messages that OpenAI accepts, or is not known to refuse, pass."""
     check_messages(messages)
     assert findings(messages, "openai") == []
 
@@ -269,16 +266,13 @@ INPUT_ODDITIES: dict[str, Messages] = {
 
 @pytest.mark.parametrize("items", INPUT_ODDITIES.values(), ids=list(INPUT_ODDITIES))
 def test_odd_but_legal_in_responses(items: Messages) -> None:
-    """What looks odd and is taken, or is not known to be refused, passes."""
+    """Odd items that OpenAI accepts, or is not known to refuse, pass."""
     check_input(items)
     assert findings(items, "openai-responses") == []
 
 
 def test_open_tails_and_what_goes_on() -> None:
-    """A history may end on open calls where the caller says so.
-
-    An input that goes on may answer calls that are not in it.
-    """
+    """With `allow_open_tail` a history may end on calls; a continued input may answer others."""
     check([USER, CALLING], "openai", allow_open_tail=True)
     check([USER, FUNCTION_CALL], "openai-responses", allow_open_tail=True)
     check_input([OUTPUT], continued=True)
@@ -338,10 +332,7 @@ def test_all_findings_of_a_history() -> None:
 
 
 def test_judging_goes_on_from_a_copy() -> None:
-    """Law: a copy of a judge goes on by itself.
-
-    What it hears changes nothing in the one it was made of.
-    """
+    """Law: a copy of a judge is independent of the original."""
     chat, items = ChatJudge(), InputJudge()
     for message in (USER, CALLING):
         assert chat.add(message) is None

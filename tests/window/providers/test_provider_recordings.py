@@ -44,7 +44,7 @@ def rows(name: str) -> Iterator[dict[str, Any]]:
 
 
 def accepted(kind: str) -> list[list[dict[str, Any]]]:
-    """Return the message lists of every recorded request of `kind` that the provider answered with 200."""
+    """Return the messages of every recorded request of `kind` that got status 200."""
     requests = [
         row["request"]
         for row in rows("wire_pydantic_ai_tools.jsonl")
@@ -57,7 +57,7 @@ def accepted(kind: str) -> list[list[dict[str, Any]]]:
 
 
 def views(turns: list[Turn]) -> Iterator[list[Turn]]:
-    """Yield all turns, results cut to digests (all and every second), and the oldest atoms replaced by a gist."""
+    """Yield all turns, views with results cut to digests, and views that begin with a gist."""
     yield turns
     yield digested(turns)
     yield digested(turns, 2)
@@ -75,19 +75,17 @@ def views(turns: list[Turn]) -> Iterator[list[Turn]]:
 
 
 REFUSED = {Provider.RESPONSES: {"orphan-result": 3}}
-"""Exchanges that only go on with what the provider holds: the calls that they answer are not in the
-list."""
+"""Exchanges that answer calls held by the provider, which are not in the list."""
 
 BEGUN = {Provider.RESPONSES: 4}
-"""Exchanges that the assistant begins: a session opens them by a line of the user's, and says so.
-"""
+"""Exchanges that begin with the assistant: a session inserts an opening user line."""
 
 
 @pytest.mark.parametrize(
     ("kind", "least"), [("openai_chat", 61), ("anthropic_messages", 79), ("openai_responses", 78)]
 )
 def test_every_accepted_request_is_written_back_identically(kind: str, least: int) -> None:
-    """What a provider accepted is written field by field as it came: from its turns, by a projection and by a session; the rest by name."""
+    """Every accepted request is written back unchanged from turns, a projection and a session."""
     provider, kept, begun = KINDS[kind], 0, 0
     wire, refused = get_format(provider), Counter[str]()
     for messages in accepted(kind):
@@ -110,7 +108,8 @@ def test_every_accepted_request_is_written_back_identically(kind: str, least: in
         assert messages == before
         kept += 1
     print(  # noqa: T201 - a figure to be told
-        f"{kind}: {kept} accepted and equal, of these {begun} begun by the assistant; refused {dict(refused)}"
+        f"{kind}: {kept} accepted and equal, of these {begun} begun by the assistant; "
+        f"refused {dict(refused)}"
     )
     assert (kept, begun, dict(refused)) == (
         least,
@@ -126,10 +125,7 @@ def test_every_accepted_request_is_written_back_identically(kind: str, least: in
 def test_the_provider_can_be_switched_at_every_turn_of_every_recording(
     one_of: int, every: int
 ) -> None:
-    """After each turn that is answered a session hands out a list that every provider takes.
-
-    At some places it is judged from nothing as well.
-    """
+    """After every answered turn a session's list is valid for each provider."""
     places = switches = 0
     for provider, messages in islice(recorded(), 0, None, one_of):
         session = ContextSession(10**9, auto=False, counter=FAST)
@@ -147,7 +143,8 @@ def test_the_provider_can_be_switched_at_every_turn_of_every_recording(
                 if places % every == 0:
                     get_format(other).check(leaving)
     print(  # noqa: T201 - as above
-        f"{switches} lists for every provider at {places} turns, at every {every}th judged from nothing"
+        f"{switches} lists for every provider at {places} turns, "
+        f"at every {every}th judged from nothing"
     )
     assert switches > places
 
@@ -173,7 +170,7 @@ def taken_in(kind: str) -> Iterator[list[dict[str, Any]]]:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_views_of_accepted_requests_are_valid_and_stable(kind: str) -> None:
-    """Digests and gists leave a list that passes, reads back to the same words and is then written back unchanged."""
+    """Views with digests and gists are valid and survive a round trip unchanged."""
     wire = get_format(KINDS[kind])
     for messages in taken_in(kind):
         parsed = wire.parse(messages)
@@ -190,7 +187,7 @@ def test_views_of_accepted_requests_are_valid_and_stable(kind: str) -> None:
 def test_recorded_conversations_read_back_and_render_for_every_provider(
     name: str, one_of: int
 ) -> None:
-    """Recorded chat histories pass, are written back identically, render from their turns alone, and convert."""
+    """Recorded chat histories pass, are written back unchanged and convert."""
     openai, anthropic = get_format("openai"), get_format("anthropic")
     for row in islice(rows(name), 0, None, one_of):
         messages = row["messages"]
@@ -213,10 +210,7 @@ def test_recorded_conversations_read_back_and_render_for_every_provider(
 
 
 def test_every_cut_of_a_recording_is_valid_or_refused_for_its_reason() -> None:
-    """A list cut at the end is an open history.
-
-    One cut at the start is refused exactly when it starts on a result.
-    """
+    """A list cut at its end passes; cut at its start it fails only if it begins on a result."""
     wire = get_format("openai")
     for row in list(rows("tau_airline_gpt4o.jsonl"))[:20]:
         messages = row["messages"]
@@ -234,7 +228,7 @@ def test_every_cut_of_a_recording_is_valid_or_refused_for_its_reason() -> None:
 def test_accepted_requests_cross_from_one_provider_to_the_others(
     kind: str, other: Provider
 ) -> None:
-    """Turns of one provider's request make a valid request of every other's, calls and results in place."""
+    """Requests of one provider convert to valid requests of every other, with all calls."""
     target = get_format(other)
     for messages in taken_in(kind):
         turns = get_format(KINDS[kind]).parse(messages).turns

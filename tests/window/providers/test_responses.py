@@ -55,10 +55,7 @@ def said(*content: Item, **fields: Any) -> Item:
 
 
 def test_what_the_model_made_in_a_row_is_one_turn() -> None:
-    """Reasoning, messages, searches and calls are one turn up to the outputs of its calls.
-
-    A part tells of each where it stood.
-    """
+    """Consecutive items of the model, up to the outputs of its calls, become one turn."""
     reasoning = {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "ZW5j"}
     search = {
         "type": "web_search_call",
@@ -182,7 +179,7 @@ FORMS: list[list[Item]] = [
 
 @pytest.mark.parametrize("items", FORMS)
 def test_every_form_is_written_as_it_came(items: list[Item]) -> None:
-    """Messages with and without type, empty ones, refusals, calls of every kind with their outputs: all of it comes out of the turns."""
+    """Every form of an item is written back unchanged from its turns."""
     turns = parse(items).turns
     assert render(turns).messages == items
     assert render(parse(json.loads(json.dumps(items))).turns, readable=True).messages == items
@@ -199,7 +196,7 @@ def test_what_another_tool_gave_is_readable() -> None:
 
 
 def test_a_result_made_by_hand_answers_in_the_kind_of_its_call() -> None:
-    """What a tool gave to a custom call is written as its output, whoever adds it."""
+    """A hand-made result of a custom call is written as that kind of output."""
     turns = [*parse(FORMS[12]).turns[:2], Turn("tool", "by hand", tool_call_id="a")]
     assert render(turns).messages[-1] == {
         "type": "custom_tool_call_output",
@@ -209,10 +206,7 @@ def test_a_result_made_by_hand_answers_in_the_kind_of_its_call() -> None:
 
 
 def test_names_and_ids_that_the_provider_refuses_are_spelled_anew() -> None:
-    """Names by their signs and their length, ids by their length alone.
-
-    A result follows its call.
-    """
+    """Names are rewritten by pattern and length, ids by length, together with their results."""
     turns = [
         Turn("assistant", None, tool_calls=[ToolCall("i:" + "x" * 70, "a.b")]),
         Turn("tool", "x", tool_call_id="i:" + "x" * 70),
@@ -269,10 +263,7 @@ def test_repair_closes_calls_in_the_middle() -> None:
 
 
 def test_parts_made_by_hand_lose_no_word() -> None:
-    """Text and calls that no part places stand behind the others.
-
-    A role that is none of the system's is not trusted.
-    """
+    """Text and calls without a part are appended, and an invalid role is ignored."""
     parts = [
         Part("openai-responses", '{"role": "developer", "id": "m"}', PartKind.MESSAGE),
         Part("openai-responses", '{"type": "compaction"}'),
@@ -289,13 +280,13 @@ def test_parts_made_by_hand_lose_no_word() -> None:
 
 @given(wire_turns(open_tail=True))
 def test_what_is_rendered_is_valid(turns: list[Turn]) -> None:
-    """Law: for every paired conversation what is written passes, whatever its ids, arguments and texts."""
+    """Law: rendered input passes for every paired conversation."""
     check(json.loads(json.dumps(render(turns).messages)), allow_open_tail=True)
 
 
 @given(ANYTHING | broken_lists(render), st.booleans())
 def test_garbage_is_refused_with_a_typed_error_only(items: Any, repair: bool) -> None:
-    """Anything at all either parses, and is then written back as JSON, or raises InvalidMessagesError."""
+    """Any input is either parsed and written back as JSON, or raises InvalidMessagesError."""
     try:
         parsed = parse(items, repair=repair)
     except InvalidMessagesError as error:

@@ -1,4 +1,4 @@
-"""Objects of the vendors' own libraries are read like the data they came from, as messages and inside of messages."""
+"""Objects of the vendors' SDKs are read like their data, as messages and inside them."""
 
 from typing import Any
 
@@ -23,7 +23,7 @@ RESULT: dict[str, Any] = {
 
 
 def test_an_anthropic_answer_and_its_blocks() -> None:
-    """The answer itself, or its content inside of a message: role and blocks go back exactly as they came."""
+    """An answer, or its content inside a message, is written back with its role and blocks."""
     types = pytest.importorskip("anthropic.types")
     answer = types.Message.model_validate(
         {

@@ -26,19 +26,13 @@ def test_calls_are_named_in_order() -> None:
 
 
 def test_a_result_answers_a_call_of_the_latest_turn_that_called() -> None:
-    """It is told by how many calls there were so far, so that an id may come back.
-
-    An orphan answers none.
-    """
+    """A result answers a call of the latest turn that used its id; an orphan answers none."""
     assert answered(TURNS) == [(2, 1), (2, 0), (3, 0)]
     assert answered([TURNS[3], *TURNS]) == answered(TURNS)
 
 
 def test_words_are_missing_unless_they_stand_behind_one_another() -> None:
-    """Each text is looked for behind the one before.
-
-    Those that are not there are all listed and hold nobody up.
-    """
+    """A text is missing unless it follows the one before it; all missing ones are listed."""
     assert missing(["one", "two"], ["zero one", "and two"]) == []
     assert missing(["two", "one", "one", "three"], ["one two", "three"]) == ["one", "one"]
     assert missing(["one\ntwo", "X"], ["one", "two"]) == ["X"]

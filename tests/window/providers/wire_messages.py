@@ -1,4 +1,4 @@
-"""Generated message lists as agents send them: every form that a provider takes, known fields and unknown ones, in any order."""
+"""Hypothesis strategies for message lists in every form that a provider accepts."""
 
 from typing import Any
 

@@ -1,10 +1,10 @@
-"""What a picture costs, computed step by step as the vendors describe it, apart from the library's own bound."""
+"""The token cost of a picture as the vendors describe it, apart from the library's bound."""
 
 from math import ceil
 
 
 def claude(width: int, height: int, most: int, long_edge: int) -> int:
-    """Resize as Anthropic documents it: the largest size that keeps the shape within both limits, then patches of 28."""
+    """Return the 28-pixel patches of the largest size within both limits that keeps the shape."""
     scale = 1.0
     while True:
         wide, high = max(1, round(width * scale)), max(1, round(height * scale))

@@ -26,7 +26,7 @@ factors = st.floats(0.1, 10)
 def test_a_constant_ratio_is_learnt_at_once_and_kept(
     first: int, ratio: float, others: list[int]
 ) -> None:
-    """Where a provider always reports k times the tokens, the factor is k from the first request on."""
+    """If a provider always reports k times the tokens, the first request already gives k."""
     counter = calibrate(EstimatingCounter(), first, ratio * first)
     assert counter.factor == pytest.approx(ratio)
     for base in others:
@@ -36,10 +36,7 @@ def test_a_constant_ratio_is_learnt_at_once_and_kept(
 
 @given(st.lists(st.tuples(tokens, tokens), min_size=1, max_size=10))
 def test_the_factor_is_the_ratio_of_the_sums(requests: list[tuple[int, int]]) -> None:
-    """Evidence adds up, in whatever order it comes.
-
-    A large request weighs more than a small one.
-    """
+    """The factor is the ratio of the sums, in any order of requests."""
     counter: TokenCounter = EstimatingCounter()
     for base, reported in requests:
         counted = base * counter.factor if isinstance(counter, CalibratedCounter) else base
@@ -52,7 +49,7 @@ def test_the_factor_is_the_ratio_of_the_sums(requests: list[tuple[int, int]]) ->
 
 
 def test_a_session_that_feeds_its_own_estimates_back_converges() -> None:
-    """Framing is not scaled, yet the estimate of the whole request runs into the reported number."""
+    """A session that is calibrated on its own estimates converges to the reported total."""
     turns = [
         Turn("user", f"message {n} of a conversation with some words in it") for n in range(50)
     ]
@@ -101,7 +98,7 @@ bad = st.sampled_from([0, -1, -0.5, float("nan"), float("inf"), -float("inf"), T
 
 @given(bad, tokens)
 def test_meaningless_numbers_are_refused(number: float, fine: int) -> None:
-    """What is not a finite number above 0 is refused by name, and the counter stays as it was."""
+    """A number that is not finite and above 0 is refused by name, and the counter is unchanged."""
     counter = calibrate(EstimatingCounter(), 100, 120)
     with pytest.raises(InvalidOptionError, match=r"counted = .*. Use a finite number above 0"):
         calibrate(counter, number, fine)

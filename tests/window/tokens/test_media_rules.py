@@ -1,4 +1,4 @@
-"""Media cost the most that a published rule charges, small ones little, unreadable ones a flat price."""
+"""Media cost the most that a published rule charges, or a flat price if unreadable."""
 
 from math import ceil
 
@@ -28,7 +28,7 @@ details = st.sampled_from(["", "auto", "low", "high", "original", "nonsense"])
 @example(1, 8_000, "")
 @example(28, 28, "high")
 def test_a_picture_never_costs_less_than_any_rule(width: int, height: int, detail: str) -> None:
-    """The bound holds against the rules of both vendors, model family by model family, computed step by step."""
+    """The bound is never below the published rules of either vendor for any model family."""
     bound = medium_tokens(Medium(MediumKind.IMAGE, width=width, height=height, detail=detail))
     assert bound >= claude(width, height, 4_784, 2_576)
     assert bound >= claude(width, height, 1_568, 1_568)
@@ -58,16 +58,13 @@ def test_a_picture_never_costs_less_than_any_rule(width: int, height: int, detai
 def test_the_rules_give_the_published_figures(
     width: int, height: int, claude_most: int, openai_most: int
 ) -> None:
-    """Figures of the vendors' own examples, and of the smallest and largest pictures that they take."""
+    """The rules give the figures of the vendors' own examples."""
     assert claude_image_tokens(width, height) == claude_most
     assert openai_image_tokens(width, height) == openai_most
 
 
 def test_low_detail_is_cheap_where_only_openai_reads_it() -> None:
-    """Detail low costs one small picture.
-
-    A size for Anthropic counts nevertheless, since the picture may be written for it.
-    """
+    """Low detail costs one small picture at OpenAI, but the size still counts for Anthropic."""
     assert openai_image_tokens(4_000, 4_000, "low") == 630
     assert (
         medium_tokens(Medium(MediumKind.IMAGE, width=4_000, height=4_000, detail="low"))
@@ -111,5 +108,5 @@ def test_a_head_that_cannot_be_true_costs_the_flat_price(medium: Medium) -> None
     ],
 )
 def test_documents_and_recordings_cost_pages_and_seconds(medium: Medium, tokens: int) -> None:
-    """Pages and seconds are billed where they are known, bytes where they are not, text by its words alone."""
+    """Documents cost their pages or bytes, recordings their seconds, text its words."""
     assert medium_tokens(medium) == tokens

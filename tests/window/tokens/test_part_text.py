@@ -92,7 +92,7 @@ def test_two_images_cost_twice_as_much_and_text_beside_them_is_counted() -> None
 
 
 def test_what_no_model_is_known_to_read_as_a_medium_counts_as_text() -> None:
-    """Only the payload is cut out: titles, long texts of letters and fields that nobody knows stay."""
+    """Only the payload of a medium is cut out; other fields count as text."""
     block = {
         "type": "image",
         "title": "x" * 900,
@@ -145,7 +145,7 @@ def test_what_no_model_is_known_to_read_as_a_medium_counts_as_text() -> None:
     ],
 )
 def test_media_cost_their_rule(block: dict[str, Any], media: int) -> None:
-    """What is linked or uploaded costs a flat price, pages and seconds cost their own, and media within a block are found."""
+    """Links and uploads cost a flat price, pages and seconds their own; nested media are found."""
     assert part_text(part(block))[1] == media
 
 
@@ -177,7 +177,7 @@ def test_media_cost_their_rule(block: dict[str, Any], media: int) -> None:
     ],
 )
 def test_a_text_document_costs_its_words(block: dict[str, Any]) -> None:
-    """However the words travel, as text, as blocks or as base64, they are read and billed as words."""
+    """A text document is billed by its words, whether sent as text, blocks or base64."""
     counter = default_counter()
     text, media = part_text(part(block))
     assert media == 0
@@ -215,7 +215,7 @@ def test_what_only_looks_like_a_medium_counts_as_text(data: str) -> None:
 )
 @pytest.mark.parametrize("kind", [PartKind.WORDS, PartKind.CALL, PartKind.MESSAGE, PartKind.RESULT])
 def test_further_fields_are_counted(field: str, kind: PartKind) -> None:
-    """Fields that leave beside words, calls, messages and results cost what they hold: nothing leaves untold."""
+    """Further fields of words, calls, messages and results cost what they hold."""
     fields = part({field: [{"text": LONG}]}, kind)
     call = ToolCall("a", "look")
     turn = Turn("assistant", "so", tool_calls=[call], parts=[fields])
@@ -235,7 +235,7 @@ def test_the_form_of_a_content_costs_nothing(content: object) -> None:
 
 
 def test_an_assistants_recording_is_billed_with_its_transcript() -> None:
-    """A recording that is told by its id costs a minute, one that is there its seconds, the transcript its words."""
+    """A recording costs a minute by id or its own seconds, plus the words of its transcript."""
     known = part({"audio": {"id": "audio_1", "transcript": LONG}}, PartKind.MESSAGE)
     assert part_text(known)[1] == AUDIO_TOKENS
     assert count_part(default_counter(), known) > AUDIO_TOKENS + default_counter().count(LONG)
@@ -257,7 +257,7 @@ def test_a_message_more_costs_its_framing() -> None:
 
 @given(st.lists(storable | st.text(" \n{}:#a", min_size=1, max_size=8), min_size=2, max_size=5))
 def test_words_in_several_blocks_cost_no_more_than_was_told(texts: list[str]) -> None:
-    """Words that are cut at line ends into blocks of their own may cost a token more each, which their parts tell."""
+    """Words split into several blocks at line ends never cost more than counted."""
     content = "\n".join(texts)
     starts = [sum(len(text) + 1 for text in texts[:index]) for index in range(len(texts))]
     places = [

@@ -1,4 +1,4 @@
-"""Counting never fails: not on special tokens, not on hostile text, not without a network or a vocabulary."""
+"""Counting never fails, whatever the text, without a network or a vocabulary."""
 
 import copy
 import gzip
@@ -88,10 +88,7 @@ def test_special_tokens_are_plain_text(name: str, special: str, around: str) -> 
 @given(encoding, st.text(st.characters(exclude_categories=[])))
 @example("o200k_base", "a lone \udc00 surrogate")
 def test_any_short_text_has_the_engines_own_count(name: str, text: str) -> None:
-    """Below the chunk size the count is the engine's, lone surrogates included.
-
-    Only an empty text is free.
-    """
+    """Below the chunk size the count is the engine's own, and only an empty text is free."""
     count = TiktokenCounter(name).count(text)
     assert count == whole(name, text)
     assert (count == 0) == (text == "")
@@ -125,14 +122,14 @@ def test_a_space_further_behind_the_limit_is_not_near_enough() -> None:
     ),
 )
 def test_a_cut_between_words_changes_nothing(name: str, drawn: list[str]) -> None:
-    """Where a space between words is near, the count in chunks is exactly the count of the whole."""
+    """If a space between words is near, counting in chunks is exact."""
     text = " ".join("".join(word.split()) or "x" for word in drawn)
     assert cut(name, text, 14) == whole(name, text)
 
 
 @given(encoding, hostile, st.integers(20, 100))
 def test_a_hard_cut_changes_the_count_by_a_few_tokens(name: str, text: str, size: int) -> None:
-    """Where no such space is near, a cut changes the count by a handful of tokens."""
+    """If no such space is near, each cut changes the count by a few tokens."""
     cuts = max(0, len(list(chunks(text, size))) - 1)
     assert -3 * cuts <= cut(name, text, size) - whole(name, text) <= 7 * cuts
 
@@ -151,7 +148,7 @@ LONG = {
 
 @pytest.mark.parametrize("kind", LONG)
 def test_a_million_hostile_characters_are_counted(kind: str) -> None:
-    """No run is long enough to make the engine panic, and ten chunks cost ten times what one does, within the error of the cuts."""
+    """A million hostile characters are counted, proportionally to the first chunk."""
     counter, text = TiktokenCounter(), LONG[kind]
     first = counter.count(text[:CHUNK])
     assert counter.count(text) == sum(
@@ -179,16 +176,22 @@ def test_an_unknown_encoding_is_refused_by_name() -> None:
     assert isinstance(caught.value, LookupError)
     assert caught.value.legal == (*NAMES, "the name of a model")
     with pytest.raises(UnknownNameError):
-        TiktokenCounter(["o200k_base"])  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+        TiktokenCounter(
+            ["o200k_base"],  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+        )
 
 
 def test_counters_are_values() -> None:
-    """Counters compare by what they count with, survive pickle and copy, and take none of the vocabulary along."""
+    """Counters compare by encoding and survive pickle and copy without the vocabulary."""
     counter = TiktokenCounter()
     counter.count("load it")
     raw = pickle.dumps(counter)
     assert len(raw) < 500
-    for other in (pickle.loads(raw), copy.deepcopy(counter), TiktokenCounter("o200k_base")):  # noqa: S301  our own bytes
+    for other in (
+        pickle.loads(raw),  # noqa: S301  our own bytes
+        copy.deepcopy(counter),
+        TiktokenCounter("o200k_base"),
+    ):
         assert other == counter
         assert hash(other) == hash(counter)
         assert other.count("hello") == 1
@@ -285,10 +288,7 @@ def test_without_a_vocabulary_tokens_are_estimated_and_labelled(uncarried: None)
 def test_the_network_is_asked_only_if_allowed(
     uncarried: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With `allow_download` tiktoken fetches the vocabulary into its cache.
-
-    A counter without it never does.
-    """
+    """Only with `allow_download` does tiktoken fetch the vocabulary."""
     asked = list[str]()
 
     def fetch(address: str) -> bytes:
@@ -323,7 +323,7 @@ def test_a_failed_download_ends_in_an_estimate(
 def test_an_engine_that_loads_otherwise_is_not_trusted(
     unloaded: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """If tiktoken's constructor no longer asks for a loader that can be given, it is not run, for it would reach for the network."""
+    """If tiktoken's constructor takes no loader it is not called: it would use the network."""
     tiktoken.list_encoding_names()
     assert registry.ENCODING_CONSTRUCTORS is not None
     monkeypatch.setitem(

@@ -50,7 +50,7 @@ def is_plain(request: dict[str, Any]) -> bool:
 
 
 def exchanges(models: tuple[str, ...]) -> Iterator[tuple[dict[str, Any], int]]:
-    """Yield each plain request to one of `models` with the tokens that the provider reported for it, streamed or not."""
+    """Yield each plain request to one of `models` with the token count that was reported."""
     for line in WIRE.read_text(encoding="utf-8").splitlines():
         row = json.loads(line)
         reported = REPORTED.search(json.dumps(row["response"]))
@@ -71,10 +71,7 @@ def estimate(request: dict[str, Any]) -> int:
 
 
 def test_requests_to_gpt_4o_and_4_1_are_never_undercounted() -> None:
-    """No recorded request costs more than was counted, or a tenth less.
-
-    Together they are within five hundredths.
-    """
+    """No recorded request is undercounted, or overcounted by more than 10 % (5 % in total)."""
     pairs = [
         (estimate(request), reported) for request, reported in exchanges(("gpt-4o", "gpt-4.1"))
     ]
@@ -84,7 +81,7 @@ def test_requests_to_gpt_4o_and_4_1_are_never_undercounted() -> None:
 
 
 def test_turns_without_tools_cost_what_was_reported() -> None:
-    """Where no tool is defined the framing alone is at stake: one token of care a call."""
+    """Without tools the estimate exceeds the reported count by one token per call."""
     plain = [
         (request, reported)
         for request, reported in exchanges(("gpt-4o",))
@@ -97,7 +94,7 @@ def test_turns_without_tools_cost_what_was_reported() -> None:
 
 
 def test_what_gpt_5_adds_to_tools_is_a_constant() -> None:
-    """The rest that is missing for later models is an instruction on tools of about 90 tokens, to be reserved, not a wrong ratio."""
+    """Later models add a constant of about 90 tokens for tools, which is to be reserved."""
     missing = [reported - estimate(request) for request, reported in exchanges(("gpt-5",))]
     assert len(missing) >= 9
     assert all(75 <= rest <= 95 for rest in missing)

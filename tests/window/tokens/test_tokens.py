@@ -1,4 +1,4 @@
-"""Framing adds up, costs at least one token a turn, and bills media by what they are rather than by their base64."""
+"""Framing costs at least one token a turn, and media are billed by size, not by base64."""
 
 import json
 from typing import Any
@@ -58,7 +58,9 @@ def test_a_class_of_two_members_is_a_counter() -> None:
 
 def test_a_counter_without_a_label_estimates() -> None:
     """A counter that does not say whether it is exact is taken for an estimate."""
-    assert not is_exact(Unlabelled())  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+    assert not is_exact(
+        Unlabelled(),  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+    )
     assert not is_exact(Words())
     assert is_exact(default_counter())
 
@@ -82,7 +84,7 @@ objects = st.dictionaries(
 
 @given(counters, st.lists(st.tuples(words, objects.map(json.dumps)), min_size=1, max_size=4))
 def test_each_call_adds_its_own_cost(counter: TokenCounter, drawn: list[tuple[str, str]]) -> None:
-    """Calls cost their arguments once and their name twice, and more where they stand side by side."""
+    """A call costs its arguments once and its name twice, and more beside parallel calls."""
     calls = [ToolCall(str(index), name, arguments) for index, (name, arguments) in enumerate(drawn)]
     each = CALL_OVERHEAD + (PARALLEL_CALL_OVERHEAD if len(calls) > 1 else 0)
     bill = sum(
@@ -93,7 +95,7 @@ def test_each_call_adds_its_own_cost(counter: TokenCounter, drawn: list[tuple[st
 
 @given(counters, storable)
 def test_ids_and_bookkeeping_cost_nothing(counter: TokenCounter, content: str) -> None:
-    """What never reaches the model is not billed: ids, metadata, sources, an earlier count."""
+    """Ids, metadata, sources and an earlier count are not billed."""
     plain = Turn("tool", content, tool_call_id="a")
     kept = evolve(
         plain,
@@ -108,12 +110,18 @@ def test_ids_and_bookkeeping_cost_nothing(counter: TokenCounter, content: str) -
 
 def test_a_turn_costs_one_token_at_least() -> None:
     """Even a counter that is wrong below zero cannot make a turn free."""
-    assert count_turn(Unlabelled(), Turn("user", "hello")) == 1  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+    assert (
+        count_turn(
+            Unlabelled(),  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+            Turn("user", "hello"),
+        )
+        == 1
+    )
 
 
 @pytest.mark.parametrize("content", ["", " ", "\n\n", None])
 def test_emptiness_costs_what_stands_in_for_it(content: str | None) -> None:
-    """Where a provider refuses blank text a visible word is sent, and what other providers' blocks leave is told."""
+    """Blank text and omitted blocks cost the placeholder that is sent in their place."""
     counter = default_counter()
     blank = counter.count(content or "")
     if content is not None:
@@ -140,10 +148,7 @@ def test_emptiness_costs_what_stands_in_for_it(content: str | None) -> None:
     ],
 )
 def test_arguments_cost_what_the_costliest_provider_is_sent(arguments: str, sent: str) -> None:
-    """Arguments that are no object are wrapped for Anthropic, numbers are written anew.
-
-    Escaping costs, and is known beforehand.
-    """
+    """Arguments cost what the costliest provider is sent, with wrapping and escaping."""
     counter = default_counter()
     assert counter.count(sent) > counter.count(arguments)
     assert arguments_tokens(counter, arguments) == counter.count(sent)
@@ -288,7 +293,7 @@ def test_a_further_tool_costs_more(names: list[str], another: str) -> None:
 @given(st.text(st.characters(exclude_categories=[])))
 @example("\ud800")
 def test_an_estimate_is_labelled_and_finds_something_in_every_text(text: str) -> None:
-    """The estimator says that it estimates, and only an empty text, even one that cannot be stored, is free."""
+    """The estimator reports that it is inexact, and only an empty text is free."""
     counter = EstimatingCounter()
     assert not counter.exact
     assert counter.count(text) >= bool(text)
@@ -299,8 +304,8 @@ def test_an_estimate_is_labelled_and_finds_something_in_every_text(text: str) ->
     ("text", "low", "high"),
     [
         (
-            "The committee met on Monday and agreed to move the launch of the new service to the spring. "
-            * 9,
+            "The committee met on Monday and agreed to move the launch of the new service "
+            "to the spring. " * 9,
             0.9,
             1.4,
         ),

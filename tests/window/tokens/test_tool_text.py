@@ -59,10 +59,7 @@ def test_functions_share_one_frame_and_all_else_follows_as_json() -> None:
     ],
 )
 def test_a_function_takes_what_its_parameters_hold(parameters: Any, arguments: str) -> None:
-    """No parameters, or a schema that says nothing of any, are no argument.
-
-    Anything else is written, whatever it is.
-    """
+    """A function without known parameters takes no argument; any other schema is written out."""
     assert written(parameters) == f"type f = ({arguments}) => any;"
 
 

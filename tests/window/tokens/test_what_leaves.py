@@ -1,4 +1,4 @@
-"""What is told is never less than what leaves: for every format, whatever turns and parts hold."""
+"""The count is never less than what is sent, for every format and any turns and parts."""
 
 import json
 from typing import Any
@@ -127,7 +127,7 @@ further = st.dictionaries(
 
 @st.composite
 def laid_out_turns(draw: st.DrawFn) -> Turn:
-    """Draw a turn of one provider: several messages, words in several blocks, calls, blocks, all with further fields."""
+    """Draw a turn with several messages, split words, calls and blocks, all with further fields."""
     provider = draw(st.sampled_from(sorted(media)))
     role = draw(st.sampled_from([Role.USER, Role.ASSISTANT]))
     pieces = draw(st.lists(texts, max_size=3))
@@ -189,7 +189,7 @@ def check(provider: Provider, turns: list[Turn]) -> None:
 def test_no_turn_with_parts_leaves_with_more_than_is_told(
     provider: Provider, turns: list[Turn]
 ) -> None:
-    """Thinking, media, words in blocks, wrapped arguments, further fields and emptiness: all of it is told, for every provider."""
+    """A turn with parts never costs more than counted, for any provider."""
     check(
         provider,
         [Turn(Role.USER, "go on"), *(each for turn in turns for each in (turn, *results(turn)))],
@@ -201,15 +201,12 @@ def test_no_turn_with_parts_leaves_with_more_than_is_told(
 @example([Turn(Role.USER, "")] * 50)
 @example([Turn(Role.USER, "\n")] * 50)
 def test_no_odd_turn_leaves_with_more_than_is_told(provider: Provider, turns: list[Turn]) -> None:
-    """Ids, names and arguments that no provider likes are spelled anew, and blank turns say something: all of it is told."""
+    """A turn with odd ids, names, arguments or blank text never costs more than counted."""
     check(provider, turns)
 
 
 def test_the_judge_counts_what_is_there() -> None:
-    """Words, names, arguments, further fields and pictures count.
-
-    Marks, ids and payloads do not.
-    """
+    """The reference counts words, names, arguments, fields and pictures, but no marks or ids."""
     counter = default_counter()
     message = {
         "role": "assistant",

@@ -1,9 +1,9 @@
-"""The judge of what is told: the tokens of a request as it really leaves.
+"""A reference count of the tokens of a request as it is sent.
 
-Counted is every text that a model reads in a provider's messages: words, names, arguments,
-thinking, signatures and every field that is carried. Not counted are keys, ids, roles, types and
-other marks of the format. Media cost their vendor's published rule. Nothing here uses the library's
-own counting of turns.
+It counts every text that a model reads in a provider's messages: words, names, arguments,
+thinking, signatures and every further field. It does not count keys, ids, roles, types and other
+marks of the format. Media cost their vendor's published rule. Nothing here uses the library's own
+counting of turns.
 """
 
 from collections.abc import Iterable, Mapping
