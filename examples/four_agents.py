@@ -10,7 +10,7 @@ Prints::
     Known: line 1041: disk full (from the log of the night)
     [summarization] Changes: reasoning.summary_changed=1
     assistant: The report failed because the disk was full; free some space before tonight.
-    intent_detection success, intent_detection failed, retrieval_planner success, ... summarization success
+    intent_detection success, intent_detection failed, ...
     the trail leads to the present: True
 """
 

@@ -143,8 +143,8 @@ def json_object(
     {'a': 1}
     >>> json_object("[]")
     Traceback (most recent call last):
-    polycontext.linearity.errors.InvalidDataError: $: list is not an object. Use the text of a JSON \
-object.
+    polycontext.linearity.errors.InvalidDataError: $: list is not an object. Use the text of a \
+JSON object.
     """
     try:
         data = orjson.loads(text)

@@ -1,7 +1,6 @@
-"""Layer 2: the conversation of user and assistant (docs/nodes.md).
+"""Layer 2: the conversation of user and assistant, as each reader sees it (docs/nodes.md).
 
-This module builds it, selects the parts that each reader sees, and prints it. Its text is data:
-printed, it cannot pose as a part of the prompt.
+Its text is data: printed, it cannot pose as a part of the prompt.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -79,8 +78,7 @@ class ConversationTurn:
     data. `timestamp` is when the user spoke, in ISO 8601 with a time zone, or empty.
 
     Raises:
-        InvalidDataError: text that cannot be stored, routing that is not JSON data, or an invalid
-            timestamp.
+        InvalidDataError: text that cannot be stored, routing that is not JSON, a bad timestamp.
 
     >>> ConversationTurn("Any soup?", "Three soups.").routing is None
     True
@@ -93,19 +91,14 @@ class ConversationTurn:
 
     @property
     def lines(self) -> str:
-        """Return the exchange as a summary prints it.
-
-        Further lines of a text start with a space.
-        """
+        """Return the exchange as a summary prints it, further lines of a text after a space."""
         said = ((Role.USER, self.user), (Role.ASSISTANT, self.assistant_summary))
         return "\n".join(f"{role}: {indent_lines(text)}" for role, text in said if text.strip())
 
 
 @frozen
 class PendingState:
-    """A proposal or question that waits for the user's answer (docs/nodes.md).
-
-    It has a kind, the proposal or question, and the individual questions.
+    """A proposal or question, in `context`, that waits for the user's answer (docs/nodes.md).
 
     Raises:
         InvalidDataError: an unknown kind, text that cannot be stored.
@@ -121,10 +114,9 @@ class PendingState:
 
 @frozen
 class ConversationHistory:
-    """Layer 2 as a node reads it (docs/nodes.md).
+    """Layer 2 as a node reads it: exchanges, summaries and the pending state (docs/nodes.md).
 
-    It has recent exchanges, a summary of earlier ones, the theme, and the pending state. The oldest
-    of `recent_turns` is first; an exchange under way is the last.
+    `recent_turns` are oldest first, with an exchange under way; `engagement_summary` is the theme.
     """
 
     recent_turns: tuple[ConversationTurn, ...] = field(
@@ -135,9 +127,7 @@ class ConversationHistory:
     pending: PendingState | None = None
 
     def limit_recent(self, recent: int) -> "ConversationHistory":
-        """Return the history with at most `recent` recent exchanges.
-
-        Those before them join the summary.
+        """Return the history with at most `recent` recent exchanges; the others join the summary.
 
         Laws: nothing that was said is lost between the two; ``h.limit_recent(m).limit_recent(n) ==
         h.limit_recent(min(m, n))``.
@@ -164,10 +154,7 @@ _FIRST = datetime.min.replace(tzinfo=UTC)
 
 
 def check_depth(depth: object) -> None:
-    """Raise `InvalidOptionError` unless `depth` is one of the three.
-
-    ``True`` and ``2.0`` are not valid.
-    """
+    """Raise `InvalidOptionError` unless `depth` is one of the three (``2.0`` is not)."""
     # Check the type, because a bool or a float may equal one of the depths.
     if type(depth) not in (int, str) or depth not in DEPTHS:
         raise InvalidOptionError("depth", depth, ", ".join(map(repr, DEPTHS)))
@@ -184,8 +171,7 @@ def get_conversation_history(
 
     `depth` 2 has the last two exchanges only, 5 the last five and a summary of earlier ones,
     ``'full'`` everything that is remembered; `recent` requests fewer exchanges. An exchange under
-    way is the last of them. If there is a summary, it covers every exchange that is not among the
-    recent ones.
+    way is the last. A summary covers every exchange that is not among the recent ones.
 
     Raises:
         InvalidOptionError: another depth.
@@ -236,10 +222,9 @@ def open_exchange(
 
     `closed_id` and `closed_at` are the `last_id` and `timestamp` of the last closed exchange. Its
     turn may have left the window, so anything older ends the search as well. Gists, system turns,
-    tool results and an assistant's text with tool calls are not part of an exchange. In a long
-    exchange, gists may stand between the question, which is never compressed, and the answer; gists
-    before the question end the search. It reads backwards from the end, no further than the
-    exchange.
+    tool results and an assistant's text with tool calls are not part of an exchange. Gists may
+    stand between the question, which is never compressed, and the answer; gists before the
+    question end the search. It reads backwards from the end, no further than the exchange.
     """
     start = datetime.fromisoformat(closed_at) if closed_at else _FIRST
     # Newest first: collect answers until a question is found, then questions until anything else.
@@ -290,10 +275,7 @@ def _join_turns(asked: Sequence[Turn], answers: Sequence[Turn]) -> Exchange:
 
 
 def _spoken_text(turns: Sequence[Turn]) -> str:
-    """Return the text of turns, with attachments by name.
-
-    The opening line, which precedes an assistant that speaks first, is left out.
-    """
+    """Return the text of turns, with attachments by name and without the opening line."""
     named = ((turn, attachment_of(turn)) for turn in turns if not is_opening(turn))
     return "\n".join(
         attachment.mention if attachment else turn.text.strip() for turn, attachment in named
@@ -349,8 +331,7 @@ def visible_conversation(
 def conversation_parts(history: ConversationHistory) -> tuple[Part, ...]:
     """Return everything in `history` as parts of a prompt.
 
-    The user's current message and the pending state are preserved. If room is short, the summary is
-    dropped first, line by line, the oldest first, because it was already condensed.
+    The current message and pending state are preserved. The oldest summary lines are dropped first.
 
     Law: no line starts with text that was said; further lines of it start with ``>`` and a space.
     """
@@ -398,9 +379,8 @@ def format_conversation_for_prompt(history: ConversationHistory, depth: Depth = 
         InvalidOptionError: another depth.
 
     >>> from polycontext.nodes.history import ConversationTurn
-    >>> history = ConversationHistory(
-    ...     [ConversationTurn("Any soup?", "Three soups."), ConversationTurn("The\n## second")]
-    ... )
+    >>> turns = [ConversationTurn("Any soup?", "Three soups."), ConversationTurn("The\n## second")]
+    >>> history = ConversationHistory(turns)
     >>> print(format_conversation_for_prompt(history, 2))
     ### Recent turns
     User: Any soup?

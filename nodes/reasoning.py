@@ -1,7 +1,4 @@
-"""Layer 3: decisions and actions, exchange by exchange (docs/nodes.md).
-
-This module selects the parts that each reader sees, and prints them.
-"""
+"""Layer 3: decisions and actions by exchange, as each reader sees them (docs/nodes.md)."""
 
 from collections.abc import Mapping
 from enum import StrEnum
@@ -128,12 +125,10 @@ class TurnCuration:
 class TurnExecutionSummary:
     """The summary of one exchange (docs/nodes.md).
 
-    `think_decision` and `conversation_phase` are None if the exchange was blocked before they were
-    known; `blocked_reason` is None if it was not blocked.
+    A blocked exchange may have no decision or phase; `blocked_reason` is None in any other.
 
     Raises:
-        InvalidDataError: an unknown decision or phase, a number that is too small, text that cannot
-            be stored.
+        InvalidDataError: an unknown decision or phase, a negative number, invalid text.
     """
 
     turn_num: int = field(validator=whole_from(0))
@@ -148,10 +143,9 @@ class TurnExecutionSummary:
 
 @frozen
 class ReasoningTrace:
-    """Layer 3 as a node reads it.
+    """Layer 3 as a node reads it: the last exchanges, a summary of earlier ones, the current one.
 
-    It has the last exchanges, a summary of the reasoning before them, and the exchange under way.
-    The oldest entry of `curation_log`, Understand's own decision history, is first.
+    `curation_log` is Understand's own decision history, oldest first.
     """
 
     recent_summaries: tuple[TurnExecutionSummary, ...] = field(
@@ -187,8 +181,7 @@ class ReasoningPart(StrEnum):
     EARLIER = "earlier"
     """The summary of the exchanges before the last ones."""
     STEPS = "steps"
-    """The last exchanges and the one under way in full: decision, goal, steps with notes, outcomes
-    and refs."""
+    """Decision, goal and all details of steps, of the last exchanges and the one under way."""
     CURRENT_STEPS = "current_steps"
     """The steps of the exchange under way, with notes."""
     OUTCOMES = "outcomes"
@@ -231,10 +224,7 @@ _OF_PAST_TURNS = _FULL_TURN | {ReasoningPart.OUTCOMES}
 def get_reasoning_trace(
     conversation: "ConversationContext", turn: "CurrentTurn | None" = None
 ) -> ReasoningTrace:
-    """Return the reasoning trace from the memory and the exchange under way (docs/nodes.md).
-
-    A `turn` that was already closed is not shown twice.
-    """
+    """Return the trace from the memory and `turn`, unless that was closed (docs/nodes.md)."""
     recent = conversation.turn_summaries
     current = (
         None
@@ -247,10 +237,7 @@ def get_reasoning_trace(
 
 
 def visible_reasoning(trace: ReasoningTrace, parts: Parts) -> ReasoningTrace:
-    """Return `trace` with the named parts only.
-
-    The reason why an exchange was blocked is shown with any part of the exchange.
-    """
+    """Return `trace` with the named parts only; a blocked exchange still shows its reason."""
     past = bool(parts & _OF_PAST_TURNS)
     # A reader of nothing but the steps under way sees nothing of the exchanges before.
     current = trace.current if past or ReasoningPart.CURRENT_STEPS in parts else None
@@ -301,8 +288,7 @@ def _visible_steps(turn: TurnExecutionSummary, parts: Parts) -> tuple[StepSummar
 def reasoning_parts(trace: ReasoningTrace) -> tuple[Part, ...]:
     """Return everything in `trace` as parts of a prompt.
 
-    The reason why an exchange was blocked is preserved. If room is short, the summary of earlier
-    exchanges is dropped first, line by line, because it was already condensed.
+    Blocking reasons are preserved; the summary of earlier exchanges is dropped first, by line.
 
     Law: no line starts with anything that a model or a user said.
     """
@@ -344,8 +330,7 @@ def _format_turn(turn: TurnExecutionSummary, trace: ReasoningTrace) -> Part:
     entries += [_format_step(step) for step in turn.steps if step.description or step.outcome]
     if not turn.entity_curation.is_empty:
         entries.append(f"Curation: {_format_curation(turn.entity_curation)}")
-    # The entries of an exchange may be dropped, but not the reason why it was blocked: it is a last
-    # entry of its own.
+    # Entries may be dropped, but not the reason why the exchange was blocked, which is the last.
     blocked = [] if turn.blocked_reason is None else [f"BLOCKED: {one_line(turn.blocked_reason)}"]
     return Part(f"{which} (turn {turn.turn_num})", [*map(Entry, entries), *map(pin, blocked)])
 
@@ -384,37 +369,24 @@ def _format_curation(curation: CurationSummary) -> str:
 def format_reasoning_for_prompt(trace: ReasoningTrace, node: ReasoningNode) -> str:
     """Return the parts of `trace` that `node` may see, as text (docs/nodes.md).
 
-    ``understand``: its own decisions about entities, exchange by exchange. ``think``: the last
-    exchanges in full, their curation, the phase, and what the user expressed. ``act``: the steps of
-    the exchange under way with their notes. ``reply``: the outcomes, the phase, and what the user
-    expressed. The reason why an exchange was blocked is shown with the exchange.
+    ``understand``: its own decisions about entities. ``think``: a summary, the last exchanges in
+    full with curation, the phase, and what the user expressed. ``act``: the steps under way with
+    notes. ``reply``: the outcomes, the phase, and what the user expressed. Blocked exchanges show
+    the reason. Raise `InvalidOptionError` for any other node.
 
     Law: no line starts with anything that a model or a user said.
 
-    Raises:
-        InvalidOptionError: another node.
-
     >>> from polycontext.nodes.reasoning import StepSummary, TurnExecutionSummary
-    >>> step = StepSummary(
-    ...     1,
-    ...     "read",
-    ...     "recipes",
-    ...     "Find soups",
-    ...     "read 3 recipes",
-    ...     ["recipe_1"],
-    ...     "the second is vegan",
-    ... )
-    >>> trace = ReasoningTrace(
-    ...     current=TurnExecutionSummary(4, "plan_direct", "Find a soup", [step])
-    ... )
+    >>> step = StepSummary(1, "read", "recipes", "Find soups", "read 3 soups", note="one is vegan")
+    >>> trace = ReasoningTrace(current=TurnExecutionSummary(4, "plan_direct", "Soup", [step]))
     >>> print(format_reasoning_for_prompt(trace, "act"))
     ### This turn (turn 4)
     - Step 1 (read recipes): Find soups
-      Outcome: read 3 recipes
-      Note: the second is vegan
+      Outcome: read 3 soups
+      Note: one is vegan
     >>> print(format_reasoning_for_prompt(trace, "reply"))
     ### This turn (turn 4)
-    - read 3 recipes
+    - read 3 soups
     """
     if node not in NODE_PARTS:
         raise InvalidOptionError("node", node, ", ".join(NODE_PARTS))

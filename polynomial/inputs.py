@@ -66,10 +66,7 @@ class Promotion:
 
 @frozen
 class Standing:
-    """The payload of ``rewind`` and ``forget``: the window to restore.
-
-    `state` is the machine's state at that time, None if it is not known.
-    """
+    """The payload of ``rewind`` and ``forget``: the window to restore, and its state if known."""
 
     window: ContextWindow
     state: State | None = None
@@ -124,8 +121,7 @@ class ContextInput:
     - ``compress``: a target pressure or a fulfilled plan
     - ``recall``: the edit that brings turns back
     - ``promote``: a `Promotion`
-    - ``clear``: none
-    - ``resize``: the budget in tokens
+    - ``resize``: the budget in tokens; ``clear``: none
     - ``rewind`` and ``forget``: the window to restore, as a `Standing`
     - events that a subclass of the machine adds: their `Arguments`
 
@@ -214,10 +210,7 @@ class ContextInput:
 
     @classmethod
     def recall(cls, edit: Edit) -> Self:
-        """Return an input that brings turns back into the view.
-
-        `edit` says which turns and where; ``ContextSession.recall`` builds it from ids.
-        """
+        """Return an input that brings turns back by `edit`; see ``ContextSession.recall``."""
         return cls(InputKind.RECALL, edit)
 
     @classmethod
@@ -238,10 +231,7 @@ class ContextInput:
 
     @classmethod
     def rewind(cls, window: ContextWindow, state: State | None = None) -> Self:
-        """Return an input that restores an earlier window.
-
-        `state` is the state that the machine was in at that time.
-        """
+        """Return an input that restores an earlier window and the machine's state then."""
         return cls(InputKind.REWIND, Standing(window, state))
 
     @classmethod
@@ -251,9 +241,7 @@ class ContextInput:
 
     @classmethod
     def named(cls, event: str, /, *args: Any, **kwargs: Any) -> Self:
-        """Return the input for an event by its name.
-
-        Events that a subclass of the machine adds take any JSON data.
+        """Return the input for an event by name; a subclass's own events take any JSON data.
 
         Raises:
             InvalidOptionError: the arguments do not fit the event.
@@ -277,8 +265,7 @@ class ContextOutput:
     `compression` is the compression that the input caused, if any. `repaired` lists the ids of
     turns that were added automatically, such as an opening line if the assistant spoke first. If a
     fulfilment was rejected, `refused` says what was rejected and why, and nothing has changed.
-    `answering` is the text so far of the answer that is being streamed in, None if there is none
-    (`ContextSession.answer`).
+    `answering` is the text so far of a streamed answer (`ContextSession.answer`), or None.
     """
 
     window: ContextWindow
@@ -307,9 +294,8 @@ class ContextOutput:
     def messages(self) -> tuple[dict[str, str], ...]:
         """Return the messages to show to readers: what user and assistant say in the view.
 
-        System text, tool calls and results are left out. An attachment is replaced by its name, a
-        gist by the number of messages it stands for. Use ``ContextSession.messages`` for the
-        messages to send to a model.
+        They omit system text, tool calls and results, and show attachments and gists as
+        `shown_text` does. ``ContextSession.messages`` returns the messages to send to a model.
         """
         turns = (turn for turn in self.window.all_turns() if turn.role in _SHOWN)
         said = (
@@ -322,10 +308,7 @@ _SHOWN = frozenset({Role.USER, Role.ASSISTANT})
 
 
 def shown_text(turn: Turn) -> str:
-    """Return the text of `turn` to show to readers.
-
-    For an attachment this is its name, for a gist the number of messages it stands for.
-    """
+    """Return the text of `turn` for readers: an attachment's name, a gist's number of messages."""
     if turn.is_gist and not turn.sources:
         return "earlier messages"
     if turn.is_gist:
@@ -361,9 +344,8 @@ def as_tool_call(call: object) -> ToolCall:
     Raises:
         InvalidTurnError: `call` has none of the known shapes.
 
-    >>> as_tool_call(
-    ...     {"id": "c1", "type": "function", "function": {"name": "search", "arguments": "{}"}}
-    ... )
+    >>> function = {"name": "search", "arguments": "{}"}
+    >>> as_tool_call({"id": "c1", "type": "function", "function": function})
     ToolCall(id='c1', name='search', arguments='{}')
     """
     if isinstance(call, ToolCall):

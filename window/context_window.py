@@ -1,8 +1,7 @@
 """The context window: the Store comonad of a conversation, immutable and structurally shared.
 
-Position 0 is before the first turn; position p > 0 focuses turn p. Appending is amortised O(1) and
-seeking is O(1). Running sums make tokens and pressure at any position O(1), so
-``window.extend(lambda w: w.pressure)`` returns the pressure trajectory of a conversation in O(n).
+Position 0 is before the first turn; position p > 0 focuses turn p. Appending is amortised O(1).
+Seeking and pressure are O(1); the trajectory ``window.extend(lambda w: w.pressure)`` is O(n).
 """
 
 from collections.abc import Sequence
@@ -41,8 +40,7 @@ class ContextWindow(StoreComonad[Turn | None]):
         max_tokens: The budget in tokens.
         counter: Counts the tokens of each turn once, when it is appended.
         classifier: Assigns each turn its resource class.
-        preserved_share: The most that standing constraints may pin, as a share of the budget
-            without system turns and the task.
+        preserved_share: Share of the budget, less system turns and task, that constraints may pin.
 
     >>> from polycontext.window import ContextWindow, Turn
     >>> window = ContextWindow(1000).append(Turn("user", "hello")).append(Turn("assistant", "hi"))
@@ -123,10 +121,7 @@ class ContextWindow(StoreComonad[Turn | None]):
 
     @property
     def preserved_share(self) -> float:
-        """Return the share of the budget that standing constraints may pin.
-
-        System turns and the task are subtracted from the budget first.
-        """
+        """Return the share of the budget, less system turns and task, that constraints may pin."""
         return self._settings.preserved_share
 
     @property
@@ -141,11 +136,7 @@ class ContextWindow(StoreComonad[Turn | None]):
 
     @property
     def introduced_tokens(self) -> int:
-        """Return the most tokens that a provider's filler adds to the turns, in O(1).
-
-        Some providers need filler text between certain turns, for example before a leading
-        assistant turn.
-        """
+        """Return the most tokens that a provider's filler text between turns adds, in O(1)."""
         return self._contents.introduced.tokens
 
     @property
@@ -198,11 +189,7 @@ class ContextWindow(StoreComonad[Turn | None]):
         return self._contents is other._contents
 
     def has_rules_of(self, other: "ContextWindow", *, any_size: bool = False) -> bool:
-        """Return whether both windows have equal settings.
-
-        The settings are the budget (ignored with `any_size`), counter, classifier and preserved
-        share.
-        """
+        """Return whether budget (unless `any_size`), counter, classifier and share are equal."""
         mine, theirs = self._settings, other._settings
         return (evolve(mine, max_tokens=theirs.max_tokens) if any_size else mine) == theirs
 
@@ -242,8 +229,7 @@ class ContextWindow(StoreComonad[Turn | None]):
         Law: ``w.append(t).seek(len(w))`` shows the turns of w; ``len(w.append(t)) == len(w) + 1``.
 
         Raises:
-            OrderError: `turn` is a result for no open call or a second result for one, or any other
-                turn while calls are open.
+            OrderError: A result for no open call or a second one, or another turn with calls open.
             InvalidTurnError: The resource id is taken.
         """
         contents = self._contents.append(turn, self._settings, resource_class, pinned=pinned)
@@ -254,17 +240,11 @@ class ContextWindow(StoreComonad[Turn | None]):
         return self._contents.classify(turn, self._settings)
 
     def check_order(self, turn: Turn) -> None:
-        """Raise `OrderError` if `turn` cannot be appended now.
-
-        A result needs an open call; any other turn needs that no calls are open.
-        """
+        """Raise `OrderError` for a result of no open call, or another turn while calls are open."""
         open_after(turn, self._contents.open_calls)
 
     def extends(self, other: "ContextWindow") -> bool:
-        """Return whether this window's turns begin with all turns of `other`.
-
-        O(1) for a window and the one it grew from.
-        """
+        """Return whether the turns begin with those of `other`; O(1) if it grew from `other`."""
         return self._contents.turns.starts_with(other._contents.turns)
 
     def turns_from(self, index: int) -> list[Turn]:
@@ -291,10 +271,7 @@ class ContextWindow(StoreComonad[Turn | None]):
         return self._with(self._contents._replace(linearity=ledger))
 
     def resized(self, max_tokens: int) -> Self:
-        """Return a window of another budget, with every turn appended to it again; O(n).
-
-        PRESERVED turns and gists keep their class; all other turns are classified again.
-        """
+        """Return a resized window, with all but PRESERVED turns and gists reclassified; O(n)."""
         window = type(self)(
             max_tokens,
             counter=self.counter,
@@ -334,8 +311,7 @@ class ContextWindow(StoreComonad[Turn | None]):
         `epoch` is the epoch that the change begins; it defaults to the current one.
 
         Raises:
-            InvalidOptionError: Runs overlap or lie outside the window, or new turns lack an id, a
-                count or a class.
+            InvalidOptionError: Runs overlap or lie outside, or turns lack an id, count or class.
             OrderError: A call would be separated from its result.
         """
         old = self._contents.facts
@@ -349,9 +325,7 @@ class ContextWindow(StoreComonad[Turn | None]):
         return self.restored(spliced(self.all_turns(), splices), ledger, facts)
 
     def restored(self, turns: Sequence[Turn], linearity: LinearityMap, facts: WindowFacts) -> Self:
-        """Return the window that holds `turns`, with these settings and the focus at the end.
-
-        The turns are not checked again.
+        """Return the window of `turns`, unchecked, with these settings and the focus at the end.
 
         Law: ``w.restored(v.all_turns(), v.linearity, v.facts) == v`` for windows of the same rules.
         """
@@ -381,8 +355,7 @@ class ContextWindow(StoreComonad[Turn | None]):
 
         It begins a new epoch, has the budget of `later`, and issues no id of either window again.
 
-        Law: turns, ledger and facts are those of this window, except for the epoch and the count of
-        ids.
+        Law: turns, ledger and facts except the epoch and the count of ids are this window's.
         """
         turns, gone = self.all_turns(), later.all_turns()
         common = next(
@@ -396,8 +369,7 @@ class ContextWindow(StoreComonad[Turn | None]):
         fallen = bound_providers(part for turn in gone[common:] for part in turn.parts)
         epoch = later.epoch.next(common, "rewind", unbound={*fallen, *self.epoch.unbound})
         facts = self.facts._replace(serial=max(self.serial, later.serial), epoch=epoch)
-        # Derived from `later`, so that the result has its budget.
-        return later._with(self._contents._replace(facts=facts), len(self))
+        return later._with(self._contents._replace(facts=facts), len(self))  # the budget of `later`
 
     def _with(self, contents: WindowContents, position: int | None = None) -> Self:
         window = object.__new__(type(self))

@@ -22,10 +22,7 @@ from .tokens.media_rules import ImageRule, Patches, Tiles
 from .tokens.vocabulary import SHA256, Vocabulary
 
 _ROUTE = re.compile(r"^(?:.*[/:])?(?:[a-z-]+\.)?(?:anthropic\.|openai\.)?(?=claude|gpt|o\d)")
-"""The prefixes that other services put before a model's name.
-
-Examples: `anthropic/`, `anthropic:`, `us.anthropic.`.
-"""
+"""The prefixes of a model's name at other services: `anthropic/`, `anthropic:`, `us.anthropic.`."""
 
 _DATED = re.compile(r"(?:[-@](?:\d{4}-\d{2}-\d{2}|\d{8}|latest))?(?:-v\d+(?::\d+)?)?$")
 """The suffixes of a model's name: a snapshot date, `-latest`, a service version (`-v1:0`)."""
@@ -109,10 +106,9 @@ class ModelProfile:
 
 @frozen
 class ModelCounter:
-    """A token counter for a model.
+    """A token counter for a model, with the model's price of images.
 
-    It uses the model's own vocabulary, or a published one scaled by a factor, and the model's price
-    of images.
+    It uses the model's own vocabulary, or a published one scaled by a factor.
 
     >>> find_model("gpt-5").counter().exact, find_model("claude-sonnet-4-5").counter().exact
     (True, False)
@@ -190,13 +186,10 @@ def unlisted_counter(name: str) -> ModelCounter:
 
 
 def register_model(profile: ModelProfile) -> ModelProfile:
-    """Add a profile to those that `find_model` knows, in this process.
+    """Add a profile for `find_model`, in this process; it replaces one of the same name.
 
-    It replaces a profile of the same name.
-
-    >>> register_model(
-    ...     ModelProfile("my-model", "openai", window=32_000, output=4_000)
-    ... ).window == find_model("my-model").window
+    >>> mine = register_model(ModelProfile("my-model", "openai", window=32_000, output=4_000))
+    >>> mine == find_model("my-model")
     True
     """
     if not isinstance(profile, ModelProfile):
@@ -359,10 +352,7 @@ _REGISTERED: dict[str, ModelProfile] = {}
 # --- models of the larger table, and of none --------------------------------------
 
 _MARGIN = 1.25
-"""Tokens per token of o200k_base for a model with an unpublished tokenizer.
-
-It is higher than the factor seen for any model except the newest Claude models.
-"""
+"""Tokens per o200k_base token for unpublished tokenizers; only newest Claude models have more."""
 
 _EARLY = re.compile(r"claude-(?:2|(?:[a-z]+-)?(?:3|4(?!-[78])))(?:-|$)")
 _PUBLISHED = (

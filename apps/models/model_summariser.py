@@ -1,9 +1,7 @@
 """Summaries by a model: the part that is the same for every provider.
 
-Generators decide which requests are made; they receive answers and know no client. The provider's
-class (`OpenAISummariser`, `AnthropicSummariser`) sends a request and reads its answer. Retries and
-waiting are left to the vendors' SDKs. Their exceptions (rate limit, timeout, lost connection) are
-not wrapped, because their names and fields say more than a wrapper would.
+Generators decide which requests are made; the provider's class sends them and reads the answers.
+Retries are left to the vendors' SDKs, whose exceptions (rate limit, timeout) are not wrapped.
 """
 
 from abc import ABC, abstractmethod
@@ -51,8 +49,7 @@ from polycontext.window.providers import Provider, Rendered, get_format
 from .brief import ROLE, Brief, Excerpt, excerpts_of
 
 THINKING_ROOM = 4_096
-"""Tokens that an answer may use besides the summary, because a model's thinking counts as output.
-"""
+"""Tokens of an answer besides the summary, because a model's thinking counts as output."""
 
 LEAST_PIECE = 64
 """The smallest piece of a conversation, in tokens, that is worth a request."""
@@ -67,8 +64,7 @@ _LONG_QUESTION = 4_000
 """The number of characters of the question that are read."""
 
 _SPARE = 0.8
-"""The share of the allowance that the model is asked to use: models count badly, and forgotten
-facts are appended."""
+"""The share of the allowance to ask for: models count badly, and forgotten facts are appended."""
 
 _LINE = 24
 """Tokens of the line that names a speaker, its mark included."""
@@ -76,14 +72,12 @@ _LINE = 24
 
 @define(slots=False, eq=False)
 class NoSummaryError(CollaboratorError, RuntimeError):
-    """A model that was asked for a summary returned something else.
-
-    `came` names what it returned, `legal` what to do about it.
+    """A model returned something other than a summary (`came`); `legal` says what to do.
 
     >>> raise NoSummaryError("gpt-5", "a refusal")
     Traceback (most recent call last):
-    polycontext.models.model_summariser.NoSummaryError: gpt-5 was asked for a summary and returned a \
-refusal. Use a model that answers with a complete text.
+    polycontext.models.model_summariser.NoSummaryError: gpt-5 was asked for a summary and returned \
+a refusal. Use a model that answers with a complete text.
     """
 
     model: str
@@ -96,10 +90,7 @@ refusal. Use a model that answers with a complete text.
 
 @frozen
 class Asked:
-    """One request: its turns, provider options, and the maximum tokens of the answer.
-
-    `own` is how many of the turns are the conversation's own.
-    """
+    """One request: its turns (the first `own` are the conversation's), token limit and options."""
 
     turns: Sequence[Turn]
     answer: int
@@ -139,10 +130,7 @@ def _find_profile(made: "ModelSummariser") -> ModelProfile | None:
 
 @frozen
 class ModelSummariser(ABC):
-    """A summariser that has a model write the summary of what a plan compresses.
-
-    See `OpenAISummariser` and `AnthropicSummariser`.
-    """
+    """A summariser that asks a model; see `OpenAISummariser` and `AnthropicSummariser`."""
 
     client: Any = field(default=None, converter=_client, repr=False)
     model: str = field(default="")
@@ -187,8 +175,7 @@ class ModelSummariser(ABC):
 
         Raises:
             NoSummaryError: the model answered with something other than a summary.
-            InvalidOptionError: the client is asynchronous, or `max_input_tokens` leaves no room to
-                read.
+            InvalidOptionError: the client is asynchronous, or `max_input_tokens` is too small.
             Exception: any error of the vendor's SDK after its retries.
         """
         facts = yield in_thread(facts_of, turns, counter)
@@ -204,12 +191,9 @@ class ModelSummariser(ABC):
     def summarise_plan(
         self, plan: Plan, job: GistJob, max_tokens: int, *, counter: TokenCounter
     ) -> Steps[str]:
-        """Return the text of a gist.
+        """Return the text of a gist, or raise the errors of `summarise`.
 
-        The model reads the conversation as it was sent before, if that fits; otherwise it reads
-        `job` as data.
-
-        Raises the same errors as `summarise`.
+        The model reads the conversation as it was sent, if that fits, and otherwise `job` as data.
         """
         return (
             yield from self._run((yield in_thread(self._about, plan, job, max_tokens, counter)))
@@ -251,10 +235,7 @@ class ModelSummariser(ABC):
         return Asked(sent, answer, end, wire.options(window.epoch))
 
     def _read(self, turns: Sequence[Turn], brief: Brief, counter: TokenCounter) -> Asking:
-        """Summarise `turns` piece by piece, so that no request exceeds the model's input limit.
-
-        Each request includes the notes on the pieces before it.
-        """
+        """Summarise `turns` in pieces that fit a request, each with the notes on those before."""
         count, answer, notes, number = self._counter(counter), self._answer_tokens(brief), "", 0
         left = deque(excerpts_of(turns))
         while left:
@@ -380,11 +361,7 @@ class ModelSummariser(ABC):
 
     @abstractmethod
     def _text(self, answer: Any) -> str:
-        """Return the text of an answer.
-
-        Raises:
-            NoSummaryError: it is not text, or not complete.
-        """
+        """Return the text of an answer; raise `NoSummaryError` unless it is complete text."""
 
 
 def _step(asking: Asking, said: str | None) -> Asked | str:
@@ -400,10 +377,7 @@ def _once(asked: Asked) -> Asking:
 
 
 def _take(left: "deque[Excerpt]", room: int, counter: TokenCounter) -> list[Excerpt]:
-    """Remove and return the excerpts at the start of `left` that fit into `room` tokens.
-
-    At least a part of the first one is taken. A long turn is cut between words.
-    """
+    """Pop the first excerpts that fit into `room` tokens, at least a part of the first one."""
     piece = list[Excerpt]()
     while left:
         excerpt = left[0]

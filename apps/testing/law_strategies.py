@@ -1,8 +1,7 @@
-"""Hypothesis strategies for the subjects of laws.
+"""Hypothesis strategies for the subjects of laws, from ledgers and stores to sessions.
 
-They draw ledgers, stores, views, plans, agents, lenses, operations, inputs and sessions. Finite
-agents share a few positions, inputs and outputs. They can therefore be compared everywhere, and one
-agent's output is often another one's input.
+Finite agents share a few positions, inputs and outputs. They can therefore be compared everywhere,
+and one agent's output is often another one's input.
 """
 
 import json
@@ -266,10 +265,7 @@ def _turn_inputs() -> st.SearchStrategy[ContextInput]:
 
 
 def machine_inputs() -> st.SearchStrategy[list[ContextInput]]:
-    """Draw inputs for the machine, legal or not.
-
-    They are turns of all kinds, compressions (also to impossible targets), promotions and clears.
-    """
+    """Draw inputs for the machine, legal or not: turns, compressions, promotions and clears."""
     targets = TARGETS | st.sampled_from([-0.1, 5.0])
     promotions = st.builds(
         ContextInput.promote,
@@ -286,10 +282,7 @@ def machine_inputs() -> st.SearchStrategy[list[ContextInput]]:
 
 @st.composite
 def sessions(draw: st.DrawFn, max_atoms: int = 10) -> ContextSession:
-    """Draw a session with a history of turns of all kinds.
-
-    Between the turns come compressions, recalls, promotions, clears and signals.
-    """
+    """Draw a session with turns, compressions, recalls, promotions, patches, clears and signals."""
     threshold = draw(st.sampled_from([AdaptiveThreshold(), FixedThreshold(0.6, 0.3)]))
     budget, auto, cooldown = (
         draw(st.sampled_from([200, 500, 2_000])),
@@ -382,10 +375,7 @@ def _wire_calls(draw: st.DrawFn) -> list[Turn]:
 
 @st.composite
 def wire_turns(draw: st.DrawFn, *, open_tail: bool = False) -> list[Turn]:
-    """Draw turns with ids, names and arguments that no provider accepts as they are.
-
-    System turns come first, then a user turn. With `open_tail`, the last calls may be open.
-    """
+    """Draw turns that no provider accepts as they are, the last calls open with `open_tail`."""
     words = st.builds(
         lambda role, text: [Turn(role, text)],
         st.sampled_from(["user", "assistant", "system"]),

@@ -173,8 +173,8 @@ class ContextSizeChecker:
 
     >>> ContextSizeChecker(ContextLimits(max_total_size=10)).check(AgentContext())
     Traceback (most recent call last):
-    polycontext.nodes.agent_context.errors.ContextSizeError: size limit exceeded: max_total_size at \
-$: 151 bytes. Use at most 10 bytes.
+    polycontext.nodes.agent_context.errors.ContextSizeError: size limit exceeded: max_total_size \
+at $: 151 bytes. Use at most 10 bytes.
     """
 
     limits: ContextLimits = DEFAULT_LIMITS

@@ -47,8 +47,8 @@ class ModelCall(Record):
         >>> ModelCall.of(
         ...     {"model": "small", "usage": {"input_tokens": 10, "output_tokens": 2}}, cost_usd=0.01
         ... )
-        ModelCall(model='small', prompt_tokens=10, completion_tokens=2, cost_usd=0.01, task_type='', \
-reason='', complexity='')
+        ModelCall(model='small', prompt_tokens=10, completion_tokens=2, cost_usd=0.01, \
+task_type='', reason='', complexity='')
         """
         usage = _get(response, "usage")
         if usage is None:

@@ -69,15 +69,11 @@ class AgentContextRun:
         return self._context
 
     def write(self, changes: Mapping[str, Any]) -> AgentContext:
-        """Write several keys, named as in ``reasoning.intents``, all or none.
-
-        Returns the context that the agent now sees.
+        """Write keys such as ``reasoning.intents``, all or none; return what the agent now sees.
 
         Raises:
-            UnknownNameError, ContextViolationError, InvalidDataError: as
-                `ContextValidator.safe_update`.
-            ContextViolationError: the run has ended, or the key is `diagnostics.performance`, which
-                the store measures.
+            UnknownNameError, InvalidDataError: as `ContextValidator.safe_update`.
+            ContextViolationError: as there, after the run's end, or for `diagnostics.performance`.
         """
         self._refuse_after_end()
         if isinstance(changes, Mapping) and _MEASURED in changes:
@@ -88,18 +84,14 @@ class AgentContextRun:
         return self._context
 
     def append(self, entries: Mapping[str, Sequence[Any]]) -> AgentContext:
-        """Add entries to the end of lists, and return the context that the agent now sees.
-
-        It raises the errors of `write`.
-        """
+        """Append entries to lists and return what the agent now sees; raise as `write` does."""
         return self.write(extend_lists(self._context, entries))
 
     def record_call(self, call: ModelCall) -> None:
         """Count a model call, even if the run fails later.
 
-        Raises:
-            ContextViolationError: the run has ended, or the agent is not registered.
-            InvalidDataError: `call` is not a call.
+        Raise `ContextViolationError` if the run has ended or the agent is not registered, and
+        `InvalidDataError` if `call` is not a call.
         """
         self._refuse_after_end()
         if not self._validator.allowed(self.agent):
@@ -123,14 +115,12 @@ class AgentContextRun:
 class AgentContextStore:
     """The current context of a group of agents, safe under threads.
 
-    All writes go through runs: each is guarded by the validator, checked against the limits, and
-    recorded with its changes or its error. Concurrent runs are merged. With a store for
-    `artifacts`, large values are moved out before they would be refused.
+    Each run is validated, checked against the limits, and recorded with its changes or error.
+    Concurrent runs are merged. With `artifacts`, values too large to be accepted are moved there.
 
     >>> store = AgentContextStore(AgentContext.new("session-1", "trace-1"))
-    >>> store.write(
-    ...     "intent_detection", {"reasoning.intents": [{"type": "query", "confidence": 0.95}]}
-    ... ).reasoning.intents
+    >>> changes = {"reasoning.intents": [{"type": "query", "confidence": 0.95}]}
+    >>> store.write("intent_detection", changes).reasoning.intents
     (Intent(type='query', confidence=0.95, entities=()),)
     >>> store.context.audit.agent_runs[0].keys_written
     ('reasoning.intents',)
@@ -148,9 +138,7 @@ class AgentContextStore:
     ) -> None:
         """Take over a context.
 
-        Raises:
-            TrailError: its trail does not lead to it.
-            ContextSizeError: it already exceeds a limit.
+        Raise `TrailError` if its trail does not lead to it, `ContextSizeError` if it is too large.
         """
         self._validator = ContextValidator.default() if validator is None else validator
         self._checker = ContextSizeChecker() if checker is None else checker
@@ -170,13 +158,10 @@ class AgentContextStore:
         return self._context
 
     def write(self, agent: str, changes: Mapping[str, Any]) -> AgentContext:
-        """Write several keys, all or none, as one run of an agent.
-
-        Returns the current context.
+        """Write several keys, all or none, as one run of an agent; return the current context.
 
         Raises:
-            UnknownNameError, ContextViolationError, InvalidDataError: as
-                `ContextValidator.safe_update`.
+            UnknownNameError, ContextViolationError, InvalidDataError: as `AgentContextRun.write`.
             ContextSizeError: the result would exceed a limit.
             MergeConflictError: another run wrote the same at the same time.
         """
@@ -185,38 +170,28 @@ class AgentContextStore:
         return self.context
 
     def append(self, agent: str, entries: Mapping[str, Sequence[Any]]) -> AgentContext:
-        """Add entries to the end of lists as one run of an agent, and return the current context.
-
-        It raises the errors of `write`.
-        """
+        """Append entries to lists as one run of an agent, and return or raise as `write` does."""
         with self.run(agent) as run:
             run.append(entries)
         return self.context
 
     def record_call(self, agent: str, call: ModelCall) -> AgentContext:
-        """Count a model call as a run of its own, and return the current context.
-
-        It raises the errors of `AgentContextRun.record_call`.
-        """
+        """Count a model call as its own run; raise the errors of `AgentContextRun.record_call`."""
         with self.run(agent) as run:
             run.record_call(call)
         return self.context
 
     def apply_fixes(self, agent: str, report: ValidationReport) -> AgentContext:
-        """Apply the fixes of a report as a run of an agent with the right to write them.
-
-        It raises the errors of `write` and of `consistency.diff_fixes`.
-        """
+        """Apply a report's fixes as one run; raise as `write` and `consistency.diff_fixes` do."""
         with self.run(agent) as run:
             run.write(diff_fixes(run.context, report))
         return self.context
 
     @contextmanager
     def run(self, agent: str) -> Generator[AgentContextRun]:
-        """Run an agent, and commit its writes at the end of the block.
+        """Run an agent, and merge its writes with those of other runs at the end of the block.
 
-        They are merged with the commits of other runs. An exception in the block is recorded with
-        the run and raised again; apart from recorded model calls, nothing else changes. A
+        An exception in the block is recorded and raised again, and only model calls are kept. A
         `ContextSizeWarning` means that the context is larger than `warn_total_size`.
 
         Raises:
@@ -238,11 +213,7 @@ class AgentContextStore:
             return change()
 
     def _commit(self, run: AgentContextRun, stubs: Mapping[str, ExternalContent]) -> list[Any]:
-        """Make a run's writes current, with stubs, or return the values to move out first.
-
-        The context that is merged with must still be current when the result replaces it: see
-        `_transact`.
-        """
+        """Make a run's writes current, or return the values to move out (within `_transact`)."""
         merged = (
             run.context
             if self._context is run.snapshot
@@ -264,11 +235,7 @@ class AgentContextStore:
         return leaving
 
     def _oversized_values(self, context: AgentContext) -> list[Any]:
-        """Return the values to move out before the context can be committed.
-
-        These are large artifacts. If there are none and there is no room, they are all large
-        values.
-        """
+        """Return values to move out: large artifacts, or all large values if room is short."""
         if self._artifacts is None:
             return []
         limits = self._checker.limits
@@ -327,9 +294,7 @@ class AgentContextStore:
     def retrieve(self, value: Any) -> Any:
         """Return an artifact with its content, or the value that any other stub replaces.
 
-        Raises:
-            ArtifactError: the content cannot be retrieved.
-            InvalidOptionError: the store has no place for artifacts.
+        Raise `ArtifactError` if this fails, `InvalidOptionError` without a place for artifacts.
         """
         if self._artifacts is None:
             raise InvalidOptionError("artifacts", None, _PLACE)
@@ -340,9 +305,7 @@ class AgentContextStore:
         )
 
     def externalize_artifacts(self, agent: str, externalizer: ArtifactExternalizer) -> AgentContext:
-        """Move the content of large artifacts out, as the limits require.
-
-        It is replaced by stubs in the trail as well.
+        """Replace the content of large artifacts by stubs, also in the trail.
 
         Raises:
             ContextViolationError: the agent has no right to ``retrieval.artifacts``.
@@ -355,8 +318,7 @@ class AgentContextStore:
                 )
             past, look = large_values(self._checker.limits)
             trail_values(run.snapshot.audit.diffs, look)
-            # Outside the lock, so that a slow store blocks no writer: a stub only ever replaces its
-            # own content.
+            # Outside the lock, for slow stores: a stub only ever replaces its own content.
             large = (
                 artifact.content for artifact in large_artifacts(run.snapshot, self._checker.limits)
             )
@@ -379,24 +341,18 @@ class AgentContextStore:
         keys: tuple[str, ...],
         error: BaseException | None = None,
     ) -> None:
-        """Make a context the current one, with the run recorded and measured.
-
-        Raises:
-            ContextSizeError: there is no room.
-        """
+        """Make a context current, with the run recorded and measured, if there is room."""
         run.end()
         elapsed = max(self._clock() - run.started, timedelta()) // _MILLISECOND
         record, diffs = _run_record(run, elapsed, keys, error), context.audit.diffs
-        # A failed run without model calls is recorded but not measured, and neither is an agent
-        # without rights.
+        # Not measured: failed runs without model calls, and agents without rights.
         if run.calls or (error is None and self._validator.allowed(run.agent)):
             context = with_run(context, record.agent_id, record.status, elapsed, run.calls)
         recorded = self._fit_trail(
             context,
             trails(context.audit, record, self._policy, self._checker.limits.max_array_items),
         )
-        # Joined diffs are new records: if the first is the old newest one, the others were dropped,
-        # and the trail begins later.
+        # Joined diffs are new records, so if the first is the old newest, others were dropped.
         begins_later = len(diffs) > 1 and recorded.audit.diffs[:1] == diffs[-1:]
         self._base, self._context = origin(recorded) if begins_later else base, recorded
 

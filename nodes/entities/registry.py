@@ -1,7 +1,6 @@
 """The registry of entities: their refs, their database ids and what happened to them.
 
-Models garble, invent and leak database ids, so a model is shown refs such as ``recipe_1``. Only the
-registry knows the ids behind them.
+Models garble, invent and leak database ids, so a model is shown refs such as ``recipe_1``.
 """
 
 from collections.abc import Iterator, Mapping
@@ -77,12 +76,10 @@ class SessionIdRegistry:
     ) -> tuple[Self, str]:
         """Report that an entity was read, and return its ref, which a known entity keeps.
 
-        A blank label keeps the known one, or uses the type's name. Data of None keep the known
-        data.
+        A blank label keeps the known one or uses the type's name; None keeps the known data.
 
         Raises:
-            InvalidDataError: An invalid type, id, label or exchange, or data that are not a JSON
-                object.
+            InvalidDataError: An invalid type, id, label or exchange; data that are no JSON object.
         """
         return self._report_seen(type, id, Report(turn, EntityStatus.READ, label, data))
 
@@ -146,10 +143,7 @@ class SessionIdRegistry:
         return self._with(records), new
 
     def update(self, ref: str, label: str = "", *, turn: int, data: Data = None) -> Self:
-        """Report a new label or new data; a generated entity stays GENERATED until it is saved.
-
-        Raise `UnknownRefError` if there is no such ref.
-        """
+        """Report a new label or data, or raise `UnknownRefError`; unsaved ones stay GENERATED."""
         entry = self._records.entity(ref)
         report = Report(turn, EntityStatus.UPDATED if entry.is_saved else None, label, data)
         return self._with(self._records.put(report.of(entry)))
@@ -238,9 +232,9 @@ class SessionIdRegistry:
         return EntityContext(active, generated, retained, tombstones, current_turn)
 
     def get(self, ref: str) -> EntitySnapshot:
-        """Return the entity that a ref or alias names. Its data contain ids: not for prompts.
+        """Return the entity that a ref or alias names; raise `UnknownRefError` if unknown.
 
-        Raise `UnknownRefError` if there is no such ref.
+        Its data contain ids: not for prompts.
         """
         return self._records.entity(ref).snapshot
 
@@ -284,19 +278,17 @@ class SessionIdRegistry:
             RefRefusedError: A ref has no id yet, or is of another type than given.
 
         >>> registry, soup = SessionIdRegistry().read("recipes", 17, turn=1)
-        >>> (
-        ...     registry.to_ids({"recipe_id": soup, "servings": 4}),
-        ...     registry.to_refs({"recipe_id": 17, "servings": 17}, ["recipe_id"]),
-        ... )
-        ({'recipe_id': 17, 'servings': 4}, {'recipe_id': 'recipe_1', 'servings': 17})
+        >>> registry.to_ids({"recipe_id": soup, "servings": 4})
+        {'recipe_id': 17, 'servings': 4}
+        >>> registry.to_refs({"recipe_id": 17, "servings": 17}, ["recipe_id"])
+        {'recipe_id': 'recipe_1', 'servings': 17}
         """
         return translation.to_ids(self._records, payload, fields)
 
     def to_refs(self, payload: Any, fields: Fields = None) -> Any:
         """Return a copy of a JSON payload with known ids replaced by refs, for a model.
 
-        Without `fields`, every text that is exactly an id is replaced. Numeric ids are replaced
-        only in named fields.
+        Without `fields`, every text that is exactly an id is replaced, but no number.
 
         Raises:
             InvalidDataError: Several types have the id, and no type is given.
@@ -311,27 +303,24 @@ class SessionIdRegistry:
         or at the top level if `type` is given.
 
         >>> registry, soup = SessionIdRegistry().read("recipes", "81b7d3c4-55", turn=1)
-        >>> (
-        ...     registry.hide_ids("GET /recipes/81b7d3c4-55"),
-        ...     registry.hide_ids([{"id": "81b7d3c4-55", "servings": 2}], "recipes"),
-        ... )
-        ('GET /recipes/recipe_1', [{'id': 'recipe_1', 'servings': 2}])
+        >>> registry.hide_ids("GET /recipes/81b7d3c4-55")
+        'GET /recipes/recipe_1'
+        >>> registry.hide_ids([{"id": "81b7d3c4-55", "servings": 2}], "recipes")
+        [{'id': 'recipe_1', 'servings': 2}]
         """
         return self._hidden_ids.payload(payload, type)
 
     def name_refs(self, text: str) -> str:
         """Return a text with refs replaced by labels, also those of removed entities.
 
-        >>> registry, soup = SessionIdRegistry().read(
-        ...     "recipes", "81b7d3c4-55", "Tomato Soup", turn=1
-        ... )
+        >>> registry, soup = SessionIdRegistry().read("recipes", "81b7", "Tomato Soup", turn=1)
         >>> registry.name_refs("recipe_1 is quicker than recipe_2")
         'Tomato Soup is quicker than recipe_2'
         """
         return self._hidden_ids.name_refs(text)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the registry as JSON-ready data. It contains ids: not for prompts."""
+        """Return the registry as JSON-ready data, which contain ids: not for prompts."""
         return encode(self.ref_names, self._records, self.log)
 
     @classmethod

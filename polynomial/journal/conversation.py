@@ -1,7 +1,6 @@
 """A conversation as a value, and how events change it.
 
-`evolve` is the strict half of a decider: it calls no policy, model or clock, and accepts an event
-only if the machine's table has a transition for it.
+`evolve` is the strict half of a decider: it uses the machine's table, no policy, model or clock.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -46,13 +45,10 @@ from .past import Past
 class Conversation:
     """A conversation at one revision: the machine's state, the window, the log, and related data.
 
-    `revision` counts the events so far. `companions` are JSON texts stored with the conversation,
-    by name.
-
-    The rest is derived from the events. `past` holds the turns that compressions took out of the
-    view. `joints` has an entry for each rewind: the length of the log and the revision it went back
-    to, and the revision of the rewind itself. `documents` holds the patched documents by name, as
-    immutable JSON data.
+    `revision` counts the events so far. `companions` are stored JSON texts by name, `documents` the
+    patched documents by name, as immutable JSON data. `past` holds the turns that compressions took
+    out of the view. `joints` has, for each rewind, the length of the log and the revision it went
+    back to, and its own revision.
     """
 
     window: ContextWindow
@@ -89,10 +85,7 @@ class Conversation:
         return evolved(self, window=self.window.with_room(max_tokens))
 
     def patched(self, event: PatchEvent) -> "Conversation":
-        """Return the conversation with one of its documents patched.
-
-        Raise `InvalidDataError` if the patch does not fit the document.
-        """
+        """Return the conversation with a document patched, or raise `InvalidDataError`."""
         before = self.documents.get(event.name, journal.json_patch.ABSENT)
         documents = {**self.documents, event.name: journal.patched(before, event.patch)}
         return evolved(self, revision=self.revision + 1, documents=documents)
@@ -113,11 +106,7 @@ class Conversation:
         )
 
     def erased(self, event: EraseEvent) -> "Conversation":
-        """Return the conversation after the words of turns were erased.
-
-        If the view showed any of these turns, a new epoch begins. After an expiry, the past
-        consists of the gists in the view, and summarisers read those in place of the expired turns.
-        """
+        """Return the conversation without the words of turns, in a new epoch if any was in view."""
         window, past, gone = self.window, self.past, event.resource_ids
         first = next(
             (
@@ -133,6 +122,7 @@ class Conversation:
             epoch = window.epoch.next(first, "forget", unbound.epoch.fell, unbound.epoch.unbound)
             window = unbound.in_epoch(epoch)
         if event.why == "expired":
+            # Summarisers read the gists in the view in place of the expired turns.
             past = Past.told(turn for turn in window.all_turns() if is_summary(turn))
         return evolved(
             self, window=window, state=event.state, revision=self.revision + 1, past=past
@@ -143,19 +133,15 @@ class Conversation:
         return all(to >= revision for _, to, number in self.joints if number > revision)
 
     def reading(self, summariser: RememberingSummariser, job: GistJob) -> Any:
-        """Return the candidates from which `summariser` can write the gist of `job`.
-
-        They cover the turns of the job and all turns that compressions took out of the view before.
-        """
+        """Return candidates for the gist of `job`, from its turns and all that left the view."""
         return self.past.candidates(
             summariser, job.sources, self.log, self.window.counter, self.window.max_tokens
         )
 
     def read(self, policy: ContextPolicy, max_tokens: int = 0) -> None:
-        """Let the built-in summariser read all turns that have left the view.
+        """Let the built-in summariser read ahead: all turns that have left the view.
 
-        The next compression then only reads turns of the view. The turns are read for the budget of
-        the window, or for `max_tokens` if that is larger. It does nothing for other summarisers.
+        The budget is the window's, or `max_tokens` if larger. Other summarisers read nothing.
         O(turns that were not read yet).
         """
         own, room = default_summariser(), max(max_tokens, self.window.max_tokens)
@@ -169,14 +155,12 @@ class Conversation:
 def evolve(
     conversation: Conversation, event: Event, target: Conversation | None = None
 ) -> Conversation:
-    """Return the conversation after `event`, as recorded.
+    """Return the conversation after `event`, as recorded; a `RewindEvent` goes back to `target`.
 
-    The sources of gists may still be ranges, as a journal stores them. `target` is the conversation
-    to which a `RewindEvent` goes back.
+    The sources of gists may still be ranges, as a journal stores them.
 
     Raises:
-        InvalidDataError: `event` cannot occur in this conversation; names its number, and what
-            would be legal.
+        InvalidDataError: `event` cannot occur here; names its number, and what would be legal.
 
     Law: folding `evolve` over a session's journal gives the session's conversation.
     """
@@ -203,10 +187,7 @@ def evolve(
 
 
 def replay(events: Iterable[Event], conversation: Conversation) -> Conversation:
-    """Return the conversation that `events` lead to.
-
-    Raise `InvalidDataError` with the number of the first event that cannot occur.
-    """
+    """Return the conversation after `events`, or raise `InvalidDataError` as `replayed` does."""
     after = conversation
     for _, _, stands in replayed(events, conversation):
         after = stands
@@ -219,8 +200,7 @@ def replayed(
     """Yield each of `events` between the conversations before and after it.
 
     Raises:
-        InvalidDataError: an event cannot occur, or rewinds to before `conversation`; names its
-            number.
+        InvalidDataError: an event, named by number, cannot occur, or rewinds past `conversation`.
     """
     events = tuple(events)
     targets = {event.to for event in events if isinstance(event, RewindEvent)}
@@ -238,13 +218,8 @@ def standing(events: Iterable[Event]) -> list[tuple[int, InputEvent]]:
     """Return the inputs of a whole journal that no rewind has undone, each with its number from 1.
 
     >>> from polycontext.linearity import UNIX_EPOCH, ResourceClass
-    >>> again = RewindEvent(ContextState.EMPTY, 0, UNIX_EPOCH)
-    >>> standing(
-    ...     [
-    ...         TurnEvent(ContextState.ACCUMULATING, Turn("user", "hi"), ResourceClass.REQUIRED),
-    ...         again,
-    ...     ]
-    ... )
+    >>> turn = TurnEvent(ContextState.ACCUMULATING, Turn("user", "hi"), ResourceClass.REQUIRED)
+    >>> standing([turn, RewindEvent(ContextState.EMPTY, 0, UNIX_EPOCH)])
     []
     """
     events = tuple(events)
@@ -283,10 +258,7 @@ def _check_erased(conversation: Conversation, event: EraseEvent) -> None:
 
 
 def _check_input(conversation: Conversation, kind: Kind, state: State) -> None:
-    """Raise unless the table has a transition for `kind` that leads to `state`.
-
-    Guards are not evaluated here.
-    """
+    """Raise unless the table, guards aside, has a transition for `kind` that leads to `state`."""
     table = conversation.machine.table
     table.legal(state)
     rows = table.rows(conversation.state, kind)
@@ -353,11 +325,7 @@ def _check_gists(window: ContextWindow, edit: Edit) -> None:
 
 
 def _check_ids(window: ContextWindow, edit: Edit) -> None:
-    """Raise if the ids or positions of `edit` do not fit the window.
-
-    Dropped and reinserted turns must be taken out by the edit. Turns that lose their parts must be
-    in the view before and after it.
-    """
+    """Raise if the ids or positions of `edit` do not fit the window."""
     gone = {turn.resource_id for turn in _replaced(window, edit)}
     left = {turn.resource_id for turn in window.all_turns()} - gone
     for resource_id in edit.dropped:
@@ -387,14 +355,10 @@ def _check_ids(window: ContextWindow, edit: Edit) -> None:
 
 
 def _check_recalled(conversation: Conversation, edit: Edit) -> None:
-    """Raise unless `edit` only brings logged turns back, unchanged, that are not in the view.
-
-    It may take out gists of which all turns are back, and turns that it reinserts.
-    """
+    """Raise unless `edit` only brings logged turns back, unchanged, that are not in the view."""
     replaced = _replaced(conversation.window, edit)
     recalled = [turn for splice in edit.splices for turn in splice.turns]
-    # A gist is taken out once all of its turns are back; any other turn taken out must be
-    # reinserted.
+    # A gist may be taken out once all its turns are back; other turns must be reinserted.
     back = {turn.resource_id for turn in recalled}
     for turn in replaced:
         if turn.resource_id not in back and not all(map(back.__contains__, source_ids(turn))):

@@ -34,10 +34,7 @@ _outcome = partial(
 
 @law(_POLY)
 def directions_are_exactly_what_is_accepted(agent: AnyAgent) -> None:
-    """A direction leads to a position; any other input is refused.
-
-    An input that is a direction of other positions only is refused, by the transition itself too.
-    """
+    """A direction leads to a position; any other input is refused, by the transition too."""
     known = inputs_of(agent)
     for position in agent.positions:
         legal = agent.directions(position)
@@ -57,10 +54,7 @@ def directions_are_exactly_what_is_accepted(agent: AnyAgent) -> None:
 def directions_of_a_composite_are_exactly_what_it_accepts(
     combine: Combine, agent: AnyAgent, other_agent: AnyAgent
 ) -> None:
-    """A composite accepts exactly its directions, and a refused input changes nothing.
-
-    This holds for every combinator of two agents.
-    """
+    """A composite of two agents accepts exactly its directions; a refusal changes nothing."""
     whole = combine(agent, other_agent)
     before = _table(whole)
     known = inputs_of(whole)
@@ -118,20 +112,14 @@ def coproduct_has_a_unit(coproduct: Combine, agent: AnyAgent) -> None:
 def product_is_associative(
     product: Combine, agent: AnyAgent, other_agent: AnyAgent, third_agent: AnyAgent
 ) -> None:
-    """(p × q) × r ≅ p × (q × r), by re-bracketing positions and moving tags.
-
-    The tags are those of inputs and outputs.
-    """
+    """(p × q) × r ≅ p × (q × r), by re-bracketing positions and re-tagging inputs and outputs."""
     both = _bracket(product, agent, other_agent, third_agent)
     agree(*difference(*both, right_bracket, right_sum, right_sum))
 
 
 @law(_POLY)
 def product_has_a_unit(product: Combine, agent: AnyAgent) -> None:
-    """P × 1 ≅ p ≅ 1 × p, by forgetting the position of 1 and the tags.
-
-    1 has one position and no direction.
-    """
+    """P × 1 ≅ p ≅ 1 × p, by forgetting the tags and 1, which has one position and no direction."""
     unit = nothing()
     agree(*difference(product(agent, unit), agent, first_of, untagged, untagged))
     agree(*difference(product(unit, agent), agent, second_of, untagged, untagged))
@@ -141,20 +129,14 @@ def product_has_a_unit(product: Combine, agent: AnyAgent) -> None:
 def sequential_is_associative(
     sequential: Combine, agent: AnyAgent, other_agent: AnyAgent, third_agent: AnyAgent
 ) -> None:
-    """(p ; q) ; r ≅ p ; (q ; r), by ((a, b), c) ↦ (a, (b, c)) on positions.
-
-    Inputs and outputs are the same.
-    """
+    """(p ; q) ; r ≅ p ; (q ; r), by ((a, b), c) ↦ (a, (b, c)) on positions alone."""
     both = _bracket(sequential, agent, other_agent, third_agent)
     agree(*difference(*both, right_bracket))
 
 
 @law(_POLY)
 def sequential_has_units(sequential: Combine, agent: AnyAgent) -> None:
-    """Id ; p ≅ p ≅ p ; id, by forgetting the position of id.
-
-    Here id passes on every input or output of p.
-    """
+    """Id ; p ≅ p ≅ p ; id, by forgetting id, which passes on every input or output of p."""
     before, after = passing(inputs_of(agent)), passing(outputs_of(agent))
     agree(*difference(sequential(before, agent), agent, second_of))
     agree(*difference(sequential(agent, after), agent, first_of))
@@ -175,10 +157,7 @@ def parallel_runs_as_its_parts(
 
 
 def _run(agent: AnyAgent, position: Any, inputs: Sequence[Any]) -> tuple[Any, list[Any]]:
-    """Return the last position and the outputs of a run.
-
-    If the run is refused, the type of the error takes the place of the position.
-    """
+    """Return the last position, or the type of the error, and the outputs of a run."""
     ran = _outcome(agent.run, position, inputs)
     return (ran, []) if isinstance(ran, type) else ran
 
@@ -202,10 +181,7 @@ def coproduct_runs_as_its_part(
 def product_runs_as_its_parts(
     product: Combine, agent: AnyAgent, other_agent: AnyAgent, choices: Sequence[int]
 ) -> None:
-    """A run of p × q contains a run of p and a run of q.
-
-    Each part sees only its own inputs, in their order.
-    """
+    """A run of p × q contains a run of p and one of q, each on its own inputs in their order."""
     whole = product(agent, other_agent)
     for position in whole.positions:
         inputs = walk(whole, position, choices)
@@ -356,10 +332,7 @@ def walk(agent: AnyAgent, position: Any, choices: Iterable[int]) -> list[Any]:
 
 
 def twin(agent: AnyAgent) -> AnyAgent:
-    """Return an agent that behaves like `agent` and has two copies of each position.
-
-    One copy is used after an even number of steps, the other after an odd number.
-    """
+    """Return an agent like `agent` with a copy of each position for even and for odd steps."""
 
     def transition(position: Any, input: Any) -> tuple[Any, Any]:
         after, output = agent.invoke(position[0], input)

@@ -86,10 +86,7 @@ def new_window_like(window: ContextWindow) -> ContextWindow:
 def _advance(
     machine: MachineClass, window: ContextWindow, policy: ContextPolicy, inputs: Inputs
 ) -> Iterator[tuple[ContextInput, Stand, ContextOutput | None, Stand]]:
-    """Yield each input with the state before it, its output, and the state after it.
-
-    The output is None if the input was refused. States come with their windows.
-    """
+    """Yield each input, state and window before it, output (None if refused), and those after."""
     one = machine(new_window_like(window), policy)
     for context_input in inputs:
         before, output = (one.context_state, one.window), None
@@ -101,10 +98,7 @@ def _advance(
 def _outcome(
     advance: Callable[[ContextInput], ContextOutput], context_input: ContextInput
 ) -> object:
-    """Return the output without the objects that engines never share.
-
-    If the input is refused, return the type and the message of the error.
-    """
+    """Return the output without objects that engines never share, or the error's type and text."""
     try:
         output = advance(context_input)
     except PolycontextError as error:
@@ -125,10 +119,7 @@ def engines_agree(
     policy: ContextPolicy,
     inputs: Inputs,
 ) -> None:
-    """Two engines that get the same inputs, legal or not, have the same outputs and states.
-
-    They refuse the same inputs with the same messages.
-    """
+    """Two engines that get the same inputs, legal or not, have equal outputs, states and errors."""
     one, other = (engine(new_window_like(window), policy) for engine in (machine, other_machine))
     for context_input in inputs:
         agree(
@@ -189,10 +180,7 @@ def no_compression_goes_below_a_floor(
     policy: ContextPolicy,
     inputs: Inputs,
 ) -> None:
-    """A compression keeps every atom at or above the floor of its class, whatever the projector.
-
-    Otherwise it is refused and nothing changes.
-    """
+    """A compression keeps each atom at or above its class's floor, or is refused without effect."""
     steps = _advance(machine, window, evolve(policy, projector=projector), inputs)
     for context_input, before, output, after in steps:
         told = {"before": before[1], "after": after[1], "context_input": context_input}
@@ -230,10 +218,7 @@ def the_polynomial_moves_as_the_table(
     window: ContextWindow,
     inputs: Inputs,
 ) -> None:
-    """The polynomial moves as the table does.
-
-    An input that is not a direction of its position is one that the table refuses as illegal.
-    """
+    """The polynomial moves as the table does; the table refuses as illegal what is no direction."""
     one = TableMachine(new_window_like(window))
     for context_input in inputs:
         here = Position(one.context_state, one.window)
@@ -258,10 +243,7 @@ def _without_words(taken: Any) -> object:
 
 @law(_SESSION)
 def replaying_the_journal_gives_the_session(session: ContextSession) -> None:
-    """Replaying a session's journal gives its state, window, log and revision.
-
-    The replay is strict and begins in a new window of the same size.
-    """
+    """Strict replay of a journal in a new window of the same size gives the same conversation."""
     events, conversation = session.history.events(), session.conversation
     empty = Conversation(new_window_like(session.window), companions=conversation.companions)
     agree(replay(events, empty), conversation, events=events)
@@ -271,10 +253,7 @@ def replaying_the_journal_gives_the_session(session: ContextSession) -> None:
 def the_live_machine_stands_where_the_session_stands(
     session: ContextSession, inputs: Inputs
 ) -> None:
-    """After every turn, accepted or refused, the live machine equals the session.
-
-    Both have the same state and window.
-    """
+    """After each turn, accepted or refused, the live machine has the session's state and window."""
     for context_input in [None, *inputs]:
         if context_input is not None and isinstance(context_input.payload, Turn):
             with suppress(PolycontextError):
@@ -285,10 +264,9 @@ def the_live_machine_stands_where_the_session_stands(
 
 @law(_SESSION)
 def json_keeps_the_session(session: ContextSession) -> None:
-    """A session that is exported as JSON and loaded again is the same.
+    """A session exported as JSON and loaded again has the same state, window, log and journal.
 
-    State, window, log, journal and settings are compared. The counter and the marks are passed in
-    again.
+    Its settings are the same too, if the counter and the marks are passed in again.
     """
     saved, policy = "".join(session.history.export()), session.policy
     again = type(session).history.load(
@@ -322,10 +300,7 @@ _EPOCHS = (
 def what_is_bound_stands_behind_what_it_was_made_on(
     machine: MachineClass, window: ContextWindow, policy: ContextPolicy, inputs: Inputs
 ) -> None:
-    """A bound part in the view always follows the turns that it followed when it was added.
-
-    These turns are unchanged, including their parts.
-    """
+    """A bound part in the view follows the same unchanged turns and parts as when it was added."""
     made_on: dict[str, tuple[Turn, ...]] = {}
     for context_input, _, _, (_, after) in _advance(machine, window, policy, inputs):
         turns = after.all_turns()
@@ -383,10 +358,7 @@ def _apply(session: ContextSession, context_input: ContextInput) -> None:
 
 
 def _blocks(rendered: Rendered) -> Iterator[Any]:
-    """Yield the content of a request block by block, each with its role.
-
-    Other fields of a message are yielded with its text or after its blocks.
-    """
+    """Yield each block with its role; a message's other fields go with its text or last."""
     for block in rendered.system:
         yield "system", _unmarked(block)
     for message in rendered.messages:
@@ -409,10 +381,7 @@ def _unmarked(block: Any) -> Any:
 
 
 def _begins(blocks: Sequence[Any], before: Sequence[Any]) -> bool:
-    """Return whether `blocks` begin with `before`.
-
-    A final text of the assistant may differ in trailing white space, since the reply continues it.
-    """
+    """Return whether `blocks` begin with `before`, but for white space after assistant text."""
     if not before or not blocks or list(blocks[: len(before)]) == list(before):
         return True
     if list(blocks[: len(before) - 1]) != list(before[:-1]) or len(blocks) < len(before):

@@ -1,8 +1,4 @@
-"""Background summaries: written while the conversation continues, before room is needed.
-
-One summary is written at a time, and committed when it is ready. Nothing is stored until then: a
-process that dies first loses a summary and no turn.
-"""
+"""Background summaries: written while the conversation continues, before room is needed."""
 
 import asyncio
 from collections import deque
@@ -38,10 +34,8 @@ if TYPE_CHECKING:
 _REMEMBERED = 32
 _MOST_PATIENCE = 64
 """The longest pause between attempts that keep failing, in revisions."""
-
 _BEGINS = 0.5
 """Where a summary starts, as a share of the way from the low mark to the high mark."""
-
 _NO_GOOD = ("refused", "failed", "cancelled")
 
 Became = Literal["landed", "refused", "outdated", "failed", "cancelled"]
@@ -51,15 +45,9 @@ Became = Literal["landed", "refused", "outdated", "failed", "cancelled"]
 class BackgroundOutcome:
     """The outcome of one background summary.
 
-    `became` is one of:
-
-    - ``landed``: it was committed.
-    - ``refused``: it was rejected.
-    - ``outdated``: it came too late.
-    - ``failed``: it could not be written or stored.
-    - ``cancelled``: it was cancelled before it was committed.
-
-    `why` is the reason as text, and `revision` the session's revision at that time.
+    `became` is ``landed`` (committed), ``refused`` (rejected), ``outdated`` (came too late),
+    ``failed`` (could not be written or stored), or ``cancelled`` before it was committed. `why` is
+    the reason as text, and `revision` the session's revision at that time.
     """
 
     became: Became
@@ -102,9 +90,8 @@ class Background(SessionPart):
     """Watches the session's writes and manages its background summaries.
 
     It starts a summary above a lower mark, commits it when it is ready, and cancels it when it is
-    outdated. A thread writes the summary if the session is used synchronously, a task if it is
-    awaited. A view that a thinking model is about to answer is not changed: the summary waits until
-    the answer has arrived. If room is needed earlier, an extract is used at once.
+    outdated. A thread writes it if the session is used synchronously, a task if it is awaited. It
+    waits while a thinking model answers. If room is needed before, an extract is used at once.
 
     Laws: at most one summary is written at a time; a rejected, late or cancelled summary changes
     nothing; no turn is lost, and the order of turns is kept.
@@ -138,19 +125,13 @@ class Background(SessionPart):
         return tuple(self._outcomes)
 
     def cancel(self) -> None:
-        """Cancel the current summary, unless it is being committed.
-
-        A thread that waits for a model continues, but its result is discarded.
-        """
+        """Cancel the current summary unless it is being committed; a late result is discarded."""
         flight = self._current
         if flight is not None and not flight.landing:
             self._end(flight, "cancelled", "it was given up")
 
     def wait(self, timeout: float | None = None) -> bool:
-        """Wait until no summary is being written, and return False after a timeout.
-
-        The wait lasts at most `timeout` seconds. In a task, await `settled` instead.
-        """
+        """Wait for the summary; return False after `timeout` seconds (tasks: await `settled`)."""
         flight = self._current
         return flight is None or flight.written.wait(timeout)
 
@@ -183,15 +164,12 @@ class Background(SessionPart):
         >>> session = ContextSession(max_tokens=400)
         >>> for number in range(3):
         ...     _ = session.add_user_turn(f"Shelf {number} holds " + "jars of plums, " * 12)
-        >>> plan = session.background.plan(0.45)
-        >>> fulfilment = session.background.fulfil(
-        ...     plan, lambda turns, max_tokens: "Shelves 0 and 1 hold plums."
-        ... )
+        >>> summaries = session.background
+        >>> plan = summaries.plan(0.45)
+        >>> fulfilment = summaries.fulfil(plan, lambda turns, max_tokens: "Shelves hold plums.")
         >>> _ = session.add_assistant_turn("Noted.")
-        >>> (
-        ...     session.background.commit(fulfilment).compression.reached,
-        ...     session.messages()[-1]["content"],
-        ... )
+        >>> reached = summaries.commit(fulfilment).compression.reached
+        >>> reached, session.messages()[-1]["content"]
         (True, 'Noted.')
         """
         check_arguments(query=query)
@@ -205,10 +183,9 @@ class Background(SessionPart):
     def fulfil(self, plan: Plan, summariser: Any = None) -> Steps[Fulfilment]:
         """Have the summaries of a plan written, and return the fulfilment.
 
-        The session's summariser writes them unless you pass another one (docs/summarisers.md). The
-        session does not change, and other writers can continue. An object that has its own
-        `fulfil`, such as a provider's compaction, produces the whole fulfilment. If the summariser
-        fails for a gist, only that gist is missing, and the fulfilment contains the exception.
+        The session's summariser writes them unless you pass another (docs/summarisers.md). If it
+        fails for a gist, only that gist is missing, and the fulfilment has the exception. An object
+        with its own `fulfil`, such as a provider's compaction, returns the whole fulfilment.
 
         Raises:
             InvalidOptionError: `plan` is not a plan, or `summariser` cannot summarise.
@@ -227,17 +204,14 @@ class Background(SessionPart):
     def commit(
         self, fulfilment: Fulfilment, *, fallback: bool = False, **when: Unpack[WriteOptions]
     ) -> Command:
-        """Commit the fulfilment of a plan.
-
-        Turns that were added after the plan stay unchanged behind it.
+        """Commit the fulfilment of a plan; turns that were added since stay unchanged behind it.
 
         A summary is rejected if it is empty, not a string, as long as the turns it stands for, or
         longer than its allowance. Then nothing changes, and `refused` of the output gives the
         reasons. With `fallback`, an extract replaces it instead.
 
         Raises:
-            ConflictError: the planned turns have changed: they yielded, were recalled, or one was
-                promoted.
+            ConflictError: planned turns have yielded, were recalled, or one was promoted.
             InvalidOptionError: `fulfilment` is not a fulfilment.
         """
         legal = "what session.background.fulfil() returned, or Fulfilment.of(plan, text)"
@@ -247,10 +221,7 @@ class Background(SessionPart):
     acommit = twin(commit)
 
     def signal(self, signals: Signals) -> None:
-        """Report the progress of the task to the threshold.
-
-        The machine's guard uses the signals from now on.
-        """
+        """Report the task's progress; the threshold and the machine's guard use it from now on."""
         legal = "Signals(progress=, error_rate=, looping=)"
         require("signals", signals, isinstance(signals, Signals), legal)
         self._session._writer.resize(policy=evolve(self._session.policy, signals=signals))
@@ -344,8 +315,6 @@ class Background(SessionPart):
                 self._flight = flight
             return flight if self._flight is flight else None
 
-    # --- writing ----------------------------------------------------------------------
-
     def _write_summary(self, flight: _Flight) -> Steps[None]:
         projector = self._session.policy.projector
         try:
@@ -402,8 +371,7 @@ class Background(SessionPart):
             if self._flight is not flight or (became == "cancelled" and flight.landing):
                 return
             revision = self._session.conversation.revision
-            # After a late summary, start the next one sooner and without a pause; otherwise start a
-            # little later again.
+            # After a late summary, start the next one sooner, without a pause; otherwise later.
             later = min(_BEGINS, self._share * 1.25)
             self._share = self._share / 2 if became == "outdated" else later
             self._failed = self._failed + 1 if became in _NO_GOOD else 0

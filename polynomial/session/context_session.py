@@ -852,10 +852,10 @@ class ContextSession:
     # --- current state ----------------------------------------------------------------------
 
     def __repr__(self) -> str:
-        conversation, window = self.conversation, self.window
-        told = f"{len(window)} turns, {window.total_tokens} of {window.max_tokens} tokens"
-        past = f"revision {conversation.revision} of " if self._writer.is_past else ""
-        return f"ContextSession({past}{self._writer.session_id!r}, {conversation.state}, {told}, {len(conversation.log)} in the log)"
+        now, view, writer = self.conversation, self.window, self._writer
+        told = f"{now.state}, {len(view)} turns, {view.total_tokens} of {view.max_tokens} tokens"
+        past = f"revision {now.revision} of " if writer.is_past else ""
+        return f"ContextSession({past}{writer.session_id!r}, {told}, {len(now.log)} in the log)"
 
     @property
     def conversation(self) -> Conversation:

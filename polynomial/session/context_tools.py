@@ -1,9 +1,4 @@
-"""Tools with which the model reads turns that left its view: definitions and results.
-
-Nothing here writes. The result of a call is added at the end of the list. Recalling turns into the
-view in the middle of a tool loop would change a prefix that the provider has cached and that signed
-thinking is bound to. See docs/agents.md.
-"""
+"""Tools for a model to read turns that left its view, without changing it (docs/agents.md)."""
 
 import json
 import re
@@ -32,32 +27,24 @@ from .options import is_whole, require, whole_number
 
 Search = Callable[[str, int], Sequence[Found]]
 """Returns the turns that match a text best, best first, up to a limit."""
-
 Given = str | bytes | Mapping[str, Any] | None
 """The arguments of a call as the model gave them: JSON text, or a mapping."""
-
 SEARCH, RECALL, DESCRIBE = "context_search", "context_recall", "context_describe"
 TOOL_NAMES = frozenset({SEARCH, RECALL, DESCRIBE})
 """The names of the tools."""
-
 ERROR = "Error: "
 """The start of a result that reports an error in the call."""
-
 MOST_TOKENS = 2_000
 """The default limit of a result in tokens; a quarter of the window if that is less."""
-
 LEAST_TOKENS = 50
 """The smallest limit of a result in tokens."""
-
 MOST_LISTED = 50
 """The most turns that a result lists."""
-
 _LISTED = 8
 _FIRST_ASKED = 64
 _TOKENS_A_TURN = 40
 _FRAME = 24
 """Tokens around the text of one turn: its id, role and time, and the fence."""
-
 _RUNS, _FEW, _NEAR = 20, 5, 500
 _QUESTION_MARKS = ("?", "？", "؟", "\u037e")
 _PLAIN = re.compile(r"[\w.:/@+-]{1,80}")
@@ -73,9 +60,8 @@ _TOOLS: Mapping[str, _Tool] = {
     SEARCH: (
         (
             "Search what was said and done earlier in this conversation and what you no longer "
-            'see whole, for words or a "phrase in quotes". '
-            "Lists turns that say one of the words, those that say most first, each with its id "
-            "and a short line."
+            'see whole, for words or a "phrase in quotes". Lists turns that say one of the words, '
+            "those that say most first, each with its id and a short line."
         ),
         {
             "query": _property(
@@ -100,10 +86,8 @@ _TOOLS: Mapping[str, _Tool] = {
             ),
             "query": _property(
                 "string",
-                (
-                    "What you look for in them: where they are too long, "
-                    "the parts that say it come first."
-                ),
+                "What you look for in them: where they are too long, "
+                "the parts that say it come first.",
             ),
         },
         ("ids",),
@@ -120,9 +104,7 @@ _TOOLS: Mapping[str, _Tool] = {
 
 
 def context_tools(provider: Provider | str = Provider.OPENAI) -> list[dict[str, Any]]:
-    """Return the definitions of the three tools in a provider's format.
-
-    Pass them to a session as `tools`, or to a request.
+    """Return the three tools in a provider's format, to pass as `tools` to a session or a request.
 
     Raises:
         UnknownNameError: there is no such provider.
@@ -149,9 +131,6 @@ def _define(provider: Provider, name: str, tool: _Tool) -> dict[str, Any]:
             assert_never(provider)
 
 
-# --- the arguments of a call ------------------------------------------------------
-
-
 @frozen
 class _Arguments:
     """The arguments of a call that its tool uses."""
@@ -164,10 +143,7 @@ class _Arguments:
 def answer_call(
     conversation: Conversation, search: Search, name: str, arguments: Given, max_tokens: int | None
 ) -> str:
-    """Return the result of a call to one of the tools, in at most `max_tokens` tokens.
-
-    `search` finds turns; see `ContextSession.call_tool`.
-    """
+    """Return the result of a tool call in at most `max_tokens`; see `ContextSession.call_tool`."""
     require("name", name, isinstance(name, str), "the name of the tool that the model has called")
     fits = arguments is None or isinstance(arguments, str | bytes | Mapping)
     require("arguments", arguments, fits, "what the model gave the call: JSON text, or a mapping")
@@ -188,11 +164,7 @@ def answer_call(
 
 
 def _parse_arguments(name: str, arguments: Given) -> _Arguments:
-    """Return the arguments of a call.
-
-    Raises:
-        InvalidDataError: the model's call is wrong. The message is returned to the model.
-    """
+    """Return the arguments of a call, or raise `InvalidDataError` with a message for the model."""
     if name not in TOOL_NAMES:
         raise InvalidDataError("name", f"there is no tool {name!r:.100}", ", ".join(_TOOLS))
     given = arguments if isinstance(arguments, Mapping) else {}
@@ -220,9 +192,6 @@ def _parse_arguments(name: str, arguments: Given) -> _Arguments:
     return _Arguments(query, limit=limit)
 
 
-# --- results ------------------------------------------------------------------------
-
-
 def _whole_ids(conversation: Conversation) -> list[str]:
     """Return the ids of the turns that the view has in full, apart from dropped bound parts."""
     log, counter = conversation.log, conversation.window.counter
@@ -246,11 +215,9 @@ def _find(conversation: Conversation, search: Search, asked: _Arguments) -> str:
         told = [each for each in gone if not _asks(log, each)]
         if len(told) >= asked.limit or len(found) < ask or ask == MOST_FOUND:
             break
-        # Turns in view, earlier questions and results of these tools match best: search for more.
-        ask = min(MOST_FOUND, 4 * ask)
+        ask = min(MOST_FOUND, 4 * ask)  # turns in view, questions and tool results match best
     questions = [each for each in gone if _asks(log, each)]
-    # Questions match their own words better than answers do, so other turns come first.
-    told = told[: asked.limit - min(len(questions), asked.limit // 4)]
+    told = told[: asked.limit - min(len(questions), asked.limit // 4)]  # before questions
     best = [*told, *questions][: asked.limit]
     lines = [f"{_quote_id(each.resource_id)} {each.role}: {each.snippet}" for each in best]
     head = "No turn says it that you do not see whole."
@@ -279,12 +246,9 @@ def _looks_up(log: Log, resource_id: str) -> bool:
 
 
 def quote(conversation: Conversation, search: Search, tells: str | Sequence[str], most: int) -> str:
-    """Return the text of turns in at most `most` tokens, whether or not they are in view.
+    """Return the text of turns, by ids or a text to match (`tells`), in at most `most` tokens.
 
-    `tells` is a sequence of ids, or a text that the turns must match.
-
-    Raises:
-        UnknownResourceError: an id is neither in the log nor a gist of the view.
+    Raise `UnknownResourceError` if an id is neither in the log nor a gist of the view.
     """
     log, query = conversation.log, tells if isinstance(tells, str) else ""
     ids = [*tells]
@@ -320,8 +284,7 @@ def _recall(conversation: Conversation, asked: _Arguments, most: int) -> str:
     texts, wanted = list[str](), list[int]()
     for place in places[:MOST_LISTED]:
         text = said(log[place])
-        # Count no more of a text than a result can hold.
-        tokens = counter.count(text[: MOST_CHARS_A_TOKEN * most])
+        tokens = counter.count(text[: MOST_CHARS_A_TOKEN * most])  # no more than a result holds
         if wanted and room < sum(min(each, _TOKENS_A_TURN) + _FRAME for each in (*wanted, tokens)):
             break
         texts.append(text)

@@ -44,10 +44,7 @@ class History(SessionPart):
         return self._session.conversation.revision
 
     def events(self, after: int = 0) -> tuple[Event, ...]:
-        """Return the journal's events after revision `after`, in order.
-
-        Each event is an accepted input with its effects.
-        """
+        """Return the journal's events after revision `after`: accepted inputs and their effects."""
         revision, writer = self.revision, self._session._writer
         events = writer.store.load(writer.session_id, after).events
         if any(isinstance(event, CompressEvent) and event.names_ranges for event in events):
@@ -57,12 +54,11 @@ class History(SessionPart):
     def at(self, moment: Moment) -> "ContextSession":
         """Return the session as it was at a moment, for reading: writes raise.
 
-        O(events since the nearest conversation in memory).
+        Companions are not available. O(events since the nearest conversation in memory).
 
         Args:
             moment: a revision; a time with its zone, for the state before the first later event; or
-                a turn id, for the state after that turn was added. Companions have no history and
-                are not available.
+                a turn id, for the state after that turn was added.
 
         Raises:
             InvalidOptionError: the session has no such moment.
@@ -83,8 +79,7 @@ class History(SessionPart):
     def rewind(self, to: Moment, **when: Unpack[WriteOptions]) -> Command:
         """Rewind the conversation to a moment (see `at`): log, view, classes and state.
 
-        The journal keeps the later events, so rewinding to a moment before the rewind undoes it. A
-        new epoch starts.
+        A new epoch starts. Rewinding again, to the revision before the rewind, undoes it.
 
         Raises:
             InvalidOptionError: the session has no such moment.
@@ -109,9 +104,7 @@ class History(SessionPart):
     def edit(
         self, resource_id: str, content: str, items: Items = (), **when: Unpack[WriteOptions]
     ) -> Command:
-        """Replace a user turn: rewind to before it, attach `items`, and add `content`.
-
-        This is one commit. Earlier attachments stay.
+        """Replace a user turn in one commit: rewind, keep attachments, add `items` and `content`.
 
         Raises:
             UnknownResourceError: no current turn has the id.
@@ -125,9 +118,7 @@ class History(SessionPart):
 
     @reading_verb
     def regenerate(self, **when: Unpack[WriteOptions]) -> Command:
-        """Rewind to the last user turn, so that you can request another answer.
-
-        Nothing happens if it is already the last turn.
+        """Rewind to the last user turn, if anything follows it, to request another answer.
 
         Raises:
             InvalidOptionError: there is no user turn.
@@ -137,10 +128,9 @@ class History(SessionPart):
     aregenerate = twin(regenerate)
 
     def fork(self, new_id: str, moment: Moment | None = None) -> "ContextSession":
-        """Return a new session with the same store, options and content.
+        """Return a new, independent session with the same store, options and content.
 
         It starts from the current state, or from `moment` (see `at`), and shares the stored texts.
-        From then on, the two sessions are independent.
 
         Raises:
             ConflictError: a session with that id exists.
@@ -165,8 +155,7 @@ class History(SessionPart):
         """Return the turns of the log that match `text` best, best first.
 
         Of equal matches, the newest comes first. A turn matches if it contains one of the words and
-        all phrases in double quotes; any text is a valid search. Pass the ids to `recall`. See
-        docs/history.md.
+        all phrases in double quotes; any text is valid. Pass the ids to `recall` (docs/history.md).
 
         Raises:
             InvalidOptionError: `text` is not a string, or `limit` is not in 1..1000.
@@ -200,9 +189,7 @@ class History(SessionPart):
         return subjects.lookup.trace(self._session.conversation.log, line)
 
     def has_taken(self, idempotency_key: str) -> bool:
-        """Return whether a write with that key is stored, by any writer.
-
-        If so, repeating the write changes nothing.
+        """Return whether any writer stored a write with that key; repeating it changes nothing.
 
         Raises:
             InvalidOptionError: the store keeps no keys.
@@ -211,10 +198,7 @@ class History(SessionPart):
         return self._session._writer.has_happened(idempotency_key)
 
     def refresh(self) -> "ContextSession":
-        """Load what other writers of this session have stored, and return the session.
-
-        Writes do so automatically if necessary.
-        """
+        """Load what other writers stored, as writes do when necessary, and return the session."""
         self._session._writer.catch_up()
         return self._session
 
@@ -225,11 +209,10 @@ class History(SessionPart):
     def forget(self, resource_id: str) -> bool:
         """Erase the text of one turn permanently, and return whether there was any.
 
-        The text is removed from the log and the journal, from every fork and copy, and from every
-        gist that stands for the turn. The turn keeps its place, as ``[forgotten]``. Gists in the
-        view are rewritten from the remaining text, without a model. Sessions that are open
-        elsewhere see the change at their next write. Companions are not changed: erase the text
-        from them yourself. See docs/history.md.
+        The text is removed from the log, the journal, every fork and copy, and every gist of it.
+        The turn keeps its place, as ``[forgotten]``. Gists in the view are rewritten, without a
+        model. Sessions that are open elsewhere see the change at their next write. Companions are
+        not changed: erase the text from them yourself. See docs/history.md.
 
         Raises:
             UnknownResourceError: no turn of the journal has the id.
@@ -257,8 +240,7 @@ class History(SessionPart):
             max_bytes: keep the newest turns, up to this many bytes of UTF-8 text.
 
         Raises:
-            InvalidOptionError: you set neither limit, one is out of range, or the store cannot
-                erase.
+            InvalidOptionError: no limit is set, one is out of range, or the store cannot erase.
 
         >>> from polycontext import ContextSession
         >>> session = ContextSession(max_tokens=8000)
@@ -292,15 +274,12 @@ class History(SessionPart):
 
         `ContextSession.history.load_turns` starts a new session from them.
 
-        >>> from polycontext import ContextSession
-        >>> session = ContextSession.from_messages(
-        ...     [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello"}]
-        ... )
         >>> import json
-        >>> [
-        ...     (turn["resource_id"], turn["role"], turn["content"])
-        ...     for turn in map(json.loads, session.history.export_turns())
-        ... ]
+        >>> from polycontext import ContextSession
+        >>> said = [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello"}]
+        >>> session = ContextSession.from_messages(said)
+        >>> turns = map(json.loads, session.history.export_turns())
+        >>> [(turn["resource_id"], turn["role"], turn["content"]) for turn in turns]
         [('t1', 'user', 'Hi'), ('t2', 'assistant', 'Hello')]
         """
         return subjects.export.log_lines(self._session.conversation.log)
@@ -318,9 +297,6 @@ class History(SessionPart):
         return wire.render(
             subjects.export.with_missing_results(self._session.conversation.log), readable=True
         ).inline()
-
-
-# --- erasure ---------------------------------------------------------------------------
 
 
 def forget(session: "ContextSession", resource_id: str, at: datetime) -> bool:
@@ -371,14 +347,7 @@ def retain(writer: Writer, days: float | None, max_bytes: int | None, at: dateti
 
 
 def _erase(writer: Writer, rewritten: Callable[[ErasingStore], Mapping[str, Rewritten]]) -> bool:
-    """Erase text from the store and load the result; return whether anything was erased.
-
-    `rewritten` returns the journals to rewrite.
-
-    Raises:
-        InvalidOptionError: the store cannot erase.
-        ConflictError: other writers were first too often.
-    """
+    """Replace journals by those that `rewritten` returns, and return whether there were any."""
     store = writer.store
     if not isinstance(store, ErasingStore):
         legal = "a store with `holders` and `rewrite`, such as SQLiteStore"
@@ -398,10 +367,7 @@ def _erase(writer: Writer, rewritten: Callable[[ErasingStore], Mapping[str, Rewr
 def _find_expired(
     conversation: Conversation, days: float | None, max_bytes: int | None, at: datetime
 ) -> Sequence[str]:
-    """Return the ids of the turns that expire, newest first.
-
-    They have text, are not in the view, and are too old or beyond the newest `max_bytes`.
-    """
+    """Return the ids of turns outside the view that are too old or too many, newest first."""
     standing = {turn.resource_id for turn in conversation.window.all_turns()}
     oldest = None if days is None else _before(at, days)
     found, room = list[str](), max_bytes

@@ -34,13 +34,10 @@ if TYPE_CHECKING:
 
 Place = str | Path | SessionStore
 """The place of sessions: the path of a SQLite file, the URL of a store, or a store itself."""
-
 Model: TypeAlias = "int | str | ModelProfile | None"
 """A model by name or profile, or the number of tokens that its window holds."""
-
 Format = Provider | str
 """The format of requests: a provider, or its name."""
-
 Auto = Literal["background"] | bool
 Clock = Callable[[], datetime]
 
@@ -177,10 +174,7 @@ class OpenOptions(SessionOptions, total=False):
 
 
 class Asking(NamedTuple):
-    """What a session adds to every request: a model name, tool definitions, and their tokens.
-
-    `reserve` is kept free for the reply.
-    """
+    """Parts of every request: model name, tools, their tokens, and a reserve for the reply."""
 
     model: str | None = None
     tools: tuple[Mapping[str, Any], ...] = ()
@@ -210,9 +204,7 @@ def room_of(
     counter: TokenCounter | None,
     provider: Provider | str | None = None,
 ) -> Room:
-    """Return the room of a model, or of a number of tokens.
-
-    Explicit arguments override the model's profile.
+    """Return the room of a model or a number of tokens; explicit arguments override the profile.
 
     Raises:
         InvalidOptionError: an option is out of range, or nothing gives the budget.
@@ -265,10 +257,7 @@ def room_of(
 
 
 def _profile(model: object, *, is_needed: bool = True) -> "ModelProfile | None":
-    """Return the profile of a model, or None for a number of tokens.
-
-    An unknown name gives None unless the profile `is_needed`.
-    """
+    """Return a model's profile, or None for a number or, unless `is_needed`, an unknown name."""
     if model is None or isinstance(model, int | float):
         return None
     legal = 'a whole number of tokens, at least 1, or the name of a model, such as "gpt-5"'
@@ -285,11 +274,7 @@ def _profile(model: object, *, is_needed: bool = True) -> "ModelProfile | None":
 
 
 def whole_number(option: str, value: Any, least: int, unit: str = "tokens") -> int:
-    """Return `value` if it is a whole number of at least `least`.
-
-    Raises:
-        InvalidOptionError: it is not.
-    """
+    """Return `value`; raise `InvalidOptionError` unless it is an integer of at least `least`."""
     require(
         option,
         value,
@@ -306,10 +291,7 @@ def require(option: str, value: object, fits: object, legal: str) -> None:
 
 
 def check_counter(counter: object) -> None:
-    """Raise `InvalidOptionError` if `counter` does not count the tokens of a text.
-
-    Its `count` is called once.
-    """
+    """Call `counter.count` once, and raise `InvalidOptionError` if it does not count tokens."""
     legal = 'an object with count(text) -> tokens, for example TiktokenCounter("o200k_base")'
     count: Any = getattr(counter, "count", None)
     require(
@@ -336,9 +318,7 @@ _TOOL_KEYS = ("type", "name", "function")
 def check_tools(tools: Any) -> tuple[Mapping[str, Any], ...]:
     """Return tool definitions as a tuple, empty for None.
 
-    Raises:
-        InvalidOptionError: `tools` is not a list of tool definitions.
-        InvalidDataError: a definition is not JSON data.
+    Raise `InvalidOptionError` unless it is a list of them, `InvalidDataError` if one is not JSON.
     """
     if tools is None:
         return ()
@@ -364,11 +344,7 @@ def check_rules(rules: Any) -> tuple[ToolRule, ...]:
 
 
 def check_prices(prices: Any) -> Any:
-    """Return `prices`.
-
-    Raises:
-        InvalidOptionError: it is not `Prices`, or has no price for input.
-    """
+    """Return `prices`; raise `InvalidOptionError` if it is not `Prices` with a price for input."""
     if prices is not None:
         from polycontext.pressure.cache import Prices  # noqa: PLC0415 - only needed with prices
 
@@ -389,11 +365,7 @@ def check_arguments(**given: object) -> None:
 
 
 def encode(data: object, name: str) -> str:
-    """Return the data of a companion as immutable JSON text.
-
-    Raises:
-        InvalidDataError: the data are not JSON.
-    """
+    """Return a companion's data as immutable JSON text, or raise `InvalidDataError`."""
     try:
         return orjson.dumps(data).decode()
     except TypeError as error:
@@ -401,10 +373,7 @@ def encode(data: object, name: str) -> str:
 
 
 def load_ahead(counter: TokenCounter) -> None:
-    """Load in a thread what the first turns need: a vocabulary and tables of phrases.
-
-    Outside the main thread, they are loaded in the current thread.
-    """
+    """Load the vocabulary and phrase tables that the first turns need, off the main thread."""
     if is_in_loop():
         asyncio.get_running_loop().run_in_executor(None, _loaded, counter)
     elif current_thread() is not main_thread():
@@ -413,9 +382,8 @@ def load_ahead(counter: TokenCounter) -> None:
 
 def _loaded(counter: TokenCounter) -> None:
     constraint_sentences("Please always answer in English.")
-    # Reading `exact` loads the vocabulary; if that fails, the first turn raises the error.
     with suppress(Exception):
-        getattr(counter, "exact", None)
+        getattr(counter, "exact", None)  # loads the vocabulary; if it fails, the first turn raises
 
 
 def is_in_loop() -> bool:

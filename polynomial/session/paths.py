@@ -1,8 +1,7 @@
 """Paths: call a session by name, with checked arguments (docs/paths.md).
 
-Paths are for callers that have names instead of code: another agent, a configuration, a line of a
-protocol. Each path has a method of the session, its window or its ledger behind it. A call is
-checked before it does anything; an error names the path, the argument and the legal values.
+Paths are for callers that have names instead of code: agents, configurations, lines of a protocol.
+A call is checked before it does anything; an error names the path, the argument and what is legal.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -16,11 +15,7 @@ from warnings import warn
 
 from attrs import frozen
 
-from polycontext.linearity import (
-    InvalidDataError,
-    LinearityStats,
-    ResourceClass,
-)
+from polycontext.linearity import InvalidDataError, LinearityStats, ResourceClass
 from polycontext.linearity.effects import Effect, Steps, call, procedure
 from polycontext.window import ContextWindow, Store, Turn
 
@@ -245,8 +240,7 @@ ALIASES: Mapping[str, str] = {
     "self.stream.linearity": f"{ROOT}.linearity",
     "self.stream.pressure": f"{ROOT}.pressure",
 }
-"""Deprecated paths and their replacements. Paths below a deprecated namespace are deprecated, too.
-"""
+"""Deprecated paths and namespaces, with all paths below them, and their replacements."""
 
 _BY_NAME = {path.name: path for path in PATHS}
 

@@ -1,13 +1,11 @@
 """The layout of a message: its conversion into a turn with parts, and back.
 
 All formats share an order of text, calls and blocks, and further fields of each. A `Collector`
-gathers these in order and returns the turn; `layout_of` yields them in the same order. Content in
-the default order (one plain text, then the calls) needs no parts, so that such a turn equals one
-created by hand.
+gathers these into a turn; `layout_of` yields them in the same order. Content in the default order
+(one plain text, then the calls) needs no parts, so that the turn equals one created by hand.
 
-The form of a content is recorded in a field `content` of MESSAGE and of RESULT: an empty string for
-plain text, an empty list for a list, null for null, and false for a missing field. The field is
-omitted for the provider's default form.
+Unless it is the provider's default, the form of a content is recorded in a field `content` of
+MESSAGE and of RESULT: "" for plain text, [] for a list, null for null, false for a missing field.
 
 Another provider's images are converted as base64 or by URL, PDFs as documents and files, text
 documents as such or as text. Content that only one provider knows (an uploaded file) or accepts
@@ -37,10 +35,7 @@ MISSING = False
 
 @frozen
 class Entry:
-    """An entry of a layout: its kind, and its text, call number or fields.
-
-    `data` holds the whole block, or the further fields of other kinds.
-    """
+    """An entry of a layout; `data` holds the whole block, or the further fields of other kinds."""
 
     kind: PartKind
     data: Message
@@ -48,10 +43,7 @@ class Entry:
     call: int = 0
 
     def block(self, natural: str) -> Message:
-        """Return the entry as a block.
-
-        Text gets the type `natural` unless `data` names another.
-        """
+        """Return the entry as a block; text gets the type `natural` unless `data` names another."""
         if self.kind is PartKind.BLOCK:
             return self.data
         kind = str(self.data.get("type", natural))
@@ -103,15 +95,10 @@ class Collector:
         self._put(PartKind.BLOCK, block)
 
     def turn(self, role: Role, **fields: Any) -> Turn:
-        """Return the collected content as a turn, with an empty text if there is none.
-
-        Raises:
-            InvalidTurnError: The turn is invalid.
-        """
+        """Return the content as a turn (empty text if none), or raise `InvalidTurnError`."""
         text = "\n".join(self._texts) if self._texts else None
         parts = self._unnatural()
-        # A message may exist without any content.
-        is_empty = (
+        is_empty = (  # A message may exist without any content.
             text is None
             and not self._calls
             and not any(part.kind is PartKind.BLOCK for part in parts)
@@ -136,15 +123,13 @@ class Collector:
 def layout_of(provider: Provider, turn: Turn) -> Iterator[Entry]:
     """Yield the content of `turn` in the order in which `provider` wrote it.
 
-    Media of other providers that can be converted keep their place among the parts. Text that no
-    part places follows the placed text, and calls likewise, so that no word and no call is lost. If
-    native blocks replace the words, only these are yielded.
+    Convertible media of other providers keep their place. Text and calls that no part places follow
+    those that are placed, so none is lost. Native blocks that replace the words are yielded alone.
 
     Law: content that a `Collector` gathered is returned unchanged.
 
     Raises:
-        InvalidTurnError: A part of this provider is neither a block nor an object of further
-            fields.
+        InvalidTurnError: A part of this provider is neither a block nor an object of fields.
 
     >>> [entry.kind.value for entry in layout_of(Provider.OPENAI, Turn("user", "hi"))]
     ['words']
@@ -189,10 +174,7 @@ def is_native(provider: Provider, turn: Turn) -> bool:
 
 
 def convert_part(provider: Provider, turn: Turn, part: Part) -> Message | None:
-    """Return another provider's `part` of `turn` as a block of `provider`.
-
-    Returns None if it cannot be converted.
-    """
+    """Return another provider's `part` as a block of `provider`, or None if that is impossible."""
     takes = turn.role is Role.USER or (turn.role is Role.TOOL and provider != Provider.OPENAI)
     if not takes or part.kind is not PartKind.BLOCK or not part.is_medium:
         return None
@@ -273,9 +255,8 @@ _OWN = {
 def convert_block(block: Mapping[str, Any], source: str, target: str) -> Message | None:
     """Return a medium's `block` of provider `source` as a block of `target`, or None.
 
-    None means that it cannot be converted. The result shares nothing with `block` but strings.
-    Fields that only the provider has (cache marks, citations) are dropped. For the same provider,
-    the block is returned unchanged.
+    None means that it cannot be converted. The result shares only strings with `block`, and lacks
+    what only `source` has (cache marks, citations). The same provider's block is copied unchanged.
 
     Law: the result is a block that `target` accepts in a user message.
 

@@ -1,8 +1,6 @@
 """A strict stand-in for Anthropic's Messages API with scripted answers.
 
-It rejects what the vendor rejects. The rules of `polycontext.window.providers` decide what is
-valid; this module adds what needs a memory: signatures of thinking, summaries, the prompt cache and
-the window.
+It adds signatures, summaries, cache and window to the rules of `polycontext.window.providers`.
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -45,8 +43,7 @@ from .signatures import Bound, Signer, canonical
 from .streams import message_events
 
 Reply = str | Sequence[Mapping[str, Any]] | Mapping[str, Any]
-"""A reply of the model: a text, blocks, or an object with `content` and optionally `stop_reason`.
-"""
+"""A reply of the model: text, blocks, or an object with `content` and optional `stop_reason`."""
 
 _SMALL_WINDOW, _MEDIA_OF_SMALL = 200_000, 100
 
@@ -87,30 +84,23 @@ def _summary(request: Request) -> str:
 class StrictAnthropic:
     """A provider that answers as Anthropic's Messages API, in process or behind a `StrictServer`.
 
-    Safe under threads if `reply` is. It remembers digests of the content it judged, not the
-    content.
+    Safe under threads if `reply` is. It remembers digests of judged content, not the content.
 
     Args:
-        reply: Returns the model's reply to a request. Thinking is signed, and calls without an id
-            get one.
+        reply: Returns the reply to a request. Thinking is signed; calls without an id get one.
         window: The maximum tokens of a request.
         counter: The token counter; o200k_base by default.
-        binding: Whether thinking is bound to what came before it, as with newer models. Without it,
-            a signature only shows that a block is unchanged.
-        drops: Whether thinking after a changed prefix is dropped rather than rejected, if the
-            request does not say.
-        reads: For each model, the other models whose thinking it may read; every model reads its
-            own.
-        user_first: Whether a first message by the assistant is rejected. Current endpoints accept
-            it, older ones do not.
+        binding: Whether thinking is bound to its prefix, as in newer models, or only to itself.
+        drops: Whether thinking after a changed prefix is by default dropped rather than rejected.
+        reads: For each model, the models whose thinking it may read besides its own.
+        user_first: Whether a first message by the assistant is rejected, as by older endpoints.
         prefill: Whether the last message may be the assistant's; newer models reject it.
         summary: Returns the text of a summary on demand; None stands for a failed one.
         faults: Scripted faults by the number of the request, from 1.
         clock: Returns seconds, for the lifetime of cached prefixes.
         floor: The minimum tokens of a cached prefix.
         secret: Providers with the same secret accept each other's thinking.
-        version: The API version whose rules apply, whatever version a request names; by default the
-            newest known.
+        version: The API version that applies whatever a request names; by default the newest.
 
     >>> provider = StrictAnthropic(lambda request: "Hello.")
     >>> hi = [{"role": "user", "content": "hi"}]
@@ -120,10 +110,9 @@ class StrictAnthropic:
     >>> empty = [{"role": "user", "content": ""}]
     >>> provider.create({"model": "m", "max_tokens": 99, "messages": empty})
     Traceback (most recent call last):
-    polycontext.testing.strict.provider.RequestRefusedError: 400 \
-invalid_request_error: messages.0: all messages must have non-empty content except for the \
-optional final assistant message (rule empty-message; use content; only a final assistant \
-message may be empty)
+    polycontext.testing.strict.provider.RequestRefusedError: 400 invalid_request_error: \
+messages.0: all messages must have non-empty content except for the optional final assistant \
+message (rule empty-message; use content; only a final assistant message may be empty)
     """
 
     reply: Callable[[Request], Reply]
@@ -196,11 +185,7 @@ message may be empty)
     def count_tokens(
         self, request: Request, *, headers: Headers | None = None, betas: Collection[str] = ()
     ) -> dict[str, Any]:
-        """Return the tokens of `request`, which is judged as if it were sent.
-
-        Raises:
-            RequestRefusedError: the vendor would reject the request.
-        """
+        """Return the tokens of `request`, or raise `RequestRefusedError` as if it were sent."""
         tokens = self._judge_request(request, _betas(headers, betas), counting=True).tokens
         if not request.get("context_management"):
             return {"input_tokens": tokens}

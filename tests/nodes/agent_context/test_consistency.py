@@ -36,7 +36,8 @@ GUARD = ContextValidator.default()
 DAMAGED = deserialize(
     """{
     "reasoning": {
-        "hypotheses": [{"id": "h1", "dependencies": ["h9"]}, {"id": "h1", "description": "another"}],
+        "hypotheses": [{"id": "h1", "dependencies": ["h9"]},
+   {"id": "h1", "description": "another"}],
         "conclusions": [{"id": "c1", "based_on": ["f1", "nothing", "h1"]}]
     },
     "enrichment": {

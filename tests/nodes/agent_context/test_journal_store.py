@@ -382,7 +382,9 @@ with ContextSession.open(where, "s", max_tokens=2000, timeout=0.2) as session:
     kept = KeptContextStore(session, "plan", AgentContext.new("session-1", "trace-1"))
     for number in range(int(count)):
         # Of its own: what two add in the same words at the same moment stands once.
-        entry = {"type": str(number), "confidence": os.getpid() % 1000 / 1000} if key == "reasoning.intents" else {"id": str(number)}
+        entry = {"id": str(number)}
+        if key == "reasoning.intents":
+            entry = {"type": str(number), "confidence": os.getpid() % 1000 / 1000}
         kept.append(agent, {key: [entry]})
         print(number, flush=True)
     try:

@@ -51,6 +51,7 @@ START: dict[str, Any] = {"type": "object"}
 DEEP = reduce(lambda inner, _: {"type": "object", "properties": {"a": inner}}, range(300), START)
 ONE: list[Any] = [{"role": "user", "content": "x"}]
 any_: Any = None
+UNAWAITED: Any = Future(loop=SimpleNamespace(get_debug=bool))  # type: ignore[arg-type]
 HumanMessage = type("HumanMessage", (), {"__module__": "langchain_core.messages.human"})
 """A message of LangChain, as far as it can be told."""
 
@@ -194,7 +195,7 @@ REFUSED: dict[str, tuple[type[PolycontextError], str, Mistake]] = {
     "an answer that was not awaited": (
         InvalidMessagesError,
         "Future is not a message.*await",
-        lambda s: s.add_message(Future(loop=SimpleNamespace(get_debug=bool))),  # type: ignore[arg-type]
+        lambda s: s.add_message(UNAWAITED),
     ),
     "a stream that was not read": (
         InvalidMessagesError,

@@ -312,7 +312,8 @@ def test_what_is_deleted_is_in_no_row(
     assert all(rows(asked, table) for table in TABLES if table != "companions")
     asked.execute("""
         INSERT INTO events
-        SELECT (SELECT id FROM sessions WHERE name = 'other'), 3, kind, state, at, resource_id, class, pinned, tokens, text, commit
+        SELECT (SELECT id FROM sessions WHERE name = 'other'), 3, kind, state, at,
+                    resource_id, class, pinned, tokens, text, commit
         FROM events WHERE number = 7
     """)
     asked.execute("UPDATE sessions SET revision = 3 WHERE name = 'other'")

@@ -165,11 +165,15 @@ def test_a_forked_process_leaves_the_file_alone(path: Path) -> None:
         session.add_user_turn("before")
         child = os.fork()
         if child == 0:
-            for act in (lambda: session.add_user_turn("child"), session.close, lambda: ContextSession.open(sys.argv[1], "s", max_tokens=1000, timeout=0)):
+            def again():
+                ContextSession.open(sys.argv[1], "s", max_tokens=1000, timeout=0)
+
+            for act in (lambda: session.add_user_turn("child"), session.close, again):
                 try:
                     act()
                 except OSError as error:
-                    print(type(error).__name__, getattr(error, "pid", None) == os.getppid(), error, flush=True)
+                    is_parent = getattr(error, "pid", None) == os.getppid()
+                    print(type(error).__name__, is_parent, error, flush=True)
             del session
             sys.exit(0)
         os.waitpid(child, 0)

@@ -1,8 +1,7 @@
 """Anthropic's rules for the order of messages, as a fold that checks each message once.
 
-`Progress` holds all that the check of a message needs to know of the earlier ones. It does not grow
-with the conversation (except for the cache breakpoints), so a caller that sends a growing list
-checks only its new messages. A run of messages of one role is one message to the provider.
+`Progress` holds all that the check of a message needs of the earlier ones, in constant size (except
+for the cache breakpoints). A run of messages of one role is one message to the provider.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,7 +17,6 @@ from .rules import REQUIRED, At, Entry, block_at
 
 MOST_MARKS = 4
 """The most cache breakpoints of a request."""
-
 MOST_MEDIA = 600
 """The most images and pages of a request; 100 for models with a window of 200,000 tokens."""
 
@@ -35,10 +33,7 @@ class Progress:
     """The last message, if it is a system message that an assistant message must follow."""
     led_by_system: bool = False
     misplaced: tuple[int, bool] | None = None
-    """The first misplaced system message.
-
-    It holds the index, and whether the message after it is the reason.
-    """
+    """The first misplaced system message: its index, and whether the next message is the reason."""
     caller: int = 0
     waiting: tuple[str, ...] = ()
     answered: frozenset[str] = frozenset()
@@ -49,16 +44,9 @@ class Progress:
     deferred: bool = False
     """Whether a server tool called a client's tool, and answers in a later message."""
     tail: tuple[int, str | None, bool] = (0, None, False)
-    """The end of the last run of assistant messages.
-
-    It holds the index of the last message, the type of its last block, and whether it ends in white
-    space.
-    """
+    """The end of the last assistant run: index, type of the last block, if it ends in a space."""
     loop: tuple[int, str | None] | None = None
-    """The start of the open tool loop.
-
-    It holds the index of the first assistant message and the type of that message's first block.
-    """
+    """The first assistant message of the open tool loop: its index, and its first block's type."""
     compaction: int | None = None
     marks: tuple[tuple[str, At], ...] = ()
     media: int = 0
@@ -67,22 +55,16 @@ class Progress:
 
 
 def advance(progress: Progress, entry: Entry) -> Progress:
-    """Return the progress after one more message.
-
-    Raises:
-        InvalidMessagesError: Anthropic would reject the message in this position.
-    """
+    """Return the progress after one more message; raise `InvalidMessagesError` if it is invalid."""
     index = progress.count
     after = _AFTER[entry.role](progress, entry, index)
     return _counted(evolve(after, count=index + 1, role=entry.role), entry, index)
 
 
 def finish(progress: Progress, *, allow_open_tail: bool = False) -> None:
-    """Check the end of the list, and the totals of the list.
+    """Raise `InvalidMessagesError` for an invalid end of the list, or invalid totals.
 
-    Raises:
-        InvalidMessagesError: Rules unanswered-call, trailing-whitespace, thinking-last,
-            cache-marks, cache-order, too-much-media, image-size.
+    Rules unanswered-call, trailing-whitespace, thinking-last, and of `judge_marks`, `judge_media`.
     """
     if not allow_open_tail:
         _refuse_waiting(progress)
@@ -100,10 +82,9 @@ def finish(progress: Progress, *, allow_open_tail: bool = False) -> None:
 
 
 def judge_marks(found: Sequence[tuple[str, At]]) -> None:
-    """Check all cache breakpoints of a request, in the order tools, system, messages.
+    """Raise `InvalidMessagesError` for wrong cache breakpoints (rules cache-marks, cache-order).
 
-    Raises:
-        InvalidMessagesError: Rules cache-marks, cache-order.
+    They must be given in the order tools, system, messages.
     """
     if len(found) > MOST_MARKS:
         says = (
@@ -119,8 +100,7 @@ def judge_marks(found: Sequence[tuple[str, At]]) -> None:
         if ttl == "1h" and short:
             says = (
                 "a ttl='1h' cache_control block must not come after a ttl='5m' cache_control "
-                "block. "
-                "Note that blocks are processed in the following order: `tools`, `system`, "
+                "block. Note that blocks are processed in the following order: `tools`, `system`, "
                 "`messages`."
             )
             raise at.into("ttl").refuse(
@@ -130,11 +110,7 @@ def judge_marks(found: Sequence[tuple[str, At]]) -> None:
 
 
 def judge_media(progress: Progress, most: int = MOST_MEDIA) -> None:
-    """Check the number of images, and their size if there are many.
-
-    Raises:
-        InvalidMessagesError: Rules too-much-media, image-size.
-    """
+    """Raise `InvalidMessagesError` for too many or too big images (too-much-media, image-size)."""
     if progress.media > most:
         says = f"Too much media: 0 document pages + {progress.media} images > {most}"
         raise At("messages").refuse(
@@ -151,12 +127,9 @@ def judge_media(progress: Progress, most: int = MOST_MEDIA) -> None:
 
 
 def refuse_first(progress: Progress) -> None:
-    """Check the role of the first message.
+    """Raise `InvalidMessagesError` (rule first-role) unless the first message is the user's.
 
-    Leading system messages are a way to store a list, and are checked with the request.
-
-    Raises:
-        InvalidMessagesError: Rule first-role.
+    Leading system messages are skipped: they are a way to store a list, checked with the request.
     """
     says = 'messages: first message must use the "user" role'
     if progress.first is None:
@@ -286,10 +259,7 @@ def _compacted(progress: Progress, entry: Entry, index: int) -> int | None:
 def _server_tools(
     progress: Progress, entry: Entry, index: int, *, runs_on: bool
 ) -> tuple[tuple[tuple[str, str, int], ...], bool]:
-    """Pair server tool calls with their results.
-
-    Results follow in the same run, or later if the tool calls the client.
-    """
+    """Pair server tool calls with results, which come later if the tool calls the client."""
     waiting = {call_id: (name, place) for call_id, name, place in progress.servers}
     deferred = progress.deferred and (runs_on or bool(waiting))
     for number, block in enumerate(entry.blocks):
@@ -332,10 +302,7 @@ def _called_by_server(block: Message) -> bool:
 
 
 def _unanswered_server(progress: Progress) -> InvalidMessagesError:
-    """Return the error for a server tool call that has no result when the user speaks.
-
-    A call that waits for the client's results may stay open.
-    """
+    """Return the error for a server tool call that has no result when the user speaks."""
     call_id, name, index = progress.servers[0]
     result = "mcp_tool_result" if name == _MCP else f"{name}_tool_result"
     says = (
@@ -363,13 +330,10 @@ _AFTER = {"system": _after_system, "assistant": _after_assistant, "user": _after
 
 
 def judge_places(progress: Progress) -> None:
-    """Check the position of system messages that do not lead the list.
+    """Raise `InvalidMessagesError` (rule system-place) for a misplaced system message.
 
-    They must follow a user message or a server tool's result, and precede an assistant message or
-    end the list.
-
-    Raises:
-        InvalidMessagesError: Rule system-place.
+    Unless it leads the list, a system message must follow a user message or a server tool's result,
+    and precede an assistant message or end the list.
     """
     if progress.misplaced is None:
         return

@@ -1,9 +1,4 @@
-"""OpenAI's rules for the messages of a chat completion.
-
-Sources: the vendor's reference of chat completions, recorded requests, and recorded errors.
-docs/providers.md lists the rules. A `ChatJudge` checks a list incrementally, so that a growing list
-is only checked from where the last check stopped.
-"""
+"""OpenAI's rules for chat messages (docs/providers.md), from its reference and recorded errors."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -21,13 +16,9 @@ MAX_MESSAGES = 2048
 MAX_CALLS = 128
 """The most calls of a message."""
 MAX_CALL_ID = 40
-"""The most characters of a call id at the vendor.
-
-Other servers issue longer ids, which are sent back unchanged.
-"""
+"""The most characters of a call id at the vendor; longer ids of other servers are kept."""
 MAX_NAME = 64
 """The most characters of a speaker's name."""
-
 _ROLES = ("system", "assistant", "user", "function", "tool", "developer")
 _NAME = re.compile(r"[^\s<|\\/>]+")
 _PARTS: Mapping[str, tuple[str, ...]] = {
@@ -42,14 +33,7 @@ BODIES = {"function": "arguments", "custom": "input"}
 def check_messages(
     messages: object, *, allow_open_tail: bool = False, foreign: bool = False
 ) -> None:
-    """Raise an error for a message list that OpenAI would reject.
-
-    With `allow_open_tail`, the last calls may lack results. With `foreign`, content that only
-    compatible servers accept is allowed: unknown content parts, empty content, long ids.
-
-    Raises:
-        InvalidMessagesError: A message breaks a rule of docs/providers.md; the error names its
-            index and the rule, with the vendor's wording as the problem.
+    """Raise `InvalidMessagesError` for a list OpenAI would reject; see `ChatJudge` for options.
 
     >>> check_messages([{"role": "assistant", "content": None}])  # doctest: +ELLIPSIS
     Traceback (most recent call last):
@@ -72,17 +56,14 @@ def judge_list(
 class ChatJudge:
     """Checks a message list incrementally, each message once, in linear time."""
 
-    foreign: bool = False
+    foreign: bool = False  # allow what compatible servers do: unknown parts, no content, long ids
     count: int = 0
     _waiting: dict[str, None] = field(factory=dict)
     _answered: set[str] = field(factory=set)
     _caller: int = 0
 
     def add(self, message: object) -> Breach | None:
-        """Return the breach of `message`, the next one of the list, or None.
-
-        After a breach, call `pardon` before adding another message.
-        """
+        """Return the breach of the next `message`, or None; call `pardon` after a breach."""
         spot = Spot(f"messages[{self.count}]", self.count)
         self.count += 1
         if not isinstance(message, dict):
@@ -105,7 +86,7 @@ class ChatJudge:
         self._open(ids)
 
     def end(self, *, allow_open_tail: bool = False) -> Breach | None:
-        """Return the breach of the list as a whole if it ends here, or None."""
+        """Return the breach of a list that ends here, with open calls if allowed, or None."""
         whole = Spot("messages")
         if not self.count:
             return whole.empty("empty-list")
@@ -133,8 +114,7 @@ class ChatJudge:
             del self._waiting[call_id]
             self._answered.add(call_id)
             return None
-        # In these errors, the vendor writes a dot before the bracket.
-        old = Spot(f"messages.[{spot.index}]", spot.index)
+        old = Spot(f"messages.[{spot.index}]", spot.index)  # the vendor's dot before the bracket
         if call_id in self._answered:
             message = f"Duplicate value for 'tool_call_id' of '{call_id}' in message[{spot.index}]"
             return old.at(".tool_call_id").breach(
@@ -157,8 +137,7 @@ class ChatJudge:
             return None
         message = (
             "An assistant message with 'tool_calls' must be followed by tool messages responding "
-            "to each 'tool_call_id'. "
-            "The following tool_call_ids did not have response messages: "
+            "to each 'tool_call_id'. The following tool_call_ids did not have response messages: "
             f"{', '.join(self._waiting)}"
         )
         where = f"messages.[{noticed}].role"
@@ -311,9 +290,8 @@ def _file(part: Message, place: Spot) -> Breach | None:
         return breach
     message = (
         f"Invalid file data: '{data_spot.path}'. Expected a base64-encoded data URL with an "
-        "application/pdf MIME type "
-        "(e.g. 'data:application/pdf;base64,JVBERi0xLjQK'), but got a value without the 'data:' "
-        "prefix."
+        "application/pdf MIME type (e.g. 'data:application/pdf;base64,JVBERi0xLjQK'), but got a "
+        "value without the 'data:' prefix."
     )
     return data_spot.breach(rule, message, "a data URL of the file")
 
@@ -406,18 +384,12 @@ def _result(message: Message, spot: Spot) -> Breach | None:
 
 @define
 class GrowingList:
-    """Checks a growing list, each message once.
-
-    Content that only compatible servers accept is allowed.
-    """
+    """Checks a growing list, each message once, and allows what only compatible servers accept."""
 
     _judge: ChatJudge = Factory(lambda: ChatJudge(foreign=True))
 
     def __call__(self, messages: Sequence[Message], *, allow_open_tail: bool = False) -> None:
-        """Raise `InvalidMessagesError` for the first breach.
-
-        Messages that were checked before are skipped.
-        """
+        """Raise `InvalidMessagesError` for the first breach in messages not checked before."""
         further = messages[self._judge.count :]
         breach = list_breach(self._judge, further, allow_open_tail=allow_open_tail)
         refuse(breach, Provider.OPENAI)
