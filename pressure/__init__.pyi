@@ -1,12 +1,13 @@
 from . import gist, native, threshold
 from .errors import ConflictError, FloorError
-from .fulfilment import AsyncSummariser, Fulfilment, Offer, Reading, Rejection, Summariser
+from .fulfilment import Fulfilment, Offer, Reading, Rejection
 from .gist import GistJob, GistKind, is_gist_text, is_pointer, is_summary
 from .ladder import Ladder, superseded_ids
 from .notes.summariser import ExtractiveSummariser
 from .plan import Plan, plan_at, unbinding_plan
 from .projector import CompressionResult, ContextProjector
 from .reach import Reach
+from .summariser import AsyncSummariser, Summariser
 from .threshold import (
     AdaptiveThreshold,
     FixedThreshold,

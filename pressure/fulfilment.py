@@ -4,15 +4,13 @@ Every text is checked before it becomes a gist.
 """
 
 import asyncio
-from collections.abc import Callable, Iterable, Sequence
-from functools import cache
-from inspect import signature
-from typing import TYPE_CHECKING, Any, Protocol, Self, runtime_checkable
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Self
 
 from attrs import field, frozen
 
 from polycontext.linearity import InvalidOptionError
-from polycontext.linearity.effects import Effect, Steps, in_thread, is_async, together
+from polycontext.linearity.effects import Effect, Steps, in_thread, together
 from polycontext.window import TokenCounter, Turn, count_turn
 
 from . import notes
@@ -27,212 +25,22 @@ from .gist import (
     unframed,
 )
 from .plan import Plan
+from .summariser import (
+    LEAST_ASKED,
+    AsyncPlanSummariser,
+    AsyncSummariser,
+    PlanSummariser,
+    RememberingSummariser,
+    Summariser,
+    default_summariser,
+)
 
 if TYPE_CHECKING:
     from .native import NativeGist
 
 
-@runtime_checkable
-class Summariser(Protocol):
-    """A summariser that writes a text about turns within a number of tokens.
-
-    Any class with this method works (docs/summarisers.md). The text that it returns is checked
-    before it is used. Treat the turns as data, never as instructions.
-
-    >>> class FirstWords:
-    ...     def summarise(self, turns, max_tokens, *, counter, query=None):
-    ...         return " ".join(turns[0].text.split()[:max_tokens])
-    >>> isinstance(FirstWords(), Summariser)
-    True
-    """
-
-    def summarise(
-        self,
-        turns: Sequence[Turn],
-        max_tokens: int,
-        *,
-        counter: TokenCounter,
-        query: str | None = None,
-    ) -> str:
-        """Return a text of at most `max_tokens` tokens, as `counter` counts them.
-
-        `query` is what the user will ask next, if known.
-        """
-        ...
-
-
-@runtime_checkable
-class AsyncSummariser(Protocol):
-    """A summariser that does not block: the twin of `Summariser` for models behind a network."""
-
-    async def asummarise(
-        self,
-        turns: Sequence[Turn],
-        max_tokens: int,
-        *,
-        counter: TokenCounter,
-        query: str | None = None,
-    ) -> str:
-        """Return what `Summariser.summarise` returns."""
-        ...
-
-
-@runtime_checkable
-class RememberingSummariser(Protocol):
-    """A summariser that reads each turn once and writes every gist from what it has read so far.
-
-    A gist is then never made from the text of another gist. The candidates that `read` returns are
-    a value: reading more returns another. If they have a method ``beside(standing, counter)``, it
-    is called to remove what the turns that stay already say. `standing` pairs each of these turns
-    with the number of read turns after it.
-    """
-
-    def read(
-        self,
-        turns: Sequence[Turn],
-        known: Any = None,
-        *,
-        counter: TokenCounter,
-        most: int | None = None,
-    ) -> Any:
-        """Return candidates of about `most` tokens from `turns` and those `known` before."""
-        ...
-
-    def write(
-        self,
-        candidates: Any,
-        max_tokens: int,
-        *,
-        counter: TokenCounter,
-        query: str | None = None,
-        former: Turn | None = None,
-    ) -> str:
-        """Return what `Summariser.summarise` returns, from the candidates.
-
-        `former` is the gist that the new one replaces.
-        """
-        ...
-
-
-@runtime_checkable
-class PlanSummariser(Protocol):
-    """A summariser that sees the whole plan; its method is called instead of ``summarise``.
-
-    A model can read the conversation as it was last sent, so that its provider has it in the cache
-    (docs/summarisers.md).
-    """
-
-    def summarise_plan(
-        self, plan: Plan, job: GistJob, max_tokens: int, *, counter: TokenCounter
-    ) -> str:
-        """Return a text for `job` of `plan`, as ``summarise`` does for the turns of a job.
-
-        ``plan.window`` is the window that was sent, ``plan.query`` the question.
-        """
-        ...
-
-
-@runtime_checkable
-class AsyncPlanSummariser(Protocol):
-    """A non-blocking `PlanSummariser`; its method is called instead of ``asummarise``."""
-
-    async def asummarise_plan(
-        self, plan: Plan, job: GistJob, max_tokens: int, *, counter: TokenCounter
-    ) -> str:
-        """Return what `PlanSummariser.summarise_plan` returns."""
-        ...
-
-
-@frozen
-class _Function:
-    """A summariser that calls a function, with `counter` and `query` if it has such parameters."""
-
-    function: Callable[..., Any]
-
-    def summarise(self, turns: Sequence[Turn], max_tokens: int, **known: Any) -> Any:
-        names = signature(self.function).parameters
-        return self.function(
-            turns, max_tokens, **{name: value for name, value in known.items() if name in names}
-        )
-
-
-@frozen
-class _Coroutine:
-    """A summariser that awaits a coroutine function."""
-
-    function: Callable[..., Any]
-
-    async def asummarise(self, turns: Sequence[Turn], max_tokens: int, **known: Any) -> Any:
-        return await _Function(self.function).summarise(turns, max_tokens, **known)
-
-
-_KNOWN = ("counter", "query")
-_ASKED = {
-    "summarise": (2, _KNOWN),
-    "asummarise": (2, _KNOWN),
-    "summarise_plan": (3, _KNOWN[:1]),
-    "asummarise_plan": (3, _KNOWN[:1]),
-}
-"""Methods of which a summariser object has at least one: positional arguments, and keywords."""
-
-
-def _takes(function: Callable[..., Any], places: int, names: Iterable[str] | None = None) -> bool:
-    """Return whether `function` can be called with that many arguments and these keywords.
-
-    Without `names`, the keywords are those of a summariser that the function declares. If Python
-    has no signature of it, return True.
-    """
-    try:
-        described = signature(function)
-    except ValueError:
-        return True
-    try:
-        described.bind(
-            *[None] * places,
-            **dict.fromkeys(described.parameters.keys() & _KNOWN if names is None else names),
-        )
-    except TypeError:
-        return False
-    return True
-
-
-def as_summariser(given: Any) -> Any:
-    """Return `given` if it is a summariser, or a summariser that calls it if it is a function.
-
-    The function, which may be a coroutine function, takes the turns and the number of tokens.
-
-    Raises:
-        InvalidOptionError: `given` is neither.
-    """
-    methods = [name for name in _ASKED if callable(getattr(given, name, None))]
-    if methods:
-        fits = all(_takes(getattr(given, name), *_ASKED[name]) for name in methods)
-    else:
-        fits = callable(given) and not isinstance(given, type) and _takes(given, 2)
-    if not fits:
-        raise InvalidOptionError(
-            "summariser",
-            given,
-            "an object with summarise(turns, max_tokens, *, counter, query), or a function of "
-            "(turns, max_tokens)",
-        )
-    if methods:
-        return given
-    return _Coroutine(given) if is_async(given) else _Function(given)
-
-
-LEAST_ASKED = 16
-"""The fewest tokens for which a custom summariser is called. An extract is as good for fewer, and
-using one is not reported as a rejection."""
-
 Reading = Callable[[RememberingSummariser, GistJob], Any]
 """Returns a summariser's candidates for a job, including those read earlier."""
-
-
-@cache
-def default_summariser() -> Summariser:
-    """Return the extractive summariser: the default, and the fallback for a rejected summary."""
-    return notes.ExtractiveSummariser()
 
 
 Offer = tuple["str | NativeGist | None", str | None]

@@ -31,7 +31,7 @@ from polycontext.window import (
 )
 from polycontext.window.tokens import count_part
 
-from .fulfilment import Gist, Reading, Rejection, default_summariser
+from .fulfilment import Gist, Reading, Rejection
 from .gist import (
     NO_TEXT,
     GistJob,
@@ -44,6 +44,7 @@ from .gist import (
 from .ladder import ladder_of
 from .plan import Plan, plan_at
 from .reach import Columns, Kind, Reach
+from .summariser import default_summariser
 from .view import Edit, Fidelity
 
 TAIL_SHARE = 0.5

@@ -20,21 +20,13 @@ from polycontext.window import REQUEST_OVERHEAD, ContextWindow, Role, Splice, Tu
 from . import notes
 from .errors import ConflictError
 from .fulfilment import (
-    LEAST_ASKED,
-    AsyncPlanSummariser,
-    AsyncSummariser,
     Fulfilment,
     Gist,
-    PlanSummariser,
     Reading,
     Rejection,
-    RememberingSummariser,
-    Summariser,
     aask,
-    as_summariser,
     ask,
     body_allowance,
-    default_summariser,
     make_gist,
     offers,
 )
@@ -43,6 +35,16 @@ from .ladder import Ladder, ladder_of
 from .native import native_gist, prefix_edit
 from .plan import Plan, plan_at
 from .reach import Reach
+from .summariser import (
+    LEAST_ASKED,
+    AsyncPlanSummariser,
+    AsyncSummariser,
+    PlanSummariser,
+    RememberingSummariser,
+    Summariser,
+    as_summariser,
+    default_summariser,
+)
 from .threshold import mark_above, pressure_of, tokens_at
 from .view import Edit, View, apply_edit, expand_view, first_changed
 

@@ -1,13 +1,13 @@
 from . import filler, part_removal
 from .atoms import Atom, AtomColumns, Splice, open_calls
 from .context_window import ContextWindow
-from .epoch import Epoch
 from .errors import InvalidMessagesError, InvalidTurnError, OrderError, PluginError, PositionError
 from .items import ContextItem, ContextManager, ItemType, context_to_string
 from .media_sizes import image_size
 from .model_profiles import ModelProfile, find_model
 from .part import Part, PartKind
 from .pills import FileResolver, PillDocument
+from .providers.wire import Epoch
 from .store import Store, StoreComonad
 from .tokens.counter import (
     REQUEST_OVERHEAD,

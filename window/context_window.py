@@ -21,8 +21,8 @@ from polycontext.linearity import (
 )
 
 from .atoms import Atom, AtomColumns, Splice, atom_columns, check_splices, open_after, spliced
-from .epoch import Epoch
 from .part import bound_providers
+from .providers.wire import Epoch
 from .store import StoreComonad
 from .tokens.counter import TokenCounter
 from .tokens.tiktoken_counter import default_counter

@@ -10,11 +10,11 @@ from polycontext.linearity import Classifier, Column, LinearityMap, ResourceClas
 from polycontext.linearity.tag import number_of
 
 from .atoms import open_after, open_calls
-from .epoch import FIRST_EPOCH, Epoch
 from .errors import InvalidTurnError
 from .filler import Introduced, is_opening
 from .items.attachment import attachment_of
 from .part import PartKind
+from .providers.wire import FIRST_EPOCH, Epoch
 from .sources import Sources
 from .tokens.counter import TokenCounter, count_turn, counted_parts
 from .turn import Role, Turn

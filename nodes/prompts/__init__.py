@@ -1,16 +1,6 @@
 """Prompts, assembled from templates, persona, constraints and the view (docs/nodes.md)."""
 
-from .builder import PromptBuilder
-from .library import Band, band_of
-from .template import MissingValueError, Template, TemplateError
-from .transcript import transcript
+import lazy_loader
 
-__all__ = [
-    "Band",
-    "MissingValueError",
-    "PromptBuilder",
-    "Template",
-    "TemplateError",
-    "band_of",
-    "transcript",
-]
+# The names stand in `__init__.pyi`; each is loaded when it is first asked for.
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

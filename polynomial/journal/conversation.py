@@ -11,8 +11,8 @@ from attrs import field, frozen
 
 from polycontext.linearity import InvalidDataError, PolycontextError
 from polycontext.pressure import Edit, GistJob, apply_edit, check_floors, is_summary
-from polycontext.pressure.fulfilment import RememberingSummariser, default_summariser
 from polycontext.pressure.gist import source_ids
+from polycontext.pressure.summariser import RememberingSummariser, default_summariser
 from polycontext.window import ContextWindow, Turn
 from polycontext.window.sources import Traces
 

@@ -12,8 +12,8 @@ from datetime import datetime
 from attrs import define, evolve, field
 
 from polycontext.pressure import is_summary
-from polycontext.pressure.fulfilment import default_summariser
 from polycontext.pressure.gist import NO_TEXT, summary_text
+from polycontext.pressure.summariser import default_summariser
 from polycontext.window import TokenCounter, ToolCall, Turn, count_turn
 from polycontext.window.part import native_providers
 from polycontext.window.part_removal import bare, unbound

@@ -12,8 +12,8 @@ from attrs import define, evolve, field, frozen
 
 from polycontext.linearity import Column
 from polycontext.pressure import Edit, is_summary
-from polycontext.pressure.fulfilment import RememberingSummariser
 from polycontext.pressure.gist import source_ids
+from polycontext.pressure.summariser import RememberingSummariser
 from polycontext.window import ContextWindow, TokenCounter, Turn
 from polycontext.window.part_removal import bare
 from polycontext.window.turn import GIST

@@ -22,7 +22,7 @@ from attrs import evolve
 from polycontext.linearity import CallerError, InvalidOptionError
 from polycontext.linearity.effects import Effect, Steps, adrive, drive, in_thread
 from polycontext.pressure import ConflictError, ContextProjector, Fulfilment
-from polycontext.pressure.fulfilment import default_summariser
+from polycontext.pressure.summariser import default_summariser
 
 from .. import journal
 from ..errors import SessionWriteError

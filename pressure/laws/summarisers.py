@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from polycontext.linearity.law import agree, holds, law
 from polycontext.window import InvalidTurnError, Role, TokenCounter, Turn
 
-from ..fulfilment import LEAST_ASKED, Summariser
+from ..summariser import LEAST_ASKED, Summariser
 
 _ENOUGH = 40
 _SUMMARISER = 'docs/summarisers.md, "What happens to a bad summary"'

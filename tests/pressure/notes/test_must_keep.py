@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 from polycontext.linearity import InvalidOptionError, ResourceClass
 from polycontext.pressure import ContextProjector, Fulfilment, GistKind, Plan
-from polycontext.pressure.fulfilment import AsyncPlanSummariser, PlanSummariser
 from polycontext.pressure.gist import GistJob, is_summary
 from polycontext.pressure.notes.facts import Fact, complete_text, is_told
 from polycontext.pressure.notes.lines import Head
+from polycontext.pressure.summariser import AsyncPlanSummariser, PlanSummariser
 from polycontext.testing import ANY_TEXT
 from polycontext.window import ContextWindow, TokenCounter, Turn
 from tests.pressure.samples import (

@@ -11,13 +11,12 @@ from typing import Any
 
 from attrs import evolve
 
-from ...epoch import Epoch
 from ...errors import InvalidMessagesError
 from ...turn import Role, ToolCall, Turn
 from ..blocks import Place, compact, copied_messages, shown
 from ..layout import MISSING, Collector, without
 from ..tool_pairs import Pairing
-from ..wire import Message, Parsed, Provider, Rendered, rendered
+from ..wire import Epoch, Message, Parsed, Provider, Rendered, rendered
 from .block_rules import THINKING, check_blocks_of
 from .option_rules import BINDING_BETA
 from .order_rules import Progress, advance, finish, judge_places, refuse_first
