@@ -69,8 +69,9 @@ def run(console: Console) -> None:
     for name in ("work", f"{SIZE // 10:,}", f"{SIZE:,}", "ratio", "budget"):
         table.add_column(name, justify="left" if name == "work" else "right")
     for name, (work, budget) in works.items():
-        small, large = (  # type: ignore[misc]
-            best(lambda size=size, work=work: work(size)) * 1e3 for size in windows
+        small, large = (
+            best(lambda size=size, work=work: work(size)) * 1e3  # type: ignore[misc]
+            for size in windows
         )
         table.add_row(name, f"{small:.3f}", f"{large:.3f}", f"{large / small:.1f}", budget)
     console.print(table)

@@ -142,22 +142,18 @@ class _Function:
 
 @frozen
 class _Coroutine:
-    """A summariser that awaits a coroutine function."""
+    """A summariser that calls a coroutine function, so that its result is awaited."""
 
     function: Callable[..., Any]
-
-    async def asummarise(self, turns: Sequence[Turn], max_tokens: int, **known: Any) -> Any:
-        return await _Function(self.function).summarise(turns, max_tokens, **known)
+    asummarise = _Function.summarise
 
 
 _KNOWN = ("counter", "query")
-_ASKED = {
-    "summarise": (2, _KNOWN),
-    "asummarise": (2, _KNOWN),
-    "summarise_plan": (3, _KNOWN[:1]),
-    "asummarise_plan": (3, _KNOWN[:1]),
-}
-"""Methods of which a summariser object has at least one: positional arguments, and keywords."""
+_ASKED = {"summarise": 2, "asummarise": 2, "summarise_plan": 3, "asummarise_plan": 3}
+"""Methods of which a summariser object has at least one, with the number of positional arguments.
+
+Those with a plan do not take the query: it is part of the plan.
+"""
 
 
 def _takes(function: Callable[..., Any], places: int, names: Iterable[str] | None = None) -> bool:
@@ -190,7 +186,11 @@ def as_summariser(given: Any) -> Any:
     """
     methods = [name for name in _ASKED if callable(getattr(given, name, None))]
     if methods:
-        fits = all(_takes(getattr(given, name), *_ASKED[name]) for name in methods)
+        fits = all(
+            _takes(getattr(given, name), count, _KNOWN[: 4 - count])
+            for name, count in _ASKED.items()
+            if name in methods
+        )
     else:
         fits = callable(given) and not isinstance(given, type) and _takes(given, 2)
     if not fits:

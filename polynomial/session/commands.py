@@ -173,7 +173,7 @@ def build_add(
 
 
 def build_attach(
-    item: ContextItem, source: str | None, resource_class: ResourceClass | str | None = None
+    item: object, source: str | None, resource_class: ResourceClass | str | None = None
 ) -> Attach:
     """Return the command that attaches an item.
 
@@ -181,9 +181,7 @@ def build_attach(
         InvalidOptionError: `item` is not a context item.
     """
     if not isinstance(item, ContextItem):
-        raise InvalidOptionError(
-            "item", item, 'a ContextItem, such as ContextItem(text, "file", {"filename": "a.py"})'
-        )
+        raise InvalidOptionError("item", item, 'ContextItem(text, "file", {"filename": "a.py"})')
     return Attach(item, source, None if resource_class is None else class_of(resource_class))
 
 
@@ -193,11 +191,14 @@ def build_attaches(items: object) -> tuple[Attach, ...]:
     Raises:
         InvalidOptionError: an element is neither.
     """
-    pairs = (
-        each if isinstance(each, tuple) else (each, None)
-        for each in (items if isinstance(items, Iterable) else (items,))
-    )
-    return tuple(build_attach(*pair) for pair in pairs)
+    commands: list[Attach] = []
+    for each in items if isinstance(items, Iterable) else (items,):
+        match each:
+            case (item, str() | None as source):
+                commands.append(build_attach(item, source))
+            case item:
+                commands.append(build_attach(item, None))
+    return tuple(commands)
 
 
 def build_extend(

@@ -311,10 +311,6 @@ def check_counter(counter: object) -> None:
     )
 
 
-_TOOL_KEYS = ("type", "name", "function")
-"""Keys of tool definitions; those of every provider have one of them."""
-
-
 def check_tools(tools: Any) -> tuple[Mapping[str, Any], ...]:
     """Return tool definitions as a tuple, empty for None.
 
@@ -323,14 +319,15 @@ def check_tools(tools: Any) -> tuple[Mapping[str, Any], ...]:
     if tools is None:
         return ()
     legal = (
-        "a list of tool definitions, such as "
+        "a list of tools such as "
         '[{"type": "function", "function": {"name": "search", "parameters": {}}}]'
     )
     require("tools", tools, _is_list(tools), legal)
     for index, tool in enumerate(tools):
-        require(f"tools[{index}]", tool, isinstance(tool, Mapping), legal)
+        # The definitions of every provider have one of these keys.
+        is_tool = isinstance(tool, Mapping) and tool.keys() & {"type", "name", "function"}
+        require(f"tools[{index}]", tool, is_tool, legal)
         copy_json(tool, f"tools[{index}]")
-        require(f"tools[{index}]", tool, not tool.keys().isdisjoint(_TOOL_KEYS), legal)
     return tuple(tools)
 
 

@@ -7,9 +7,8 @@ stored.
 
 import json
 import reprlib
-from collections.abc import AsyncIterable, Generator, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterable, Awaitable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
-from inspect import isawaitable
 from typing import Any, TypeGuard
 
 from attrs import frozen
@@ -111,17 +110,19 @@ def copied_messages(provider: Provider, messages: object) -> list[Message]:
 
 def _advice_on(given: object) -> str:
     """Return what to pass instead of something that is not a message."""
-    if isinstance(given, str):
-        return "{'role': 'user', 'content': ...} or add_user_turn"
-    if isawaitable(given):
-        return "what it returns: await it first"
-    if isinstance(given, list | tuple):
-        return "extend for a list of messages"
-    if isinstance(given, Iterable | AsyncIterable):
-        return "the list of the chunks of a stream"
-    if _is_of_langchain(given):
-        return "convert_to_openai_messages of langchain_core.messages"
-    return "a dict with a role, or a message of an SDK"
+    match given:
+        case str():
+            return "{'role': 'user', 'content': ...} or add_user_turn"
+        case list() | tuple():
+            return "extend for a list of messages"
+        case Awaitable():
+            return "what it returns: await it first"
+        case Iterable() | AsyncIterable():
+            return "the list of the chunks of a stream"
+        case _ if _is_of_langchain(given):
+            return "convert_to_openai_messages of langchain_core.messages"
+        case _:
+            return "a dict with a role, or a message of an SDK"
 
 
 def _is_of_langchain(given: object) -> bool:

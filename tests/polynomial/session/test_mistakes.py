@@ -52,7 +52,7 @@ DEEP = reduce(lambda inner, _: {"type": "object", "properties": {"a": inner}}, r
 ONE: list[Any] = [{"role": "user", "content": "x"}]
 any_: Any = None
 UNAWAITED: Any = Future(loop=SimpleNamespace(get_debug=bool))  # type: ignore[arg-type]
-HumanMessage = type("HumanMessage", (), {"__module__": "langchain_core.messages.human"})
+HumanMessage: Any = type("HumanMessage", (), {"__module__": "langchain_core.messages.human"})
 """A message of LangChain, as far as it can be told."""
 
 
@@ -205,7 +205,7 @@ REFUSED: dict[str, tuple[type[PolycontextError], str, Mistake]] = {
     "a message of LangChain": (
         InvalidMessagesError,
         "HumanMessage is not a message.*convert_to_openai_messages",
-        lambda s: s.extend([HumanMessage()]),  # type: ignore[list-item]
+        lambda s: s.extend([HumanMessage()]),
     ),
     "a bill at a model's name": (
         InvalidOptionError,
@@ -215,7 +215,7 @@ REFUSED: dict[str, tuple[type[PolycontextError], str, Mistake]] = {
     "iterating over a projection": (
         InvalidDataError,
         "not a list.*messages",
-        lambda _: list(project(ONE, 100)),  # type: ignore[call-overload]
+        lambda _: list(project(ONE, 100)),
     ),
     "a result for no call": (
         OrderError,
