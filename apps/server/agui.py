@@ -43,9 +43,9 @@ router = APIRouter(prefix="/api/sessions")
 
 @router.post("/{session_id}/agui", response_class=EventStream)
 async def run(session_id: str, chat: One, asked: RunAgentInput) -> EventStream:
-    """Say the newest of the user's messages and hear the answer as AG-UI events.
+    """Send the newest user message and stream the answer as AG-UI events.
 
-    One that was said before is not said again.
+    A message that was sent before is not sent again.
     """
     said, text = _newest_message(session_id, asked)
     key = f"agui:{said.id}"

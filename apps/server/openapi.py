@@ -37,17 +37,17 @@ def schemas() -> dict[str, Any]:
     return {
         **inner,
         "ChatProps": contract,
-        "Changed": _object("The props after what was asked for.", contextProps=props),
+        "Changed": _object("The props after the change.", contextProps=props),
         "Opened": _object("A chat, and its props.", sessionId=_TEXT, contextProps=props),
         "Listed": _object("The ids of a user's chats.", sessions=_list(_TEXT)),
         "History": _object(
-            "A page of what was said, oldest first; `before` is where the page before it ends, "
-            "null at the beginning.",
+            "A page of messages, oldest first. Pass `before` to get the page before it; it is null "
+            "on the first page.",
             messages=_list({"$ref": f"{_PLACE}MessageProps"}),
             before=_TEXT_OR_NULL,
         ),
         "Completions": _object(
-            "What can be named in a message, the best first.",
+            "Names that a message can attach, best match first.",
             completions=_list(
                 _object(
                     "A name, its type, and where it is defined.",
@@ -58,11 +58,11 @@ def schemas() -> dict[str, Any]:
             ),
         ),
         "Uploads": _object(
-            "What is attached and stands in the view, oldest first.",
+            "The attachments in the view, oldest first.",
             uploads=_list(_object("The id of its message, and its name.", id=_TEXT, name=_TEXT)),
         ),
         "Source": _object(
-            "What a pill names; `notice` says what of it was cut.",
+            "The content that a pill names; `notice` says what was truncated.",
             name=_TEXT,
             type=_TEXT,
             content=_TEXT,

@@ -78,86 +78,80 @@ def _reply(props: dict[str, Any]) -> dict[str, Any]:
 
 @router.post("", status_code=201, responses=gives("Opened", 201))
 async def create(user: User, chats: All) -> dict[str, Any]:
-    """Begin a chat."""
+    """Create a chat."""
     name, chat = await chats.create(user)
     return {"sessionId": name, "contextProps": chat.props()}
 
 
 @router.get("", responses=gives("Listed"))
 async def list_sessions(user: User, chats: All) -> dict[str, Any]:
-    """List one's own chats."""
+    """List your chats."""
     return {"sessions": [*await chats.names(user)]}
 
 
 @router.get("/{session_id}", responses=gives("Opened"))
 async def show(session_id: str, chat: One) -> dict[str, Any]:
-    """Show a chat."""
+    """Return the props of a chat."""
     return {"sessionId": session_id, "contextProps": chat.props()}
 
 
 @router.delete("/{session_id}", status_code=204)
 async def delete(session_id: str, user: User, chats: All) -> None:
-    """Forget a chat for ever."""
+    """Delete a chat."""
     await chats.delete(user, session_id)
 
 
 @router.post("/{session_id}/messages", responses=gives("Changed"))
 async def send(chat: One, document: Document, key: Key = None) -> dict[str, Any]:
-    """Say something, attach what its pills name, and have it answered.
-
-    The answer comes with the events.
-    """
+    """Send a message with its pills; the answer arrives as events."""
     return _reply(await chat.send(document, key=key))
 
 
 @router.put("/{session_id}/messages/{message_id}", responses=gives("Changed"))
 async def edit(chat: One, message_id: str, document: Document) -> dict[str, Any]:
-    """Say something else in the place of one's own message and what it named, and have it answered.
-
-    What came behind it is taken back.
-    """
+    """Replace your message and its pills, drop what followed, and write a new answer."""
     return _reply(await chat.edit(message_id, document))
 
 
 @router.post("/{session_id}/regenerate", responses=gives("Changed"))
 async def regenerate(chat: One) -> dict[str, Any]:
-    """Have the last message answered anew."""
+    """Write another answer to the last message."""
     return _reply(await chat.regenerate())
 
 
 @router.post("/{session_id}/cancel", responses=gives("Changed"))
 async def cancel(chat: One) -> dict[str, Any]:
-    """End the answer that is being written."""
+    """Stop the answer that is being written."""
     return _reply(await chat.cancel())
 
 
 @router.post("/{session_id}/compress", responses=gives("Changed"))
 async def compress(chat: One) -> dict[str, Any]:
-    """Sum up what may yield."""
+    """Compress the chat now."""
     return _reply(await chat.change(lambda session: session.acompress()))
 
 
 @router.post("/{session_id}/clear", responses=gives("Changed"))
 async def clear(chat: One) -> dict[str, Any]:
-    """Begin anew under the same rules; the log keeps what was said."""
+    """Start over with the same system prompt; the log keeps earlier messages."""
     return _reply(await chat.change(lambda session: session.aclear(keep_system=True)))
 
 
 @router.post("/{session_id}/messages/{message_id}/recall", responses=gives("Changed"))
 async def recall(chat: One, message_id: str) -> dict[str, Any]:
-    """Bring a message back whole."""
+    """Restore a summarised message."""
     return _reply(await chat.change(lambda session: session.arecall(message_id)))
 
 
 @router.post("/{session_id}/messages/{message_id}/pin", responses=gives("Changed"))
 async def pin(chat: One, message_id: str) -> dict[str, Any]:
-    """Keep a message word for word from now on."""
+    """Pin a message: keep it verbatim from now on."""
     return _reply(await chat.change(lambda session: session.apin(message_id)))
 
 
 @router.post("/{session_id}/rewind", responses=gives("Changed"))
 async def rewind(chat: One, to: Text) -> dict[str, Any]:
-    """Go back to right behind a message."""
+    """Return to the point after a message."""
     return _reply(await chat.change(lambda session: session.history.arewind(to)))
 
 
@@ -168,7 +162,7 @@ async def fork(
     chats: All,
     message_id: Annotated[str | None, Body(embed=True)] = None,
 ) -> dict[str, Any]:
-    """Go on elsewhere from here, or from right behind a message."""
+    """Continue in a new chat, from here or from the point after a message."""
     name, chat = await chats.fork(user, session_id, message_id)
     return {"sessionId": name, "contextProps": chat.props()}
 
@@ -188,7 +182,7 @@ async def completions(
     prefix: Annotated[str, Query(max_length=1024)] = "",
     limit: Annotated[int, Query(ge=1, le=MOST_OFFERED)] = 20,
 ) -> dict[str, Any]:
-    """Offer what can be named in a message, from the few characters typed behind the @."""
+    """Complete the names that a message can attach, from the characters typed after the @."""
     return {"completions": await chat.sources.completions(prefix, limit)}
 
 
@@ -196,7 +190,7 @@ async def completions(
 async def source(
     chat: One, name: str, kind: Annotated[str, Query(alias="type")] = "file"
 ) -> dict[str, Any]:
-    """Show what a pill names, as it is now."""
+    """Return the current content that a pill names."""
     return await chat.sources.shown(Pill(name, kind))
 
 

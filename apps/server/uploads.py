@@ -43,9 +43,9 @@ router = APIRouter(prefix="/api/sessions/{session_id}/uploads")
 
 @router.post("", status_code=201, responses=gives("Changed", 201), max_body_size=MOST_UPLOADED)
 async def upload(chat: One, file: Annotated[UploadFile, File()]) -> dict[str, Any]:
-    """Attach a file to the conversation: text, a picture or a PDF.
+    """Attach a file to the conversation: text, an image or a PDF.
 
-    The props tell its name and no more.
+    The props show only its name.
     """
     name, data = parse_name(file.filename), await file.read()
     if not data:
@@ -55,9 +55,9 @@ async def upload(chat: One, file: Annotated[UploadFile, File()]) -> dict[str, An
 
 @router.get("", responses=gives("Uploads"))
 async def uploads(chat: One) -> dict[str, Any]:
-    """List what is attached and stands in the view.
+    """List the attachments in the view.
 
-    What has yielded to a summary may be attached again.
+    One that has been summarised can be attached again.
     """
     return {
         "uploads": [
@@ -68,7 +68,7 @@ async def uploads(chat: One) -> dict[str, Any]:
 
 @router.delete("/{message_id}", responses=gives("Changed"))
 async def remove(chat: One, message_id: str) -> dict[str, Any]:
-    """Erase the words of an attachment for ever, wherever they are kept."""
+    """Erase the text of an attachment from the view, the log and the store."""
     _check_attached(chat, message_id)
     return {"contextProps": await chat.change(lambda session: session.history.aforget(message_id))}
 

@@ -28,44 +28,42 @@ Status = Literal["ready", "thinking", "pressured", "compressed"]
 class MessageProps(TypedDict):
     """One message to show."""
 
-    id: Annotated[str, "the turn's id; a summary has one of its own"]
+    id: Annotated[str, "the id of the turn or of the summary"]
     role: Annotated[
         Literal["user", "assistant", "summary"],
-        "who said it; a summary stands for earlier messages",
+        "the speaker; a summary replaces earlier messages",
     ]
     content: Annotated[
         str,
         (
-            "what was said; of an attachment its name, as [@name]; "
-            "of a summary, how many messages it stands for"
+            "the text; for an attachment its name, as [@name]; "
+            "for a summary, the number of messages it replaces"
         ),
     ]
-    timestamp: Annotated[str, "when, as ISO 8601 with an offset"]
-    isPreserved: Annotated[bool, "whether it stays word for word"]
+    timestamp: Annotated[str, "the time, as ISO 8601 with an offset"]
+    isPreserved: Annotated[bool, "whether it is kept verbatim"]
 
 
 class ActionProps(TypedDict):
-    """Which actions the session would accept now.
+    """The actions that the session accepts now.
 
-    One that compresses by itself makes room for a send.
+    A session that compresses automatically makes room for a message.
     """
 
-    send: Annotated[bool, "whether a user turn would be taken"]
-    compress: Annotated[bool, "whether a compression would be taken"]
+    send: Annotated[bool, "whether a user turn is accepted"]
+    compress: Annotated[bool, "whether a compression is accepted"]
     clear: Annotated[bool, "whether the conversation may be cleared"]
 
 
 class ChatProps(TypedDict):
     """The props of a chat component."""
 
-    messages: Annotated[list[MessageProps], "what user and assistant said, oldest first"]
-    pressure: Annotated[
-        float, "tokens used / max tokens; above 1 where a turn took the window over its budget"
-    ]
-    status: Annotated[Status, "what the conversation is at"]
-    answering: Annotated[bool, "whether an answer is being written now"]
-    canSend: Annotated[bool, "the machine's word: false while pressured, and while calls are open"]
-    actions: Annotated[ActionProps, "what a button may offer"]
+    messages: Annotated[list[MessageProps], "the messages of user and assistant, oldest first"]
+    pressure: Annotated[float, "tokens used / max tokens; above 1 if a turn exceeded the budget"]
+    status: Annotated[Status, "the status of the conversation"]
+    answering: Annotated[bool, "whether an answer is being written"]
+    canSend: Annotated[bool, "false while pressured and while calls are open"]
+    actions: Annotated[ActionProps, "the actions to offer"]
 
 
 @frozen

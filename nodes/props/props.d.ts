@@ -2,25 +2,25 @@
 
 /** One message to show. */
 export interface MessageProps {
-  /** the turn's id; a summary has one of its own */
+  /** the id of the turn or of the summary */
   id: string;
-  /** who said it; a summary stands for earlier messages */
+  /** the speaker; a summary replaces earlier messages */
   role: "user" | "assistant" | "summary";
-  /** what was said; of an attachment its name, as [@name]; of a summary, how many messages it stands for */
+  /** the text; for an attachment its name, as [@name]; for a summary, the number of messages it replaces */
   content: string;
-  /** when, as ISO 8601 with an offset */
+  /** the time, as ISO 8601 with an offset */
   timestamp: string;
-  /** whether it stays word for word */
+  /** whether it is kept verbatim */
   isPreserved: boolean;
 }
 
-/** Which actions the session would accept now.
+/** The actions that the session accepts now.
 
-One that compresses by itself makes room for a send. */
+A session that compresses automatically makes room for a message. */
 export interface ActionProps {
-  /** whether a user turn would be taken */
+  /** whether a user turn is accepted */
   send: boolean;
-  /** whether a compression would be taken */
+  /** whether a compression is accepted */
   compress: boolean;
   /** whether the conversation may be cleared */
   clear: boolean;
@@ -28,16 +28,16 @@ export interface ActionProps {
 
 /** The props of a chat component. */
 export interface ChatProps {
-  /** what user and assistant said, oldest first */
+  /** the messages of user and assistant, oldest first */
   messages: MessageProps[];
-  /** tokens used / max tokens; above 1 where a turn took the window over its budget */
+  /** tokens used / max tokens; above 1 if a turn exceeded the budget */
   pressure: number;
-  /** what the conversation is at */
+  /** the status of the conversation */
   status: "ready" | "thinking" | "pressured" | "compressed";
-  /** whether an answer is being written now */
+  /** whether an answer is being written */
   answering: boolean;
-  /** the machine's word: false while pressured, and while calls are open */
+  /** false while pressured and while calls are open */
   canSend: boolean;
-  /** what a button may offer */
+  /** the actions to offer */
   actions: ActionProps;
 }

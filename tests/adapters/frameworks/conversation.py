@@ -127,8 +127,8 @@ class FrameworkTests(ABC):
             "requests": len(judge.sent),
             "largest": judge.largest,
             "refused": judge.refused,
-            "demand": "stands",
-            "history": "whole",
+            "demand": "kept",
+            "history": "complete",
         }
 
     def test_a_long_loop_of_calls_keeps_the_prefix(self, judge: Judge, row: dict[str, Any]) -> None:
@@ -156,7 +156,7 @@ class FrameworkTests(ABC):
             saved = json.loads(json.dumps(agent.saved()))
             store.close()
             _whole(agent, judge, start + EXCHANGES // 2)
-        row["restart"] = "goes on"
+        row["restart"] = "continues"
 
     def test_a_model_that_fails_is_asked_again(self, judge: Judge, row: dict[str, Any]) -> None:
         """By the framework or by its user: nothing is there twice that was not said twice."""
@@ -177,7 +177,7 @@ class FrameworkTests(ABC):
         # Where the framework keeps what was said before the failure, its user has said it twice.
         allowed = ([f"A{number}" for number in range(6)], [f"A{number}" for number in tries])
         assert texts in allowed
-        row["retries"] = "as told"
+        row["retries"] = "no duplicates"
 
     def test_streaming(self, judge: Judge, row: dict[str, Any]) -> None:
         """A streamed answer is recorded like any other."""
