@@ -23,7 +23,7 @@ from polycontext.cli.app import app
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "command-line.md"
 PRINTED = re.compile(r"(```bash\n([^`]+)```\n\n```text\n)([^`]*)(?=```)")
 """A block of commands, and the block directly below it with their output."""
-_FILE = re.compile(r"in `([\w.]+)`,\n\n```json\n([^`]+)```")
+_FILE = re.compile(r"in `([\w.]+)`:\n\n```json\n([^`]+)```")
 """A file that the page tells the reader to write."""
 
 

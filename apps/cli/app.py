@@ -112,7 +112,7 @@ def _explanation(error: Exception) -> tuple[str, int]:
             return "the output cannot be written: the disk is full. Make room and try again.", FAULT
         case _:
             what = f"{type(error).__name__}: {error}"
-            return f"a fault of this program: {what}. Add -v to see where.", INTERNAL
+            return f"internal error: {what}. Add -v to see where.", INTERNAL
 
 
 def exit_code(error: PolycontextError) -> int:

@@ -59,7 +59,7 @@ def chat(
         held = session_for(kept, name, window.settings, system)
         code = _Talk(held, name, who, is_at_terminal).run()
     if store is not None and is_at_terminal:
-        tell(f"go on with: polycontext chat {name} --store {store}")
+        tell(f"continue with: polycontext chat {name} --store {store}")
     return code
 
 
@@ -100,7 +100,7 @@ class _Talk:
         except KeyboardInterrupt:
             if not self.is_at_terminal:
                 raise
-            tell("stopped; what was said is kept", "yellow")
+            tell("stopped; the partial answer is kept", "yellow")
         return True
 
     async def _take(self, line: str) -> None:
@@ -119,7 +119,7 @@ class _Talk:
                 output = await self.session.history.arewind(moment_of(moment))
                 print_write(self.session, self.name, output, as_json=False)
             case [word, *_] if word.startswith("/") and not word.startswith("//"):
-                raise CommandError(f"{line!r} is no command. Type /help.", FAULT)
+                raise CommandError(f"{line!r} is not a command. Type /help.", FAULT)
             case _:
                 await self._send(line[1:] if line.startswith("//") else line)
 

@@ -41,11 +41,11 @@ WIDE = 100
 """Width, in columns, from which a table uses wider gaps."""
 
 READING = """\
-class     PRESERVED stays word for word, REQUIRED may be summarised, DROPPABLE may go
+class     PRESERVED is kept verbatim, REQUIRED may be summarised, DROPPABLE may be dropped
 pressure  how full the window is
-state     ACCUMULATING: there is room; PRESSURED: room is made before the next message;
-          COMPRESSED: room was just made; none of them is an error
-compress  older messages are summarised or dropped; all of them stay in the log"""
+state     ACCUMULATING: there is room; PRESSURED: compresses before the next message;
+          COMPRESSED: just compressed; none of these is an error
+compress  older messages are summarised or dropped; the log keeps all of them"""
 """The legend of the table."""
 
 _ENDS = 10
@@ -118,7 +118,7 @@ COLUMNS = (
     *("kept", "pressure", "state"),
 )
 LEGEND = """\
-compr.: how often messages were summarised or dropped; saved: tokens; requests: handed out;
+compr.: how often messages were summarised or dropped; saved: tokens; requests: sent;
 kept: share of each request that began the next one; pressure: how full the window is.
 --only N shows one step by step.
 """
@@ -209,12 +209,12 @@ def _summary(report: ReplayReport) -> Iterator[tuple[str, Text | str]]:
     yield "states", Text(" -> ").join(Text(state, style=_STATES[state]) for state in report.states)
     yield "compressions", _compressions(summary)
     kept = (
-        f"{percent(report.prefix_kept)} of each request stood unchanged at the start of the "
-        "next one: a provider's prompt cache can keep that"
+        f"{percent(report.prefix_kept)} of each request was unchanged at the start of the "
+        "next one, which a prompt cache can reuse"
     )
     yield "prefix kept", "fewer than two requests" if report.prefix_kept is None else kept
     delivered, undelivered = report.lists
-    yield "requests", f"{delivered} handed out, {undelivered} refused"
+    yield "requests", f"{delivered} sent, {undelivered} refused"
     refused = f"{len(report.refused)} of {report.turns} turns"
     style = "red" if report.refused else ""
     yield "refused", Text(refused + ("; stopped there" if report.stopped else ""), style=style)
@@ -231,14 +231,13 @@ def _standing(report: ReplayReport) -> str:
     """Return what the last state means for a conversation that continues from there."""
     if report.is_stuck:
         return (
-            "PRESSURED and tight: nothing may be shortened any more, "
-            "so further messages may be refused"
+            "PRESSURED and full: nothing more can be compressed, so further messages may be refused"
         )
     meanings: dict[str, str] = {
-        ContextState.EMPTY: "nothing was said yet",
-        ContextState.ACCUMULATING: "fine, there is room for more",
-        ContextState.PRESSURED: "fine, room is made before the next message goes in",
-        ContextState.COMPRESSED: "fine, room was made and there is some for more",
+        ContextState.EMPTY: "no messages yet",
+        ContextState.ACCUMULATING: "there is room for more",
+        ContextState.PRESSURED: "compresses before the next message",
+        ContextState.COMPRESSED: "there is room for more",
     }
     return f"{report.session.state}: {meanings[report.session.state]}"
 
@@ -247,7 +246,7 @@ def _compressions(summary: dict[str, Any]) -> str:
     if not summary["compressions"]:
         return f"none needed for {summary['tokens_logged']} tokens"
     return (
-        "{compressions}, which saved {tokens_saved} tokens: {tokens_logged} came in, "
+        "{compressions}, which saved {tokens_saved} tokens: {tokens_logged} received, "
         "the model sees {tokens_in_view}"
     ).format_map(summary)
 

@@ -176,10 +176,10 @@ class Explained:
         )
         why = f" ({self.why})" if self.why else ""
         if self.place is not None:
-            return f"{given}{why}; in the view, number {self.place + 1}"
-        gist = f"in the view {self.stands_for_it}" if self.stands_for_it else "nothing in the view"
-        since = f", since {self.left} at revision {self.since}" if self.left else ""
-        return f"{given}{why}; {gist} stands for it{since}"
+            return f"{given}{why}; number {self.place + 1} of the view"
+        now = f"replaced by {self.stands_for_it}" if self.stands_for_it else "not in the view"
+        since = f" since {self.left} at revision {self.since}" if self.left else ""
+        return f"{given}{why}; {now}{since}"
 
 
 def explain(conversation: Conversation, events: Sequence[Event], resource_id: str) -> Explained:

@@ -407,6 +407,6 @@ def test_a_fault_of_the_program_is_no_traceback_either(
     monkeypatch.setattr("polycontext.cli.replay.replay_conversation", fail)
     ran = polycontext("replay", EXAMPLE)
     assert ran.code == 70
-    assert "a fault of this program: ZeroDivisionError: by nothing" in ran.complaint
+    assert "internal error: ZeroDivisionError: by nothing" in ran.complaint
     with pytest.raises(ZeroDivisionError):
         polycontext("replay", EXAMPLE, "-v")

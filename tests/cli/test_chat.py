@@ -85,7 +85,7 @@ def test_what_is_refused_changes_nothing_and_the_rest_goes_on(talk: Talk, tmp_pa
     assert ran.code == 1
     first, second, third = ran.err.splitlines()
     assert "gone.py: Cannot attach context: file not found" in first
-    assert second == "'/nope' is no command. Type /help."
+    assert second == "'/nope' is not a command. Type /help."
     assert "a revision from 0 to 0" in third
     assert log(tmp_path) == [("user", "/nope"), ("assistant", "Noted.")]
 

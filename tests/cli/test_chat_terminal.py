@@ -41,7 +41,7 @@ def test_a_conversation_from_the_first_key_to_the_next_day(folder: Path) -> None
         chat.see("Type /help", "> ")
         chat.press("\x04")
         assert chat.end() == 0
-        assert "go on with: polycontext chat s --store chat.db" in chat.screen
+        assert "continue with: polycontext chat s --store chat.db" in chat.screen
     assert [role for role, _ in said(folder)] == ["user", "user", "assistant"]
     assert said(folder)[1][1] == "What is this?\n[@agent.py]"
     with OnATerminal(folder, *WHERE[:-2]) as chat:
@@ -67,7 +67,7 @@ def test_ctrl_c_ends_an_answer_and_keeps_what_was_said(folder: Path) -> None:
         chat.press("What is there?\n")
         chat.see("Plums and")
         chat.press("\x03")
-        chat.see("stopped; what was said is kept", "> ")
+        chat.see("stopped; the partial answer is kept", "> ")
         # An interrupt that comes before the line editor waits again is seen at the end of the line.
         chat.press("gone\x03")
         chat.press("\n")

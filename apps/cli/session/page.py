@@ -172,10 +172,10 @@ def _lost(turns: Sequence[Fate], name: str, *, show_all: bool) -> Iterator[Rende
         first = next(fate.turn.resource_id for now in _LOST for fate in turns if fate.now is now)
         title = "messages that the model no longer sees in full; the log keeps them"
         yield from ("", Text(title, style="bold"), lost)
-        hint = f"to bring one back: polycontext session recall {name} {first}"
+        hint = f"to restore one: polycontext session recall {name} {first}"
         yield Text(one_line(hint), style="dim")
     if gone.row_count:
-        yield from ("", Text("erased for good", style="bold"), gone)
+        yield from ("", Text("permanently erased", style="bold"), gone)
 
 
 def _grid_of(turns: Sequence[Fate], kinds: Sequence[Now], *, show_all: bool) -> Table:

@@ -14,7 +14,7 @@ _VERBS = {
     "forgotten": "forgotten",
     "taken_back": "removed",
     "added": "added",
-    "brought_back": "brought back",
+    "brought_back": "restored",
     "repaired": "added automatically, to keep the order valid",
 }
 

@@ -291,7 +291,7 @@ def test_forgotten_words_are_nowhere(small: Asked, store: Path) -> None:
     )
     small("fork", "other")
     refused = small("forget", "t2", "t9", "--yes")
-    assert (refused.code, refused.complaint.startswith("resource 't9'")) == (
+    assert (refused.code, refused.complaint.startswith("there is no turn or resource 't9'")) == (
         1,
         True,
     )
@@ -299,7 +299,7 @@ def test_forgotten_words_are_nowhere(small: Asked, store: Path) -> None:
     assert "forgotten: t2" in small("forget", "t2", "--yes").out
     assert small("forget", "t2", "--yes", "--json").json()["forgotten"] == []
     page = small("show").out
-    assert "erased for good" in page
+    assert "permanently erased" in page
     assert "\nforgotten  t2 (" in page
     assert small("show", "--json").json()["turns"][1]["now"] == "forgotten"
     assert "sesame" not in small("messages").out + small("messages", of="other").out

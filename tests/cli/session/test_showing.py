@@ -249,7 +249,7 @@ def test_a_turn_is_explained_with_its_words(picker: Asked) -> None:
         picker("explain", told["stands_for_it"]).out.split()
     )
     ran = picker("explain", "t444")
-    assert (ran.code, ran.complaint.startswith("resource 't444'")) == (
+    assert (ran.code, ran.complaint.startswith("there is no turn or resource 't444'")) == (
         1,
         True,
     )

@@ -256,8 +256,8 @@ def test_what_was_summarised_is_brought_back(ask: Asked) -> None:
         is False
     )
     assert all(each.startswith("t") for each in did["gisted"])
-    assert ask("recall", did["gisted"][0]).out.endswith(f"brought back: {did['gisted'][0]}\n")
-    assert ask("recall", "t99").complaint.startswith("resource 't99'")
+    assert ask("recall", did["gisted"][0]).out.endswith(f"restored: {did['gisted'][0]}\n")
+    assert ask("recall", "t99").complaint.startswith("there is no turn or resource 't99'")
 
 
 def test_what_the_window_is_need_be_said_once(ask: Asked, store: Path) -> None:

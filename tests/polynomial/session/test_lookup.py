@@ -104,12 +104,12 @@ def test_what_became_of_a_turn() -> None:
         NOON,
     )
     assert (
-        "PRESERVED, by promote at 2026-05-01 12:00:00 UTC (the foreman said so); in the view"
+        "PRESERVED, by promote at 2026-05-01 12:00:00 UTC (the foreman said so); number"
         in str(kept)
     )
     told.clear()
     assert (told.explain(last).left, told.explain(last).stands_for_it) == ("clear", None)
-    assert "nothing in the view stands for it" in str(told.explain(last))
+    assert "not in the view" in str(told.explain(last))
 
 
 def test_the_reason_of_an_awaited_pin_is_kept() -> None:

@@ -48,7 +48,7 @@ export function App() {
   }
 
   async function remove(which: string) {
-    if (!confirm("Delete this chat for ever? What was said in it is gone then.")) return;
+    if (!confirm("Delete this chat? You cannot undo this.")) return;
     await attempted(() => client.delete(which));
     if (which === session) go(null);
     await list();
