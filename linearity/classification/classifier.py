@@ -127,9 +127,11 @@ _ACKNOWLEDGEMENTS = (
     "    merci; merci beaucoup; merci bien; compris; parfait; bien reçu; je vous en prie; "
     "de rien; gracias; muchas gracias; mil gracias\n"
     "    entendido; perfecto; de nada; obrigado; obrigada; grazie; grazie mille; capito\n"
-    "    好的; 谢谢; 谢谢你; 谢谢您; 多谢; 感谢; 明白; 明白了; 知道了; 收到; 了解了; 不客气; 謝謝; 謝謝你; 多謝; 感謝; 不客氣\n"
-    "    ありがとう; ありがとうございます; ありがとうございました; 了解; 了解です; 了解しました; 承知しました; わかりました; 分かりました; なるほど; "
-    "どういたしまして\n"
+    "    好的; 谢谢; 谢谢你; 谢谢您; 多谢; 感谢; 明白; 明白了; 知道了; 收到; "
+    "了解了; 不客气; 謝謝; 謝謝你; 多謝; 感謝; 不客氣\n"
+    "    ありがとう; ありがとうございます; ありがとうございました; "
+    "了解; 了解です; 了解しました; 承知しました; わかりました; "
+    "分かりました; なるほど; どういたしまして\n"
     "    감사합니다; 고마워요; 고맙습니다; 알겠습니다; спасибо; понял; понятно\n"
 )
 _FILLERS = (

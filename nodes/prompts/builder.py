@@ -240,8 +240,8 @@ def _join(*parts: str) -> str:
 
 
 # --- the conversation ---------------------------------------------------------------------
-# A fence of tildes (CommonMark 0.31 §4.5) is longer than any run of tildes inside: a text is verbatim
-# and cannot end its turn or begin another.
+# A fence of tildes (CommonMark 0.31 §4.5) is longer than any run of tildes inside: a text is
+# verbatim and cannot end its turn or begin another.
 
 _SHORTEST = 3
 

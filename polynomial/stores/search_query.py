@@ -2,8 +2,8 @@
 
 SQLite's FTS5 splits text at everything that is not a letter or a digit. Scripts without spaces
 between words have nothing to split at. Their characters therefore become words of their own, both
-in the index and in queries, and a query looks for pairs of them. No dictionary is needed, and "快递"
-finds "我的快递在哪里".
+in the index and in queries, and a query looks for pairs of them. No dictionary is needed, and
+"快递" finds "我的快递在哪里".
 """
 
 import re

@@ -62,7 +62,8 @@ _HEADING = re.compile(
     r"|begun|done)"
     r"|in progress|to follow|pending|outstanding|nächste schritte?|als nächstes|(?:noch )?offen"
     r"|ausstehend|todo|prochaines? étapes?|reste(?: à faire)?|à faire|ensuite"
-    r"|(?:próximos?|siguientes?) pasos?|pendientes?|queda(?: por hacer)?|falta|接下来|下一步|待办|剩余|未完成"
+    r"|(?:próximos?|siguientes?) pasos?|pendientes?|queda(?: por hacer)?|falta"
+    r"|接下来|下一步|待办|剩余|未完成"
     r"|次(?:に|のステップ)|残り(?:の作業)?|今後)[*_\s]*[:：]",
     re.IGNORECASE,
 )

@@ -103,9 +103,8 @@ def test_what_became_of_a_turn() -> None:
         "the foreman said so",
         NOON,
     )
-    assert (
-        "PRESERVED, by promote at 2026-05-01 12:00:00 UTC (the foreman said so); number"
-        in str(kept)
+    assert "PRESERVED, by promote at 2026-05-01 12:00:00 UTC (the foreman said so); number" in str(
+        kept
     )
     told.clear()
     assert (told.explain(last).left, told.explain(last).stands_for_it) == ("clear", None)

@@ -41,7 +41,8 @@ _KINDS = (
 _CASES = (
     "/src/agent.py", "//src/agent.py", "Src/Agent.py", "SRC/AGENT.PY", "src/agent.py.",
     "src/agent.py ", "src/agent.py...", "src./agent.py", "src /agent.py", "ſrc/agent.py",
-    "src/ａgent.py", "src/agent.py::$DATA", "src/agent.py:stream", "src/AGENT~1.PY", "src\\agent.py",
+    "src/ａgent.py", "src/agent.py::$DATA", "src/agent.py:stream", "src/AGENT~1.PY",
+    "src\\agent.py",
     "src/agent.py\0.txt", "src/agent.py%00", "src//..//..//secret.txt",
 )  # fmt: skip
 
