@@ -5,7 +5,9 @@ JSON, or with server-sent events if the request asks for a stream. An error has 
 and body.
 """
 
+import logging
 import math
+import sys
 from collections.abc import Iterable, Iterator, Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
@@ -19,12 +21,14 @@ from polycontext.linearity import InvalidOptionError
 
 from .provider import Endpoint, Event, RequestRefusedError, StrictProvider, invalid_request
 
+logger = logging.getLogger(__name__)
+
 MOST_BYTES = 64 * 2**20
 """The maximum size of a body that is read; each provider has a lower limit of its own."""
 
 
-def _all(given: Iterable[StrictProvider]) -> tuple[StrictProvider, ...]:
-    return tuple(given)
+def _all(given: StrictProvider | Iterable[StrictProvider]) -> tuple[StrictProvider, ...]:
+    return tuple(given) if isinstance(given, Iterable) else (given,)
 
 
 @define(eq=False)
@@ -34,7 +38,7 @@ class StrictServer:
     Each provider answers at its own path.
 
     Args:
-        providers: Strict providers with different paths.
+        providers: A strict provider, or several with different paths.
         port: The port; 0 picks a free one.
 
     Raises:
@@ -97,6 +101,11 @@ class _Http(ThreadingHTTPServer):
     providers: Mapping[str, StrictProvider]
     endpoints: Mapping[str, tuple[StrictProvider, Endpoint]]
 
+    def handle_error(self, *given: Any) -> None:
+        """Print the traceback, unless the client reset the connection."""
+        if not isinstance(sys.exception(), ConnectionError):
+            super().handle_error(*given)
+
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
@@ -122,6 +131,10 @@ class _Handler(BaseHTTPRequestHandler):
             self._refuse(provider, refusal)
         except ConnectionError:
             self.close_connection = True
+        except Exception as error:
+            # A scripted model may raise anything.
+            logger.exception("the model failed")
+            self._send(500, {"error": {"type": "api_error", "message": repr(error)}})
 
     def do_GET(self) -> None:
         """Reject the request: only POST is supported."""
@@ -130,7 +143,7 @@ class _Handler(BaseHTTPRequestHandler):
             {
                 "error": {
                     "type": "invalid_request_error",
-                    "message": "only POST requests are answered here",
+                    "message": "only POST is supported",
                 }
             },
         )

@@ -3,6 +3,7 @@
 import http.client
 import json
 import socket
+import struct
 from collections.abc import Iterator
 from typing import Any
 
@@ -196,6 +197,34 @@ def test_what_is_no_request_is_refused_and_the_server_lives() -> None:
             "error",
             "invalid_request_error",
         )
+
+
+def test_a_model_that_raises_is_a_server_error(caplog: pytest.LogCaptureFixture) -> None:
+    """The client is told what was raised; one provider needs no list."""
+
+    def fails(_: object) -> str:
+        raise LookupError("no such script")
+
+    with (
+        StrictServer(StrictAnthropic(fails)) as server,
+        client(server) as sdk,
+        pytest.raises(anthropic.InternalServerError, match="no such script"),
+    ):
+        sdk.messages.create(**REQUEST)
+    assert "the model failed" in caplog.text
+
+
+def test_a_client_that_resets_its_connection_prints_nothing(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    """Only faults of the server have a traceback."""
+    with StrictServer(StrictAnthropic(thinks)) as server:
+        port = int(server.url.rpartition(":")[2])
+        with socket.create_connection(("127.0.0.1", port)) as connection:
+            connection.sendall(b"POST /v1/mess")
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        assert posted(server, "/v1/messages", b"{")[0] == 400
+    assert capfd.readouterr().err == ""
 
 
 def test_a_server_stops_with_its_block() -> None:
