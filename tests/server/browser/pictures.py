@@ -46,11 +46,11 @@ def main() -> int:
             tab.button("Answer again").wait_for()
         _taken(tab, "page-pressured")
         tab.button("Compress").click()
-        tab.page.get_by_text("Summed up for the model:").last.wait_for()
+        tab.page.get_by_text("Summarised for the model:").last.wait_for()
         narrow = _opened(
             browser, f"{server.url}/#/s/{tab.session}", color_scheme="light", viewport=NARROW
         )
-        summary = narrow.page.get_by_text("Summed up for the model:").last
+        summary = narrow.page.get_by_text("Summarised for the model:").last
         narrow.button("Answer again").wait_for()
         narrow.messages.last.hover()
         for _ in range(60):

@@ -119,18 +119,18 @@ def test_compressing_sums_up_and_shows_what_was_said(server: Served, opened: Ope
     fill(tab, 60)
     before = int(tab.meter.get_attribute("aria-valuenow"))
     tab.button("Compress").click()
-    tab.page.get_by_text("Summed up for the model:").last.wait_for()
+    tab.page.get_by_text("Summarised for the model:").last.wait_for()
     assert int(tab.meter.get_attribute("aria-valuenow")) < before
     assert "Compressed" in tab.meter.get_attribute("aria-valuetext")
     gone = tab.page.locator('.message[data-sent="false"]')
     gone.first.wait_for()
-    tab.page.get_by_role("button", name="Show what the model is sent").first.click()
+    tab.page.get_by_role("button", name="Show what the model sees").first.click()
     gone.first.wait_for(state="detached")
-    tab.page.get_by_role("button", name="Show all that was said").first.click()
+    tab.page.get_by_role("button", name="Show all messages").first.click()
     gone.last.scroll_into_view_if_needed()
     text = gone.last.locator(".markdown").inner_text()
     gone.last.hover()
-    gone.last.get_by_role("button", name="Bring back").click()
+    gone.last.get_by_role("button", name="Restore").click()
     tab.page.locator('.message[data-sent="true"]').filter(has_text=text).first.wait_for()
 
 
@@ -139,7 +139,7 @@ def test_pressured_says_why_sending_waits(tmp_path: Path, opened: Open) -> None:
     with served(tmp_path / "chats.db", "--max-tokens", "900", "--by-hand") as server:
         tab = opened(server.url)
         press(tab)
-        tab.page.get_by_text("there is no room for another message").wait_for()
+        tab.page.get_by_text("The context is full").wait_for()
         assert tab.page.locator(".gauge").get_attribute("data-status") == "pressured"
         tab.input.fill("one more")
         tab.page.keyboard.press("Enter")
@@ -155,7 +155,7 @@ def test_a_session_that_makes_room_by_itself_says_so(tmp_path: Path, opened: Ope
     with served(tmp_path / "chats.db", "--max-tokens", "900") as server:
         tab = opened(server.url)
         press(tab)
-        tab.page.get_by_text("earlier messages are summed up before your next one").wait_for()
+        tab.page.get_by_text("Earlier messages will be summarised before your next one").wait_for()
         tab.send("one more", "So you say: one more")
 
 
@@ -265,8 +265,8 @@ def test_a_message_is_kept_word_for_word(server: Served, opened: Open) -> None:
     answer.get_by_role("button", name="Keep").click()
     answer.get_by_text("Kept").wait_for()
     tab.button("Compress").click()
-    tab.page.get_by_text("Summed up for the model:").last.wait_for()
-    tab.page.get_by_role("button", name="Show what the model is sent").first.click()
+    tab.page.get_by_text("Summarised for the model:").last.wait_for()
+    tab.page.get_by_role("button", name="Show what the model sees").first.click()
     tab.page.locator('.message[data-sent="true"]').filter(has_text="So you say: 1").wait_for()
 
 
@@ -276,11 +276,11 @@ def test_a_killed_server_is_found_again(tmp_path: Path, opened: Open) -> None:
         tab = opened(server.url)
         tab.send("plums", "So you say: plums")
         server.kill()
-        tab.page.get_by_text("The connection is lost").wait_for()
+        tab.page.get_by_text("Connection lost").wait_for()
         tab.send("pears")
-        tab.page.get_by_text("on its way…", exact=True).wait_for()
+        tab.page.get_by_text("sending…", exact=True).wait_for()
         server.restart()
-        tab.page.get_by_text("The connection is lost").wait_for(state="detached")
+        tab.page.get_by_text("Connection lost").wait_for(state="detached")
         tab.says("So you say: pears")
         page = httpx.get(f"{server.url}/api/sessions/{tab.session}/history").json()
         assert [
@@ -317,14 +317,14 @@ def test_two_users_see_nothing_of_each_other(tmp_path: Path, opened: Open) -> No
 
         ann, bob = opened(server.url), opened(server.url)
         come_in(ann, "for-nobody")
-        ann.page.get_by_text("does not let this token in").wait_for()
+        ann.page.get_by_text("did not accept this token").wait_for()
         come_in(ann, ANN)
         ann.send("plums", "So you say: plums")
         come_in(bob, BOB)
         bob.input.wait_for()
         assert bob.page.locator("nav li").count() == 0
         bob.page.goto(f"{server.url}/#/s/{ann.session}")
-        bob.page.get_by_text("There is no such chat").wait_for()
+        bob.page.get_by_text("This chat does not exist").wait_for()
         assert "plums" not in bob.page.content()
         ann.page.reload()
         ann.says("So you say: plums")  # a tab keeps its token
@@ -347,7 +347,7 @@ def test_chats_are_listed_branched_and_deleted(tmp_path: Path, opened: Open) -> 
         tab.page.locator("nav li").get_by_text("plums").first.wait_for()
         tab.page.on("dialog", lambda dialog: dialog.accept())
         tab.page.locator('nav li[data-current="true"]').get_by_role("button").click()
-        tab.page.get_by_role("heading", name="Say something").wait_for()
+        tab.page.get_by_role("heading", name="Start a conversation").wait_for()
         assert httpx.get(f"{server.url}/api/sessions").json() == {"sessions": [first]}
 
 
@@ -356,7 +356,7 @@ def test_the_keyboard_is_enough(server: Served, opened: Open) -> None:
     tab = opened(server.url)
     tab.input.wait_for()
     tab.page.keyboard.press("Tab")
-    assert tab.page.evaluate("document.activeElement.textContent") == "Go to the message"
+    assert tab.page.evaluate("document.activeElement.textContent") == "Skip to the message box"
     tab.page.keyboard.press("Enter")
     tab.page.keyboard.type("plums")
     tab.page.keyboard.press("Shift+Enter")
@@ -419,7 +419,7 @@ def test_axe_finds_nothing(tmp_path: Path, opened: Open, scheme: str) -> None:
         press(tab)
         clean(tab, "pressured")
         tab.button("Compress").click()
-        tab.page.get_by_text("Summed up for the model:").last.wait_for()
+        tab.page.get_by_text("Summarised for the model:").last.wait_for()
         clean(tab, "compressed")
         tab.page.set_viewport_size({"width": 320, "height": 640})
         clean(tab, "narrow")
@@ -440,7 +440,7 @@ def test_a_narrow_screen_scrolls_one_way(server: Served, opened: Open) -> None:
     assert tab.page.evaluate(outside) == 0
     tab.button("Chats").click()
     tab.page.get_by_role("button", name="New chat").click()
-    tab.page.get_by_role("heading", name="Say something").wait_for()
+    tab.page.get_by_role("heading", name="Start a conversation").wait_for()
 
 
 def long_session(path: Path, turns: int, name: str = "long", **options: Any) -> None:
@@ -541,7 +541,7 @@ def test_no_byte_that_a_browser_receives_is_private(tmp_path: Path, opened: Open
         tab.says("I looked it up.")
         fill(tab, 60)
         tab.button("Compress").click()
-        tab.page.get_by_text("Summed up for the model:").last.wait_for()
+        tab.page.get_by_text("Summarised for the model:").last.wait_for()
         tab.send("Do it badly")
         tab.button("Dismiss").click()
         tab.button("Answer again").click()

@@ -75,7 +75,7 @@ export function App() {
   return (
     <div className="page" data-open={isOpen}>
       <a className="skip" href="#message" onClick={skip}>
-        Go to the message
+        Skip to the message box
       </a>
       <nav aria-label="Chats" id="chats">
         <p className="name">polycontext</p>

@@ -11,8 +11,8 @@ export function TokenForm({ isWrong, onToken }: { isWrong: boolean; onToken: (to
           if (token.trim()) onToken(token.trim());
         }}
       >
-        <h1>Who is there?</h1>
-        <p id="token-why">{isWrong ? "The server does not let this token in." : "This server asks for a token. It was printed where the server was started."}</p>
+        <h1>Sign in</h1>
+        <p id="token-why">{isWrong ? "The server did not accept this token." : "This server needs a token. It was printed when the server started."}</p>
         <label>
           Token
           <input

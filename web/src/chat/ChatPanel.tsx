@@ -45,7 +45,7 @@ export function ChatPanel({ chat, onFork }: Props) {
       </header>
       {connection === "lost" && !chat.needsToken && !chat.missing && (
         <div className="banner" role="status">
-          <span>The connection is lost. It is made anew by itself.</span>
+          <span>Connection lost. Reconnecting…</span>
           <button type="button" onClick={chat.onReconnect}>
             Try now
           </button>
@@ -108,12 +108,12 @@ export function ChatPanel({ chat, onFork }: Props) {
 }
 
 function Welcome({ isKnown, isMissing }: { isKnown: boolean; isMissing: boolean }) {
-  if (isMissing) return <p className="welcome">There is no such chat. Choose another, or begin a new one.</p>;
+  if (isMissing) return <p className="welcome">This chat does not exist. Choose another one, or start a new one.</p>;
   if (!isKnown) return <p className="welcome">Opening…</p>;
   return (
     <div className="welcome">
-      <h2>Say something</h2>
-      <p>The bar above shows how full the context is. When it fills up, earlier messages are summed up for the model; here you still see them all.</p>
+      <h2>Start a conversation</h2>
+      <p>The bar above shows how full the context is. When it fills up, earlier messages are summarised for the model; you still see all of them here.</p>
     </div>
   );
 }

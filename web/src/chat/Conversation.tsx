@@ -85,9 +85,9 @@ export function Conversation({ rows, view, isIdle, isWhole, isEarlierShown, onOl
       case "summary":
         return (
           <div className="summary">
-            <p>Summed up for the model: {row.message.content}</p>
+            <p>Summarised for the model: {row.message.content}</p>
             <button type="button" aria-pressed={view === "window"} onClick={() => onView(view === "log" ? "window" : "log")}>
-              {view === "log" ? "Show what the model is sent" : "Show all that was said"}
+              {view === "log" ? "Show what the model sees" : "Show all messages"}
             </button>
           </div>
         );
@@ -105,7 +105,7 @@ export function Conversation({ rows, view, isIdle, isWhole, isEarlierShown, onOl
           <article className="message pending" data-role="user" data-sent="true" aria-label="You">
             <header>
               <span className="who">You</span>
-              <span>on its way…</span>
+              <span>sending…</span>
             </header>
             <Markdown text={row.content} />
           </article>

@@ -31,7 +31,7 @@ export function Message({ message, isSent, isIdle, draft, onDraft, onEdit, onPin
         <span className="who">{isOwn ? "You" : "Assistant"}</span>
         <time dateTime={message.timestamp}>{timeOf(message.timestamp)}</time>
         {message.isPreserved && isSent && (
-          <span className="badge" title="This message stays word for word">
+          <span className="badge" title="This message is kept verbatim">
             Kept
           </span>
         )}
@@ -54,7 +54,7 @@ export function Message({ message, isSent, isIdle, draft, onDraft, onEdit, onPin
             )}
             {!isSent && (
               <button type="button" disabled={!isIdle} onClick={() => void onRecall(message.id)}>
-                Bring back
+                Restore
               </button>
             )}
             <button type="button" onClick={() => onFork(message.id)}>
@@ -101,7 +101,7 @@ function Editing({ draft, onDraft, onDone }: { draft: string; onDraft: Props["on
         onChange={(event) => onDraft(event.target.value)}
         onKeyDown={pressed}
       />
-      <p>What came after this message is taken back.</p>
+      <p>Later messages will be removed.</p>
       <div>
         <button type="submit" className="primary" disabled={!draft.trim()}>
           Send again

@@ -4,9 +4,9 @@ import type { SessionState } from "../session/state";
 /** What the states of a conversation are called, and what they mean. */
 export const STATUS: Record<ChatProps["status"], { name: string; meaning: string }> = {
   ready: { name: "Ready", meaning: "There is room." },
-  thinking: { name: "Thinking", meaning: "The last word is yours; the model's answer is due." },
+  thinking: { name: "Thinking", meaning: "Waiting for the model's answer." },
   pressured: { name: "Pressured", meaning: "Little room is left." },
-  compressed: { name: "Compressed", meaning: "Earlier messages were summed up." },
+  compressed: { name: "Compressed", meaning: "Earlier messages were summarised." },
 };
 
 /** Return how much is used, in per cent. */
@@ -17,13 +17,13 @@ export function percent(pressure: number): number {
 /** Return why a message has to wait, or what will happen when it is sent; an empty text where there is nothing to say. */
 export function reasonOf({ contextProps, connection, writing, pending }: SessionState): string {
   const { status, actions } = contextProps;
-  if (pending !== null) return "On its way…";
+  if (pending !== null) return "Sending…";
   if (writing) return "The model is writing. Wait for it, or stop it.";
   if (!actions.send && status === "pressured")
-    return "The context is full: there is no room for another message. Compress it, or clear it, and go on.";
-  if (!actions.send) return "The model waits for a tool. Sending is possible when it has answered.";
-  if (connection === "lost") return "No connection. What you send goes out when it is back.";
-  if (status === "pressured") return "The context is nearly full: earlier messages are summed up before your next one goes in.";
+    return "The context is full. Compress or clear it to continue.";
+  if (!actions.send) return "The model is waiting for a tool. You can send a message when the tool is done.";
+  if (connection === "lost") return "No connection. Your message is sent when the connection is back.";
+  if (status === "pressured") return "The context is nearly full. Earlier messages will be summarised before your next one.";
   return "";
 }
 

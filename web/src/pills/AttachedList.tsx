@@ -54,8 +54,8 @@ function Attached({ pill, problem, sources, onVisit, onRemove, onUpdate }: Attac
         ×
       </button>
       {problem && places && (
-        <span role="group" aria-label={`Where ${pill.name} may be now`}>
-          {places.length === 0 && "Nothing else is called so."}
+        <span role="group" aria-label={`Possible locations of ${pill.name}`}>
+          {places.length === 0 && "There is no other match."}
           {places.map((place) => (
             <button key={place.name} type="button" onClick={() => onUpdate(pill, place)}>
               {place.name}

@@ -15,7 +15,7 @@ const PAUSE = 80;
 /** Milliseconds after which a user is told why nothing is offered yet. */
 const PATIENCE = 300;
 
-export const READING = "Reading the names of files…";
+export const READING = "Loading file names…";
 
 /** Offer what can be attached behind an `@`; `tell` hears what is refused, in words. */
 export function completion(sources: () => PillSources | undefined, tell: (words: string) => void): Extension {

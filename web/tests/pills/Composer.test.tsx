@@ -146,7 +146,7 @@ describe("a pill", () => {
     }
     await waitFor(() => expect(screen.getByRole("status").textContent).toBe(GONE));
     fireEvent.click(await screen.findByRole("button", { name: "Update old/nothing.py" }));
-    await screen.findByText("Nothing else is called so.");
+    await screen.findByText("There is no other match.");
     fireEvent.click(screen.getByRole("button", { name: "Update old/agent.py" }));
     fireEvent.click(await screen.findByRole("button", { name: "src/agent.py" }));
     expect(view.state.doc.toString()).toBe("[@src/agent.py][@old/nothing.py]");
@@ -223,7 +223,7 @@ describe("behind an @", () => {
     sources.held = new Promise((resolve) => (go = resolve));
     typed(view, "@src");
     act(() => void startCompletion(view));
-    await waitFor(() => expect(screen.getByRole("status").textContent).toBe("Reading the names of files…"));
+    await waitFor(() => expect(screen.getByRole("status").textContent).toBe("Loading file names…"));
     go();
     await waitFor(() => expect(screen.getByRole("status").textContent).toBe(""));
     expect(currentCompletions(view.state).map((each) => each.label)).toEqual(["src/agent.py", "src/other.py"]);
