@@ -110,6 +110,15 @@ def imported(package: str) -> dict[str, str]:
         for alias in node.names
     }
     doors = packages()
+    # A stub names the module that it imports a class from, which may have imported it, too.
+    public = {name: getattr(module, name) for name in module.__all__}
+    names |= {
+        name: kind.__module__
+        for name, kind in public.items()
+        if isinstance(kind, type)
+        and kind.__module__.startswith("polycontext.")
+        and name in import_module(door_of(kind.__module__, doors)).__all__
+    }
     # A name that no nearer package exports is documented here.
     return {
         name: home

@@ -7,7 +7,6 @@ from .media_sizes import image_size
 from .model_profiles import ModelProfile, find_model
 from .part import Part, PartKind
 from .pills import FileResolver, PillDocument
-from .providers.wire import Epoch
 from .store import Store, StoreComonad
 from .tokens.counter import (
     REQUEST_OVERHEAD,
@@ -22,6 +21,7 @@ from .tokens.counter import (
 from .tokens.tiktoken_counter import TiktokenCounter, default_counter
 from .tokens.vocabulary import InexactCountWarning
 from .turn import Role, ToolCall, Turn
+from .window_contents import Epoch
 
 __all__ = [
     "REQUEST_OVERHEAD",

@@ -22,12 +22,11 @@ from polycontext.linearity import (
 
 from .atoms import Atom, AtomColumns, Splice, atom_columns, check_splices, open_after, spliced
 from .part import bound_providers
-from .providers.wire import Epoch
 from .store import StoreComonad
 from .tokens.counter import TokenCounter
 from .tokens.tiktoken_counter import default_counter
 from .turn import Turn
-from .window_contents import WindowContents, WindowFacts, WindowSettings
+from .window_contents import Epoch, WindowContents, WindowFacts, WindowSettings
 
 
 class ContextWindow(StoreComonad[Turn | None]):

@@ -14,7 +14,6 @@ from .errors import InvalidTurnError
 from .filler import Introduced, is_opening
 from .items.attachment import attachment_of
 from .part import PartKind
-from .providers.wire import FIRST_EPOCH, Epoch
 from .sources import Sources
 from .tokens.counter import TokenCounter, count_turn, counted_parts
 from .turn import Role, Turn
@@ -32,6 +31,49 @@ class WindowSettings:
     counter: TokenCounter
     classifier: Classifier
     preserved_share: float
+
+
+@frozen
+class Epoch:
+    """The period in which requests only grow, and the effects of the change that began it.
+
+    Providers cache prefixes and verify them: a signed thinking block is rejected once anything
+    before it has changed
+    (https://platform.claude.com/docs/en/build-with-claude/preserved-thinking/prefix-checks).
+
+    `number` counts from 1. `first_changed` is the index (from 0) of the first turn of the view that
+    differs from what was sent before. `why` is the input that changed it. `fell` lists the ids of
+    turns that remain but lost images or bound parts. `unbound` names the providers whose bound
+    parts have been removed, now or earlier.
+
+    Law: within an epoch, the content blocks of each request are a prefix of the next one's, for
+    every provider.
+    """
+
+    number: int = 1
+    first_changed: int | None = None
+    why: str | None = None
+    fell: tuple[str, ...] = ()
+    unbound: tuple[str, ...] = ()
+
+    def next(
+        self, first_changed: int, why: str, fell: Iterable[str] = (), unbound: Iterable[str] = ()
+    ) -> Self:
+        """Return the epoch that begins with a change at `first_changed`.
+
+        >>> Epoch().next(2, "compress").number
+        2
+        """
+        return type(self)(
+            self.number + 1,
+            first_changed,
+            why,
+            tuple(fell),
+            tuple(sorted({*self.unbound, *unbound})),
+        )
+
+
+FIRST_EPOCH = Epoch()
 
 
 class WindowFacts(NamedTuple):

@@ -9,13 +9,16 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import StrEnum
 from functools import lru_cache
-from typing import Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, Protocol
 
 from attrs import field, frozen
 
 from polycontext.linearity import UnknownNameError
 
 from ..turn import Turn
+
+if TYPE_CHECKING:
+    from ..window_contents import Epoch
 
 Message = dict[str, Any]
 """A provider's message: JSON data with string keys."""
@@ -35,49 +38,6 @@ def as_provider(name: Provider | str) -> Provider:
         return Provider(name)
     except ValueError:
         raise UnknownNameError("provider", str(name), tuple(Provider)) from None
-
-
-@frozen
-class Epoch:
-    """The period in which requests only grow, and the effects of the change that began it.
-
-    Providers cache prefixes and verify them: a signed thinking block is rejected once anything
-    before it has changed
-    (https://platform.claude.com/docs/en/build-with-claude/preserved-thinking/prefix-checks).
-
-    `number` counts from 1. `first_changed` is the index (from 0) of the first turn of the view that
-    differs from what was sent before. `why` is the input that changed it. `fell` lists the ids of
-    turns that remain but lost images or bound parts. `unbound` names the providers whose bound
-    parts have been removed, now or earlier.
-
-    Law: within an epoch, the content blocks of each request are a prefix of the next one's, for
-    every provider.
-    """
-
-    number: int = 1
-    first_changed: int | None = None
-    why: str | None = None
-    fell: tuple[str, ...] = ()
-    unbound: tuple[str, ...] = ()
-
-    def next(
-        self, first_changed: int, why: str, fell: Iterable[str] = (), unbound: Iterable[str] = ()
-    ) -> Self:
-        """Return the epoch that begins with a change at `first_changed`.
-
-        >>> Epoch().next(2, "compress").number
-        2
-        """
-        return type(self)(
-            self.number + 1,
-            first_changed,
-            why,
-            tuple(fell),
-            tuple(sorted({*self.unbound, *unbound})),
-        )
-
-
-FIRST_EPOCH = Epoch()
 
 
 @frozen
@@ -216,7 +176,7 @@ class WireFormat:
     check: Check
     writer: Callable[[], Writer]
     judge: Callable[[], Judge]
-    options: Callable[[Epoch], Mapping[str, Any]] = lambda _: {}
+    options: "Callable[[Epoch], Mapping[str, Any]]" = lambda _: {}
 
 
 _OUTSIDE = re.compile(r"[^a-zA-Z0-9_-]")

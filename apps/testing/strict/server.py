@@ -64,7 +64,7 @@ class StrictServer:
     def url(self) -> str:
         """Return the base URL for an SDK; OpenAI's SDK needs ``/v1`` appended."""
         if self._server is None:
-            raise InvalidOptionError("url", None, "it inside of the with block")
+            raise InvalidOptionError("url", None, "it in the with block")
         return f"http://127.0.0.1:{self._server.server_address[1]}"
 
     def __enter__(self) -> Self:
@@ -101,10 +101,10 @@ class _Http(ThreadingHTTPServer):
     providers: Mapping[str, StrictProvider]
     endpoints: Mapping[str, tuple[StrictProvider, Endpoint]]
 
-    def handle_error(self, *given: Any) -> None:
+    def handle_error(self, request: Any, client_address: Any) -> None:
         """Print the traceback, unless the client reset the connection."""
         if not isinstance(sys.exception(), ConnectionError):
-            super().handle_error(*given)
+            super().handle_error(request, client_address)
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -121,7 +121,7 @@ class _Handler(BaseHTTPRequestHandler):
             # middle of it.
             self._send(
                 404,
-                {"error": {"type": "not_found_error", "message": f"no provider at {path}"}},
+                {"error": {"type": "not_found_error", "message": f"no API at {path}"}},
                 {"connection": "close"},
             )
             return
@@ -132,8 +132,7 @@ class _Handler(BaseHTTPRequestHandler):
         except ConnectionError:
             self.close_connection = True
         except Exception as error:
-            # A scripted model may raise anything.
-            logger.exception("the model failed")
+            logger.exception("model failed")
             self._send(500, {"error": {"type": "api_error", "message": repr(error)}})
 
     def do_GET(self) -> None:
@@ -143,7 +142,7 @@ class _Handler(BaseHTTPRequestHandler):
             {
                 "error": {
                     "type": "invalid_request_error",
-                    "message": "only POST is supported",
+                    "message": "Use POST",
                 }
             },
         )

@@ -7,7 +7,7 @@ first call on. Ids may recur in later messages, as the provider accepts, but not
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from attrs import evolve
 
@@ -16,13 +16,16 @@ from ...turn import Role, ToolCall, Turn
 from ..blocks import Place, compact, copied_messages, shown
 from ..layout import MISSING, Collector, without
 from ..tool_pairs import Pairing
-from ..wire import Epoch, Message, Parsed, Provider, Rendered, rendered
+from ..wire import Message, Parsed, Provider, Rendered, rendered
 from .block_rules import THINKING, check_blocks_of
 from .option_rules import BINDING_BETA
 from .order_rules import Progress, advance, finish, judge_places, refuse_first
 from .request_rules import check_head, check_messages, check_whole
 from .rules import Entry, check_entries, check_entry
 from .writer import Writer, hoist_system
+
+if TYPE_CHECKING:
+    from ...window_contents import Epoch
 
 _MESSAGE = ("role", "content")
 _CALL = ("type", "id", "name", "input")
@@ -80,6 +83,7 @@ def render(turns: Iterable[Turn], *, readable: bool = False) -> Rendered:
     Leading system turns become `system`; later ones stay in place.
 
     Laws:
+
     - For turns whose calls are paired and that include a user turn,
       ``check(render(turns).messages)`` passes.
     - Parsed messages are rendered unchanged:
@@ -112,7 +116,7 @@ def hoist(messages: object) -> Rendered:
     return hoist_system(copies)
 
 
-def options_in(epoch: Epoch) -> dict[str, Any]:
+def options_in(epoch: "Epoch") -> dict[str, Any]:
     """Return the request options needed once bound thinking was removed from the history.
 
     With them, the provider drops thinking blocks whose prefix has changed instead of rejecting the
@@ -120,6 +124,7 @@ def options_in(epoch: Epoch) -> dict[str, Any]:
     the SDK's name for the header ``anthropic-beta``. Source: platform.claude.com, "Fix a thinking
     block bound to a different conversation".
 
+    >>> from polycontext.window import Epoch
     >>> options_in(Epoch())
     {}
     """
