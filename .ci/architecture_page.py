@@ -26,7 +26,7 @@ BESIDE = {
         "The page in TypeScript; `just page-build` writes what it builds into `apps/server/page/`."
     ),
     "docs": "The pages; every example in them is run by the tests.",
-    "examples": "Programs to start from; the tests run them.",
+    "examples": "Example programs, which the tests run.",
     "benchmarks": (
         "What is measured: retention, sessions, budgets, stores. `just --list` names the commands."
     ),
@@ -34,7 +34,7 @@ BESIDE = {
         "The tests, in folders like those of the code; `tests/strict` and `tests/faults` are the "
         "long runs."
     ),
-    ".ci": "The gate (`.ci/run`), the limits of the house, and what makes generated pages.",
+    ".ci": "The gate (`.ci/run`), the size limits, and the generators of pages.",
 }
 
 Trip = list[tuple[str, str]]

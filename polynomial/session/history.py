@@ -154,8 +154,8 @@ class History(SessionPart):
     def search(self, text: str, limit: int = 10) -> tuple[Found, ...]:
         """Return the turns of the log that match `text` best, best first.
 
-        Of equal matches, the newest comes first. A turn matches if it contains one of the words and
-        all phrases in double quotes; any text is valid. Pass the ids to `recall` (docs/history.md).
+        Of equal matches, the newest comes first. A turn matches if it contains all phrases in
+        double quotes or, without phrases, one of the words. Pass the ids to `recall`.
 
         Raises:
             InvalidOptionError: `text` is not a string, or `limit` is not in 1..1000.
