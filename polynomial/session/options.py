@@ -324,8 +324,11 @@ def check_tools(tools: Any) -> tuple[Mapping[str, Any], ...]:
     )
     require("tools", tools, _is_list(tools), legal)
     for index, tool in enumerate(tools):
-        # The definitions of every provider have one of these keys.
-        is_tool = isinstance(tool, Mapping) and tool.keys() & {"type", "name", "function"}
+        # Definitions have a name or a type, or something nested, as those of Google do.
+        is_tool = isinstance(tool, Mapping) and (
+            not tool.keys().isdisjoint(("type", "name"))
+            or any(isinstance(value, list | Mapping) for value in tool.values())
+        )
         require(f"tools[{index}]", tool, is_tool, legal)
         copy_json(tool, f"tools[{index}]")
     return tuple(tools)

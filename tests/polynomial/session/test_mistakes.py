@@ -433,7 +433,16 @@ WORKING: dict[str, Mistake] = {
     "a function that reads the question": lambda _: ContextProjector(
         lambda turns, max_tokens, *, query: query
     ),
-    "a tool that the provider runs": lambda _: ContextSession(4000, tools=[{"type": "web_search"}]),
+    "tools of several vendors": lambda _: ContextSession(
+        4000,
+        tools=[
+            {"type": "web_search"},
+            {"name": "find", "input_schema": {"type": "object"}},
+            {"function_declarations": [{"name": "find"}]},
+            {"google_search": {}},
+            {"toolSpec": {"name": "find"}},
+        ],
+    ),
     "a threshold of one number": lambda _: ContextSession(4000, threshold=FixedThreshold(0.8)),
     "metadata that look like a message": lambda s: s.add(
         Turn("user", "x", metadata={"tool_calls": [1], "content": None, "role": "system"})
