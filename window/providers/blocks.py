@@ -111,6 +111,8 @@ def copied_messages(provider: Provider, messages: object) -> list[Message]:
 def _advice_on(given: object) -> str:
     """Return what to pass instead of something that is not a message."""
     match given:
+        case _ if _is_of_langchain(given):
+            return "convert_to_openai_messages of langchain_core.messages"
         case str():
             return "{'role': 'user', 'content': ...} or add_user_turn"
         case list() | tuple():
@@ -119,8 +121,6 @@ def _advice_on(given: object) -> str:
             return "what it returns: await it first"
         case Iterable() | AsyncIterable():
             return "the list of the chunks of a stream"
-        case _ if _is_of_langchain(given):
-            return "convert_to_openai_messages of langchain_core.messages"
         case _:
             return "a dict with a role, or a message of an SDK"
 

@@ -52,7 +52,11 @@ DEEP = reduce(lambda inner, _: {"type": "object", "properties": {"a": inner}}, r
 ONE: list[Any] = [{"role": "user", "content": "x"}]
 any_: Any = None
 UNAWAITED: Any = Future(loop=SimpleNamespace(get_debug=bool))  # type: ignore[arg-type]
-HumanMessage: Any = type("HumanMessage", (), {"__module__": "langchain_core.messages.human"})
+HumanMessage: Any = type(
+    "HumanMessage",
+    (),
+    {"__module__": "langchain_core.messages.human", "__iter__": lambda _: iter(())},
+)
 """A message of LangChain, as far as it can be told."""
 
 
