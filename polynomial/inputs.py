@@ -333,7 +333,7 @@ def as_tool_calls(calls: object) -> tuple[ToolCall, ...]:
         return ()
     if not isinstance(calls, Iterable) or isinstance(calls, str | Mapping):
         raise InvalidTurnError(
-            "tool_calls", f"{type(calls).__name__} is no list", "a list of calls, or None"
+            "tool_calls", f"{type(calls).__name__} is not a list", "a list of calls, or None"
         )
     return tuple(map(as_tool_call, calls))
 

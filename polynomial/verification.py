@@ -140,7 +140,7 @@ def _as_object(value: object) -> dict[Any, Any]:
 
 def _own_keys(wire: WireFormat, messages: Sequence[Mapping[str, Any]]) -> list[str | None]:
     if not _is_list(messages):
-        what = f"{type(messages).__name__} is no list"
+        what = f"{type(messages).__name__} is not a list"
         raise InvalidMessagesError(wire.provider, None, "not-a-list", what, "a list of messages")
     keys = [_key(message) for message in messages]
     if None in keys:

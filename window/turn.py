@@ -57,7 +57,7 @@ def _text(value: object, name: str) -> str:
 
 
 def _refuse_content(name: str, problem: str, legal: str) -> InvalidTurnError:
-    use = "text: json.dumps(data) for data, add_message for content blocks"
+    use = "text: json.dumps(data), or add_message for content blocks"
     return InvalidTurnError(name, problem, use if legal == "str" else legal)
 
 

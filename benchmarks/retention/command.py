@@ -464,7 +464,7 @@ def _pairs(text: str) -> tuple[tuple[float, float], ...]:
         )
     except ValueError:
         raise argparse.ArgumentTypeError(
-            f"{text!r} is no list of pairs such as .7/.4,.97/.8"
+            f"{text!r} is not a list of pairs such as .7/.4,.97/.8"
         ) from None
 
 

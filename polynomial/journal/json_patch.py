@@ -37,7 +37,7 @@ def patched(document: Any, patch: str) -> Any:
     except orjson.JSONDecodeError as error:
         raise InvalidDataError(".patch", f"not JSON ({error})", _LEGAL) from None
     if not isinstance(operations, list):
-        raise InvalidDataError(".patch", f"{type(operations).__name__} is no list", _LEGAL)
+        raise InvalidDataError(".patch", f"{type(operations).__name__} is not a list", _LEGAL)
     after = reduce(lambda done, numbered: _apply(done, *numbered), enumerate(operations), document)
     if after is ABSENT:
         raise InvalidDataError(

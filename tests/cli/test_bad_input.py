@@ -77,7 +77,7 @@ FAULTS = [
         "messages are no list",
         '{\n"messages": {}}',
         "chat.json, line 2, messages",
-        "an object is no list",
+        "an object is not a list",
     ),
     Bad(
         "a message is no object",

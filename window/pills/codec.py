@@ -96,7 +96,7 @@ def document_from_json(data: Any, *, recover: bool = False) -> PillDocument:
     """
     fields = _mapping(data, "$")
     pills = fields.get("pills", [])
-    _of_kind(pills, list, "a list of pills", "$.pills", f"{type(pills).__name__} is no list")
+    _of_kind(pills, list, "a list of pills", "$.pills", f"{type(pills).__name__} is not a list")
     nowhere = 0 if recover else None
     placed = [_placed(pill, f"$.pills[{index}]", nowhere) for index, pill in enumerate(pills)]
     text: Any = fields.get("text")

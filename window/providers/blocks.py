@@ -87,7 +87,7 @@ def copied_messages(provider: Provider, messages: object) -> list[Message]:
     whole = Place(provider, None)
     if not isinstance(messages, list | tuple):
         raise whole.refuse(
-            "not-a-list", f"{type(messages).__name__} is no list", "a list of messages"
+            "not-a-list", f"{type(messages).__name__} is not a list", "a list of messages"
         )
     if not messages:
         raise whole.refuse("empty-list", "there is no message", "at least one message")
@@ -120,9 +120,9 @@ def _advice_on(given: object) -> str:
         case Awaitable():
             return "what it returns: await it first"
         case Iterable() | AsyncIterable():
-            return "the list of the chunks of a stream"
+            return "a list of stream chunks"
         case _:
-            return "a dict with a role, or a message of an SDK"
+            return "a dict with a role, or an SDK's message"
 
 
 def _is_of_langchain(given: object) -> bool:

@@ -151,7 +151,7 @@ def _conversation(
         raise document.refused(path, None, _misshapen(value), _SHAPES)
     messages, system, tools = value["messages"], value.get("system"), value.get("tools")
     if not isinstance(messages, list):
-        what = f"{kind_of(messages)} is no list"
+        what = f"{kind_of(messages)} is not a list"
         raise document.refused((*path, "messages"), "messages", what, "a list of messages")
     found = provider or detect_provider(messages, has_system=system is not None)
     # Turns are parsed from one list, so the system becomes its first message; `has_system` records

@@ -64,7 +64,7 @@ class StrictServer:
     def url(self) -> str:
         """Return the base URL for an SDK; OpenAI's SDK needs ``/v1`` appended."""
         if self._server is None:
-            raise InvalidOptionError("url", None, "it in the with block")
+            raise InvalidOptionError("url", None, "it in a with block")
         return f"http://127.0.0.1:{self._server.server_address[1]}"
 
     def __enter__(self) -> Self:
@@ -132,7 +132,7 @@ class _Handler(BaseHTTPRequestHandler):
         except ConnectionError:
             self.close_connection = True
         except Exception as error:
-            logger.exception("model failed")
+            logger.exception("model error")
             self._send(500, {"error": {"type": "api_error", "message": repr(error)}})
 
     def do_GET(self) -> None:

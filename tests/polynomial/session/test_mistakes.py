@@ -70,12 +70,12 @@ REFUSED: dict[str, tuple[type[PolycontextError], str, Mistake]] = {
     "an empty reply": (InvalidTurnError, "content", lambda s: s.add_assistant_turn(None, None)),
     "calls as a text": (
         InvalidTurnError,
-        "no list",
+        "not a list",
         lambda s: s.add_assistant_turn("ok", "search"),
     ),
     "one call, no list": (
         InvalidTurnError,
-        "no list",
+        "not a list",
         lambda s: s.add_assistant_turn("ok", {"id": "c"}),
     ),
     "a call of no shape": (

@@ -211,7 +211,7 @@ def test_a_model_that_raises_is_a_server_error(caplog: pytest.LogCaptureFixture)
         pytest.raises(anthropic.InternalServerError, match="no such script"),
     ):
         sdk.messages.create(**REQUEST)
-    assert "model failed" in caplog.text
+    assert "model error" in caplog.text
 
 
 def test_a_client_that_resets_its_connection_prints_nothing(

@@ -116,7 +116,7 @@ def test_what_the_schema_refuses_is_refused_with_its_place(data: Any, place: str
     [
         ("text", "$: str is no object"),
         ({}, "$.text: NoneType is not text"),
-        ({"text": "", "pills": {}}, "$.pills: dict is no list"),
+        ({"text": "", "pills": {}}, "$.pills: dict is not a list"),
         ({"text": "[@a]", "pills": ["a"]}, "$.pills[0]: str is no object"),
         (
             {"text": "[@a]", "pills": [{"name": "a", "type": "file"}]},
