@@ -3,7 +3,7 @@
 Usage: python .ci/agent_schema.py
 
 The schema is generated from the record classes and shipped beside them;
-`polycontext.nodes.agent_context.json_schema` reads it.
+`polycontext.agent_context.json_schema` reads it.
 """
 
 import json
@@ -11,10 +11,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, assert_never
 
-from polycontext.nodes.agent_context.codec import SCHEMA_FILE
-from polycontext.nodes.agent_context.kinds import MAX_INTEGER, MIN_INTEGER, Kind, Shape
-from polycontext.nodes.agent_context.record_base import layout
-from polycontext.nodes.agent_context.records import SCHEMA_VERSION, AgentContext
+from polycontext.agent_context.codec import SCHEMA_FILE
+from polycontext.agent_context.kinds import MAX_INTEGER, MIN_INTEGER, Kind, Shape
+from polycontext.agent_context.record_base import layout
+from polycontext.agent_context.records import SCHEMA_VERSION, AgentContext
 
 SHIPPED = Path(__file__).resolve().parents[1] / "nodes" / "agent_context"
 

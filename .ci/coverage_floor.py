@@ -11,7 +11,7 @@ import re
 import sys
 from pathlib import Path
 
-from polycontext.linearity.errors import is_installed
+from polycontext.base.errors import is_installed
 
 ASKS = re.compile(r'^require_extra\("([\w.]+)"', re.MULTILINE)
 

@@ -14,9 +14,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from polycontext.linearity import CallerError, InvalidDataError, UnknownNameError
-from polycontext.window import PillDocument, PositionError
-from polycontext.window.pills import Pill, PillError, PillType
+from polycontext.base import CallerError, InvalidDataError, UnknownNameError
+from polycontext.pills import Pill, PillDocument, PillError, PillType
+from polycontext.window import PositionError
 
 WRITTEN = Path(__file__).resolve().parents[1] / "web" / "src" / "pills" / "vectors.json"
 

@@ -16,8 +16,7 @@ import orjson
 from rich.console import Console
 from rich.table import Table
 
-from polycontext.linearity import UNIX_EPOCH
-from polycontext.nodes.agent_context import (
+from polycontext.agent_context import (
     AgentContext,
     AgentContextStore,
     ContextSizeChecker,
@@ -29,6 +28,7 @@ from polycontext.nodes.agent_context import (
     merge,
     serialize,
 )
+from polycontext.linearity import UNIX_EPOCH
 
 WHEN = "2026-03-01T09:{:02}:{:02}.250000Z"
 PROSE = (

@@ -15,8 +15,8 @@ from typing import Any
 from attrs import frozen
 
 from benchmarks.agent_context import document
-from polycontext.linearity import PolycontextError
-from polycontext.nodes.agent_context import deserialize, serialize
+from polycontext.agent_context import deserialize, serialize
+from polycontext.base import PolycontextError
 
 STRANGE: tuple[Any, ...] = (
     None, True, False, 0, -1, 1.5, -0.0, 2**63, -(2**63) - 1, 10**400, 1e308, "", "\x00", "é",

@@ -8,7 +8,7 @@ from time import process_time
 from rich.console import Console
 from rich.table import Table
 
-from polycontext.window.pills import Completer, FileResolver
+from polycontext.pills import Completer, FileResolver
 
 FILES = 20_000
 TIMES = 5

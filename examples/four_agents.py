@@ -21,8 +21,7 @@ from typing import Any
 
 from attrs import define
 
-from polycontext.nodes import ConversationContext, CurrentTurn, build_context
-from polycontext.nodes.agent_context import (
+from polycontext.agent_context import (
     AgentContext,
     AgentContextStore,
     Artifact,
@@ -35,7 +34,8 @@ from polycontext.nodes.agent_context import (
     retrieve_artifact,
     serialize,
 )
-from polycontext.nodes.agent_context.records import RetrievalPlan
+from polycontext.agent_context.records import RetrievalPlan
+from polycontext.nodes import ConversationContext, CurrentTurn, build_context
 from polycontext.nodes.builders import Addition, ConversationPart, Node, Section
 from polycontext.polynomial import ContextSession
 from polycontext.testing import ScriptedModel

@@ -1,4 +1,5 @@
-from .linearity import PolycontextError, ResourceClass
+from .base import PolycontextError
+from .linearity import ResourceClass
 from .polynomial import (
     CONTEXT_POLYNOMIAL,
     ContextInput,

@@ -1,76 +1,10 @@
-"""The root of all polycontext errors, and the errors that every package shares.
-
-The classes below the root say whose fault an error is. They live in the lowest package because
-every other package raises errors, and imports only go downward. Leaves are attrs classes: they
-store their facts as fields, build their message from them, and subclass a fitting builtin, so that
-``except ValueError`` also works for callers who do not know polycontext.
-
-When one of these errors is raised, nothing has changed.
-"""
-
-from importlib.util import find_spec
+"""Errors of the ledger; see `polycontext.base.errors` for the root."""
 
 from attrs import define
 
+from polycontext.base import CallerError
+
 from .resource_class import ResourceClass
-
-
-class PolycontextError(Exception):
-    """The base class of every error that polycontext raises."""
-
-
-class CallerError(PolycontextError):
-    """An error of the caller: the input, the argument or the timing was wrong."""
-
-
-class CollaboratorError(PolycontextError):
-    """An error of a plugged-in component: a summariser, a counter or a store."""
-
-
-@define(slots=False, eq=False)
-class InvalidDataError(CallerError, ValueError):
-    """Data that was read from outside is invalid.
-
-    `path` names the location of the first fault, such as ``$.tags[3].when``. It is empty if the
-    value itself is at fault.
-    """
-
-    path: str
-    what: str
-    legal: str
-
-    def __str__(self) -> str:
-        return f"{self.path or 'value'}: {self.what}. Use {self.legal}."
-
-
-@define(slots=False, eq=False)
-class InvalidOptionError(CallerError, ValueError):
-    """The value of an argument or option is invalid."""
-
-    option: str
-    value: object
-    legal: str
-
-    def __str__(self) -> str:
-        return f"{self.option} = {self.value!r:.200}. Use {self.legal}."
-
-
-@define(slots=False, eq=False)
-class UnknownNameError(CallerError, KeyError):
-    """A name is unknown: of a provider, an encoding, an operation or a template.
-
-    `near` holds similar known names.
-    """
-
-    kind: str
-    name: str
-    legal: tuple[str, ...] = ()
-    near: tuple[str, ...] = ()
-
-    def __str__(self) -> str:
-        meant = f" Did you mean {' or '.join(map(repr, self.near))}?" if self.near else ""
-        use = f" Use {', '.join(self.legal)}." if self.legal else ""
-        return f"unknown {self.kind} {self.name!r:.200}.{meant}{use}"
 
 
 @define(slots=False, eq=False)
@@ -101,43 +35,3 @@ class UnknownResourceError(CallerError, KeyError):
         near = " or ".join(map(repr, self.near))
         use = f"Did you mean {near}?" if near else "Use an id from session.log()."
         return f"there is no turn or resource {self.resource_id!r}. {use}"
-
-
-@define(slots=False, eq=False)
-class MissingExtraError(CallerError, ModuleNotFoundError):
-    """An optional dependency is missing; the message says which extra to install."""
-
-    purpose: str
-    module: str
-    extra: str
-
-    def __attrs_post_init__(self) -> None:
-        self.name = self.module  # the name that `ModuleNotFoundError` uses
-
-    def __str__(self) -> str:
-        return (
-            f'{self.purpose} needs {self.module}. Run pip install ".[{self.extra}]" in a clone of '
-            f"polycontext."
-        )
-
-
-def require_extra(module: str, *, extra: str, purpose: str) -> None:
-    """Raise an error unless `module` is installed.
-
-    Raises:
-        MissingExtraError: the module is not installed.
-    """
-    if not is_installed(module):
-        raise MissingExtraError(purpose, module, extra)
-
-
-def is_installed(module: str) -> bool:
-    """Return whether `module` can be imported; false if a parent package is missing.
-
-    >>> is_installed("json.decoder"), is_installed("nowhere.at.all")
-    (True, False)
-    """
-    try:
-        return find_spec(module) is not None
-    except ModuleNotFoundError:
-        return False

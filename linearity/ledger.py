@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 from attrs import evolve, field, frozen
 
-from .column import Column
-from .errors import DemotionError, InvalidDataError, InvalidOptionError, UnknownResourceError
+from polycontext.base import Column, InvalidDataError, InvalidOptionError
+
+from .errors import DemotionError, UnknownResourceError
 from .resource_class import LinearityStats, ResourceClass
 from .tag import UNIX_EPOCH, SharedStore, Tag, check_resource_id
 
@@ -314,13 +315,13 @@ class _WrittenLedger:
 
 @cache
 def _converter() -> "Converter":
-    from .codec import strict_converter  # noqa: PLC0415 - loaded on first use
+    from polycontext.base.codec import strict_converter  # noqa: PLC0415 - loaded on first use
 
     return strict_converter(complete=True)
 
 
 def _read(data: object) -> tuple[list[tuple[str, Tag]], LinearityStats]:
-    from .codec import structured  # noqa: PLC0415 - loaded on first use
+    from polycontext.base.codec import structured  # noqa: PLC0415 - loaded on first use
 
     ledger = structured(_converter(), _of_version_1(data), _WrittenLedger)
     items: dict[str, Tag] = {}

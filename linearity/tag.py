@@ -15,9 +15,9 @@ from typing import Any, cast
 
 from attrs import Attribute, field, frozen
 
-from .column import Column
-from .errors import InvalidDataError
-from .json_data import Fault, check_text
+from polycontext.base import Column, InvalidDataError
+from polycontext.base.json_data import Fault, check_text
+
 from .resource_class import ResourceClass
 
 UNIX_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

@@ -9,7 +9,6 @@ from .builders import (
 from .entities import SessionIdRegistry, format_entity_context, get_entity_context
 from .history import PendingState, format_conversation_for_prompt, get_conversation_history
 from .memory import ConversationContext, CurrentTurn, close_turn, summarize
-from .message import SentMessage, SourcedItem, asend_message, asend_resolved, items_of, send_message
 from .prompts import PromptBuilder
 from .props import ActionProps, ChatProps, ComponentRenderer, MessageProps, Status
 from .reasoning import format_reasoning_for_prompt, get_reasoning_trace
@@ -26,13 +25,9 @@ __all__ = [
     "PendingState",
     "Portion",
     "PromptBuilder",
-    "SentMessage",
     "SessionIdRegistry",
-    "SourcedItem",
     "Status",
     "Waffle",
-    "asend_message",
-    "asend_resolved",
     "build_act_context",
     "build_context",
     "build_reply_context",
@@ -46,9 +41,7 @@ __all__ = [
     "get_conversation_history",
     "get_entity_context",
     "get_reasoning_trace",
-    "items_of",
     "portions",
-    "send_message",
     "summarize",
     "waffle",
 ]

@@ -6,8 +6,8 @@ from typing import Any, TypeVar
 
 from attrs import Attribute
 
-from polycontext.linearity import InvalidDataError
-from polycontext.linearity.json_data import FrozenDict, check_text, freeze_object
+from polycontext.base import InvalidDataError
+from polycontext.base.json_data import FrozenDict, check_text, freeze_object
 
 E = TypeVar("E", bound=StrEnum)
 T = TypeVar("T")

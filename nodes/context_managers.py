@@ -6,9 +6,9 @@ from typing import Any, Literal
 
 from attrs import frozen
 
-from polycontext.linearity import InvalidDataError, InvalidOptionError, UnknownNameError
-from polycontext.linearity.codec import strict_converter, structured
-from polycontext.linearity.effects import Steps, call, procedure, twin
+from polycontext.base import InvalidDataError, InvalidOptionError, UnknownNameError
+from polycontext.base.codec import strict_converter, structured
+from polycontext.base.effects import Steps, call, procedure, twin
 from polycontext.polynomial import ContextOutput, ContextSession
 from polycontext.window import ContextItem, ContextManager
 from polycontext.window.items import item_from_dict, item_to_dict, source_of

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any, Literal
 import orjson
 from attrs import Attribute, evolve, field, frozen
 
-from polycontext.linearity import InvalidDataError, InvalidOptionError, ResourceClass
-from polycontext.linearity.json_data import FrozenDict, check_text, thaw
+from polycontext.base import InvalidDataError, InvalidOptionError
+from polycontext.base.json_data import FrozenDict, check_text, thaw
+from polycontext.linearity import ResourceClass
 from polycontext.polynomial import ContextOutput
 from polycontext.window import ContextWindow, Role, Turn
 from polycontext.window.filler import is_opening

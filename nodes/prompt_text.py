@@ -12,8 +12,8 @@ from typing import Any
 
 from attrs import field, frozen
 
+from polycontext.base.json_data import thaw
 from polycontext.linearity import ResourceClass
-from polycontext.linearity.json_data import thaw
 
 MARK = "> "
 """The start of a quoted line, as in an email."""

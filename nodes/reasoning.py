@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Literal
 from attrs import evolve, field, frozen
 from attrs.validators import optional
 
-from polycontext.linearity import InvalidOptionError, ResourceClass
-from polycontext.linearity.json_data import FrozenDict, check_text, freeze_object
+from polycontext.base import InvalidOptionError
+from polycontext.base.json_data import FrozenDict, check_text, freeze_object
+from polycontext.linearity import ResourceClass
 
 from .checks import are_texts, is_text, parse_member, texts, whole_from
 from .prompt_text import Entry, Part, drop_empty, one_line, part, pin, quote_block, render_parts

@@ -18,6 +18,8 @@ from .errors import (
     ContextPressureError,
     IllegalDirectionError,
     SessionWriteError,
+    StoreBusyError,
+    StoreError,
 )
 from .inputs import ContextInput, ContextOutput, InputKind
 from .journal.conversation import Conversation, evolve, replay
@@ -57,6 +59,8 @@ __all__ = [
     "Projection",
     "Right",
     "SessionWriteError",
+    "StoreBusyError",
+    "StoreError",
     "Those",
     "Verification",
     "context_transition",

@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping
 
 from attrs import Factory, define
 
-from polycontext.linearity import CallerError, CollaboratorError, UnknownNameError
+from polycontext.base import CallerError, CollaboratorError, UnknownNameError
 
 from .inputs import InputKind, Kind
 from .state import ContextState, State

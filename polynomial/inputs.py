@@ -9,8 +9,9 @@ from typing import Any, Self
 import orjson
 from attrs import field, frozen
 
-from polycontext.linearity import UNIX_EPOCH, InvalidDataError, InvalidOptionError, ResourceClass
-from polycontext.linearity.json_data import freeze, thaw
+from polycontext.base import InvalidDataError, InvalidOptionError
+from polycontext.base.json_data import freeze, thaw
+from polycontext.linearity import UNIX_EPOCH, ResourceClass
 from polycontext.pressure import CompressionResult, Edit, Fulfilment, Rejection, pressure_of
 from polycontext.window import ContextWindow, Epoch, InvalidTurnError, Role, ToolCall, Turn
 from polycontext.window.items import attachment_of

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any, Never
 
 from attrs import evolve, field, frozen
 
-from polycontext.linearity import InvalidDataError, ToolRule
+from polycontext.base import InvalidDataError
+from polycontext.linearity import ToolRule
 from polycontext.linearity.classification import classified_by
 from polycontext.pressure import (
     CompressionResult,

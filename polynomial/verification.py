@@ -12,7 +12,7 @@ from typing import Any
 
 from attrs import frozen
 
-from polycontext.linearity import InvalidOptionError
+from polycontext.base import InvalidOptionError
 from polycontext.window import InvalidMessagesError
 from polycontext.window.providers import Provider, WireFormat, get_format
 

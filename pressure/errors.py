@@ -4,7 +4,8 @@ from typing import TYPE_CHECKING
 
 from attrs import define
 
-from polycontext.linearity import CallerError, ResourceClass
+from polycontext.base import CallerError
+from polycontext.linearity import ResourceClass
 
 if TYPE_CHECKING:
     from .view import Fidelity

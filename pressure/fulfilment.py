@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Self
 
 from attrs import field, frozen
 
-from polycontext.linearity import InvalidOptionError
-from polycontext.linearity.effects import Effect, Steps, in_thread, together
+from polycontext.base import InvalidOptionError
+from polycontext.base.effects import Effect, Steps, in_thread, together
 from polycontext.window import TokenCounter, Turn, count_turn
 
 from . import notes

@@ -17,8 +17,9 @@ from typing import Any
 import orjson
 from attrs import evolve, field, frozen
 
-from polycontext.linearity import InvalidDataError, InvalidOptionError, ResourceClass
-from polycontext.linearity.json_data import FrozenDict
+from polycontext.base import InvalidDataError, InvalidOptionError
+from polycontext.base.json_data import FrozenDict
+from polycontext.linearity import ResourceClass
 from polycontext.window import (
     ContextWindow,
     Part,

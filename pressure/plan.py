@@ -8,8 +8,8 @@ from itertools import chain, pairwise
 
 from attrs import evolve, field, frozen
 
+from polycontext.base.json_data import FrozenDict
 from polycontext.linearity import ResourceClass
-from polycontext.linearity.json_data import FrozenDict
 from polycontext.window import Atom, ContextWindow, Role, Splice, Turn, count_turn
 from polycontext.window.filler import Introduced
 from polycontext.window.part_removal import bare, unbound

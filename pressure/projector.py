@@ -13,8 +13,8 @@ from itertools import count
 
 from attrs import evolve, field, frozen
 
-from polycontext.linearity import InvalidOptionError
-from polycontext.linearity.effects import Effect, Steps, call, in_thread, procedure, twin
+from polycontext.base import InvalidOptionError
+from polycontext.base.effects import Effect, Steps, call, in_thread, procedure, twin
 from polycontext.window import REQUEST_OVERHEAD, ContextWindow, Role, Splice, Turn
 
 from . import notes

@@ -7,7 +7,8 @@ from typing import Any
 
 from attrs import evolve, field, frozen
 
-from polycontext.linearity import InvalidOptionError, ResourceClass, ToolRule
+from polycontext.base import InvalidOptionError
+from polycontext.linearity import ResourceClass, ToolRule
 from polycontext.window import (
     REQUEST_OVERHEAD,
     AtomColumns,

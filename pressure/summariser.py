@@ -7,8 +7,8 @@ from typing import Any, Protocol, runtime_checkable
 
 from attrs import frozen
 
-from polycontext.linearity import InvalidOptionError
-from polycontext.linearity.effects import is_async
+from polycontext.base import InvalidOptionError
+from polycontext.base.effects import is_async
 from polycontext.window import TokenCounter, Turn
 
 from . import notes

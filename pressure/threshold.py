@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 from attrs import field, frozen
 
-from polycontext.linearity import InvalidOptionError
+from polycontext.base import InvalidOptionError
 from polycontext.window import ContextWindow, Role, Turn
 
 _LEAST_REPEATS = 2

@@ -12,8 +12,9 @@ from typing import Self
 
 from attrs import evolve, field, frozen
 
-from polycontext.linearity import InvalidOptionError, LinearityMap, ResourceClass
-from polycontext.linearity.json_data import FrozenDict
+from polycontext.base import InvalidOptionError
+from polycontext.base.json_data import FrozenDict
+from polycontext.linearity import LinearityMap, ResourceClass
 from polycontext.window import Atom, ContextWindow, Epoch, PositionError, Role, Splice, Turn
 from polycontext.window.part import bound_providers
 from polycontext.window.part_removal import bare, fell, unbound

@@ -19,7 +19,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, settings
 
 from tests.house import IS_DEEP, ROOT
-from tests.postgresql import postgresql, schema
+from tests.postgresql.server import postgresql, schema
 
 __all__ = ["postgresql", "schema"]
 

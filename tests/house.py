@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from markdown_it import MarkdownIt
 
-from polycontext.linearity.errors import MissingExtraError
+from polycontext.base import MissingExtraError
 
 ROOT = Path(__file__).resolve().parents[1]
 DATA = ROOT / "../shared/data"

@@ -9,9 +9,9 @@ import pytest
 from click.testing import CliRunner
 from markdown_it import MarkdownIt
 
+from polycontext.base import laws_of
 from polycontext.cli.app import app
 from polycontext.linearity import laws as of_linearity
-from polycontext.linearity.law import laws_of
 from polycontext.nodes import laws as of_nodes
 from polycontext.polynomial import laws as of_polynomial
 from polycontext.pressure import laws as of_pressure

@@ -14,7 +14,7 @@ import pytest
 import polycontext
 from polycontext import testing
 from polycontext.__main__ import main as program
-from polycontext.linearity.errors import MissingExtraError
+from polycontext.base import MissingExtraError
 from polycontext.polynomial import CONTEXT_POLYNOMIAL
 from polycontext.window import TiktokenCounter
 from tests.house import APPLICATIONS, ROOMS, ROOT, installed_path

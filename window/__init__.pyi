@@ -6,7 +6,6 @@ from .items import ContextItem, ContextManager, ItemType, context_to_string
 from .media_sizes import image_size
 from .model_profiles import ModelProfile, find_model
 from .part import Part, PartKind
-from .pills import FileResolver, PillDocument
 from .store import Store, StoreComonad
 from .tokens.counter import (
     REQUEST_OVERHEAD,
@@ -33,7 +32,6 @@ __all__ = [
     "ContextWindow",
     "Epoch",
     "EstimatingCounter",
-    "FileResolver",
     "InexactCountWarning",
     "InvalidMessagesError",
     "InvalidTurnError",
@@ -42,7 +40,6 @@ __all__ = [
     "OrderError",
     "Part",
     "PartKind",
-    "PillDocument",
     "PluginError",
     "PositionError",
     "Role",

@@ -10,7 +10,8 @@ from operator import attrgetter
 
 from attrs import frozen
 
-from polycontext.linearity import InvalidOptionError, LinearityMap
+from polycontext.base import InvalidOptionError
+from polycontext.linearity import LinearityMap
 
 from .errors import OrderError
 from .turn import Role, Turn

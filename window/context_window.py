@@ -11,10 +11,10 @@ from typing import Self
 
 from attrs import evolve
 
+from polycontext.base import InvalidOptionError
 from polycontext.linearity import (
     UNIX_EPOCH,
     Classifier,
-    InvalidOptionError,
     LinearityMap,
     ResourceClass,
     default_classifier,

@@ -2,7 +2,7 @@
 
 from attrs import define
 
-from polycontext.linearity import CallerError, CollaboratorError
+from polycontext.base import CallerError, CollaboratorError
 
 
 @define(slots=False, eq=False)

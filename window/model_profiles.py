@@ -13,7 +13,7 @@ from functools import cache, cached_property
 
 from attrs import field, frozen
 
-from polycontext.linearity import InvalidOptionError, UnknownNameError
+from polycontext.base import InvalidOptionError, UnknownNameError
 
 from .model_table import Listed, find_listed, listed_models
 from .providers.wire import Provider, as_provider
@@ -153,7 +153,7 @@ def find_model(name: "str | ModelProfile") -> ModelProfile:
     (200000, 400000)
     >>> find_model("claude-sonet-4-5")
     Traceback (most recent call last):
-    polycontext.linearity.errors.UnknownNameError: unknown model 'claude-sonet-4-5'. Did you mean \
+    polycontext.base.errors.UnknownNameError: unknown model 'claude-sonet-4-5'. Did you mean \
 'claude-sonnet-4-5' or 'claude-sonnet-5-5' or 'claude-sonnet-4-6'? Use a name out of \
 known_models() in polycontext.window.model_profiles, a ModelProfile, any name beside max_tokens=.
     """

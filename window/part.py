@@ -12,7 +12,7 @@ from functools import cached_property
 import orjson
 from attrs import field, frozen
 
-from polycontext.linearity.json_data import check_text
+from polycontext.base.json_data import check_text
 
 from .errors import InvalidTurnError
 

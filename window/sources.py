@@ -13,7 +13,8 @@ from typing import Self, overload
 
 from attrs import frozen
 
-from polycontext.linearity import Column, LinearityMap, UnknownResourceError
+from polycontext.base import Column
+from polycontext.linearity import LinearityMap, UnknownResourceError
 
 _WIDTH, _SHIFT = 4096, 12
 _SHOWN = 20

@@ -13,8 +13,8 @@ from typing import Any, TypeVar
 
 from attrs import field, fields, frozen
 
+from polycontext.base.json_data import EMPTY, check_text, freeze_object
 from polycontext.linearity import UNIX_EPOCH, in_utc
-from polycontext.linearity.json_data import EMPTY, check_text, freeze_object
 
 from .errors import InvalidTurnError
 from .part import Part, PartKind

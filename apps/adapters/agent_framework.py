@@ -5,7 +5,7 @@ from itertools import groupby
 from mimetypes import guess_type
 from typing import Any
 
-from polycontext.linearity import InvalidOptionError, require_extra
+from polycontext.base import InvalidOptionError, require_extra
 from polycontext.window import Part, Role, ToolCall, Turn
 
 from .blocks import arguments_text, block, own_blocks, picture, pictures, sent_tokens, thought

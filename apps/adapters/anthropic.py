@@ -5,7 +5,7 @@ It covers messages, sync and async, streaming, and tool runners.
 
 from typing import Any, TypeVar
 
-from polycontext.linearity import InvalidOptionError, require_extra
+from polycontext.base import InvalidOptionError, require_extra
 from polycontext.polynomial.session import options_for
 from polycontext.window.providers import get_format
 

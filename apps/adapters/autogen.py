@@ -5,7 +5,7 @@ from typing import Any
 from uuid import uuid4
 from weakref import WeakKeyDictionary
 
-from polycontext.linearity import require_extra
+from polycontext.base import require_extra
 from polycontext.window import Role, ToolCall, Turn
 
 from .blocks import picture, pictures

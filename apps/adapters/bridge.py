@@ -8,8 +8,8 @@ from typing import Any, Generic, cast
 
 from attrs import evolve, frozen
 
-from polycontext.linearity import InvalidDataError
-from polycontext.linearity.effects import Effect, Steps, call, procedure, twin, within
+from polycontext.base import InvalidDataError
+from polycontext.base.effects import Effect, Steps, call, procedure, twin, within
 from polycontext.polynomial import ContextOverflowError, ContextSession, known_again
 from polycontext.polynomial.session import TRIES, input_tokens, pairs_of
 from polycontext.pressure import ConflictError

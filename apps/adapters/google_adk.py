@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import Any
 
-from polycontext.linearity import InvalidOptionError, require_extra
+from polycontext.base import InvalidOptionError, require_extra
 from polycontext.window import Turn
 
 from .bridge import Bridge, Fitted

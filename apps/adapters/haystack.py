@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from copy import deepcopy
 from typing import Any
 
-from polycontext.linearity import require_extra
+from polycontext.base import require_extra
 from polycontext.window import Part, Role, ToolCall, Turn
 
 from .blocks import (

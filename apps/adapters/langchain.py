@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from polycontext.linearity import InvalidOptionError, require_extra
+from polycontext.base import InvalidOptionError, require_extra
 from polycontext.window import Role, ToolCall, Turn
 
 from .blocks import arguments_text, block_parts, content_of, tool

@@ -6,7 +6,7 @@ It covers the library, its router and its proxy.
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from polycontext.linearity import InvalidOptionError, require_extra
+from polycontext.base import InvalidOptionError, require_extra
 
 from .bridge import Bridge, Fitted
 from .dialect import Piece

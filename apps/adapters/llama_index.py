@@ -9,7 +9,7 @@ from copy import deepcopy
 from itertools import takewhile
 from typing import Any, TypeVar
 
-from polycontext.linearity import InvalidOptionError, require_extra
+from polycontext.base import InvalidOptionError, require_extra
 from polycontext.window import Part, Role, ToolCall, Turn
 from polycontext.window.providers import dumped, loaded_object
 

@@ -6,7 +6,7 @@ It covers chat completions and responses, sync and async, streamed and parsed.
 from inspect import iscoroutinefunction
 from typing import Any, TypeVar, cast
 
-from polycontext.linearity import InvalidOptionError
+from polycontext.base import InvalidOptionError
 
 from .bridge import Bridge, Fitted
 from .wire_dialect import Message, WireDialect, besides_of, learn_from

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from polycontext.linearity import InvalidOptionError, require_extra
+from polycontext.base import InvalidOptionError, require_extra
 from polycontext.window import Role, ToolCall, Turn
 
 from .blocks import picture, pictures, thought, tool

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from itertools import takewhile
 from typing import Any, TypeVar
 
-from polycontext.linearity import require_extra
+from polycontext.base import require_extra
 from polycontext.polynomial.session import require as check
 from polycontext.window import Role, ToolCall, Turn
 

@@ -13,7 +13,7 @@ from uuid import uuid4
 
 from attrs import astuple, define, field
 
-from polycontext.linearity.effects import Steps, adrive, drive, in_thread
+from polycontext.base.effects import Steps, adrive, drive, in_thread
 from polycontext.polynomial import ContextSession, SessionWriteError
 from polycontext.polynomial.session import check_arguments, require, says_the_same, whole_number
 from polycontext.window import Role, Turn

@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from typing import Any
 
-from polycontext.linearity import require_extra
+from polycontext.base import require_extra
 from polycontext.window import Turn
 
 from .blocks import tool

@@ -3,7 +3,7 @@
 It uses only the library's public API. Requires the extra `cli`.
 """
 
-from polycontext.linearity import require_extra
+from polycontext.base import require_extra
 
 for _module in ("click", "rich"):
     require_extra(_module, extra="cli", purpose="the command line")

@@ -18,7 +18,7 @@ from io import TextIOWrapper
 
 import click
 
-from polycontext.linearity import (
+from polycontext.base import (
     InvalidDataError,
     InvalidOptionError,
     MissingExtraError,

@@ -7,9 +7,9 @@ from uuid import uuid4
 import click
 from attrs import define, field
 
-from polycontext.linearity import PolycontextError
+from polycontext.base import PolycontextError
 from polycontext.models import Answering, in_whole_characters
-from polycontext.nodes import asend_resolved
+from polycontext.pills import asend_resolved
 from polycontext.polynomial import ContextSession
 
 from . import options

@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from polycontext.linearity import Law, require_extra
+from polycontext.base import Law, require_extra
 
 # Check for the extra before any module that needs it is imported.
 require_extra("hypothesis", extra="laws", purpose="polycontext laws")

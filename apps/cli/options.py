@@ -9,7 +9,7 @@ import click
 from attrs import frozen
 from click.shell_completion import CompletionItem
 
-from polycontext.linearity import PolycontextError
+from polycontext.base import PolycontextError
 from polycontext.models import Answering, make_answering
 from polycontext.polynomial import ContextSession
 from polycontext.polynomial.stores import InMemoryStore, SessionStore, store_at

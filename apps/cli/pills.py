@@ -5,17 +5,18 @@ from pathlib import Path
 
 import click
 
-from polycontext.nodes import SentMessage
-from polycontext.window import FileResolver, PillDocument
-from polycontext.window.pills import (
+from polycontext.pills import (
     CannotAttachError,
     Completer,
+    FileResolver,
     Pill,
+    PillDocument,
     PillError,
     PillProblem,
     PillType,
     ResolvedMessage,
     Resolvers,
+    SentMessage,
     SymbolResolver,
     resolve_document,
 )

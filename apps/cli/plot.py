@@ -6,7 +6,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from polycontext.linearity import require_extra
+from polycontext.base import require_extra
 from polycontext.polynomial import ContextState
 
 from .output import CommandError

@@ -10,7 +10,7 @@ from ipaddress import ip_network
 import click
 from fastapi import FastAPI
 
-from polycontext.linearity import require_extra
+from polycontext.base import require_extra
 
 # Check for the extra before any module that needs it is imported.
 require_extra("uvicorn", extra="server", purpose="polycontext serve")

@@ -4,7 +4,7 @@ import os
 from collections.abc import AsyncGenerator, AsyncIterator
 from typing import Any, Protocol
 
-from polycontext.linearity import InvalidOptionError, require_extra
+from polycontext.base import InvalidOptionError, require_extra
 from polycontext.polynomial import ContextSession
 
 _MOST_REPLY = 4096

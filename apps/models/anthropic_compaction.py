@@ -8,7 +8,7 @@ from typing import Any
 
 from attrs import field, frozen
 
-from polycontext.linearity.effects import Steps, procedure, twin
+from polycontext.base.effects import Steps, procedure, twin
 from polycontext.polynomial.session import merge_options
 from polycontext.pressure import Fulfilment, Plan, Reading
 from polycontext.window.providers import Provider, Rendered

@@ -10,7 +10,7 @@ from typing import Any
 import orjson
 from attrs import frozen
 
-from polycontext.linearity.effects import Effect, Steps
+from polycontext.base.effects import Effect, Steps
 from polycontext.polynomial.session import merge_options
 from polycontext.pressure import Fulfilment, Offer, Plan, Reading, native
 from polycontext.window import Turn

@@ -14,13 +14,8 @@ from typing import Any, ClassVar, NoReturn
 from attrs import Factory, define, field, frozen
 from attrs.validators import optional
 
-from polycontext.linearity import (
-    CollaboratorError,
-    InvalidOptionError,
-    UnknownNameError,
-    require_extra,
-)
-from polycontext.linearity.effects import (
+from polycontext.base import CollaboratorError, InvalidOptionError, UnknownNameError, require_extra
+from polycontext.base.effects import (
     Effect,
     Steps,
     adrive,

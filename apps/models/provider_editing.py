@@ -11,7 +11,7 @@ from typing import Any
 
 import orjson
 
-from polycontext.linearity import InvalidOptionError
+from polycontext.base import InvalidOptionError
 from polycontext.polynomial import ContextOutput, ContextSession
 from polycontext.polynomial.session import merge_options
 from polycontext.pressure import Fulfilment, native, unbinding_plan

@@ -5,7 +5,7 @@ See docs/server.md.
 
 import lazy_loader
 
-from polycontext.linearity import require_extra
+from polycontext.base import require_extra
 
 require_extra("fastapi", extra="server", purpose=__name__)
 

@@ -10,7 +10,7 @@ from limits import RateLimitItemPerMinute
 from limits.storage import MemoryStorage
 from limits.strategies import MovingWindowRateLimiter
 
-from polycontext.linearity import InvalidOptionError
+from polycontext.base import InvalidOptionError
 
 LOCAL = "local"
 """The user if no token is required and none is sent."""

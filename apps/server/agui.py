@@ -22,7 +22,7 @@ from ag_ui.core.events import BaseEvent
 from ag_ui.encoder import EventEncoder
 from fastapi import APIRouter
 
-from polycontext.linearity import InvalidDataError
+from polycontext.base import InvalidDataError
 
 from .chat import DELTA, PROBLEM, Chat
 from .feed import PING, FeedEvent

@@ -18,18 +18,14 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
 
 from polycontext import __version__
-from polycontext.linearity import (
-    CallerError,
-    PolycontextError,
-    UnknownNameError,
-    UnknownResourceError,
-)
+from polycontext.base import CallerError, PolycontextError, UnknownNameError
+from polycontext.linearity import UnknownResourceError
 from polycontext.models import Answering, ScriptedAnswering
+from polycontext.pills import PillError, Resolver
 from polycontext.polynomial import IllegalDirectionError, SessionWriteError
 from polycontext.polynomial.stores import SessionStore
 from polycontext.pressure import ConflictError
 from polycontext.window import OrderError
-from polycontext.window.pills import PillError, Resolver
 
 from . import agui, uploads
 from .access import Access

@@ -9,8 +9,8 @@ from typing import Any
 
 from polycontext.models import Answering, in_whole_characters
 from polycontext.nodes import ComponentRenderer
+from polycontext.pills import PillDocument
 from polycontext.polynomial import Answer, ContextSession, SessionWriteError
-from polycontext.window import PillDocument
 
 from .feed import PROPS, Feed, Told
 from .sources import Sources

@@ -9,7 +9,7 @@ from typing import Any
 from uuid import uuid4
 from weakref import WeakValueDictionary
 
-from polycontext.linearity import UnknownNameError
+from polycontext.base import UnknownNameError
 from polycontext.models import Answering
 from polycontext.polynomial import ContextSession, SessionWriteError
 from polycontext.polynomial.stores import SessionStore

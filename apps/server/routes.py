@@ -7,8 +7,7 @@ from fastapi import APIRouter, Body, Depends, Header, Query, Request
 from fastapi.responses import StreamingResponse
 
 from polycontext.nodes import ComponentRenderer
-from polycontext.window import PillDocument
-from polycontext.window.pills import Pill
+from polycontext.pills import Pill, PillDocument
 
 from .access import Access
 from .chat import Chat

@@ -6,19 +6,20 @@ from collections.abc import Iterable, Sequence
 from time import monotonic
 from typing import Any, Protocol, TypeGuard
 
-from polycontext.linearity import InvalidDataError, PolycontextError
-from polycontext.nodes import SourcedItem, items_of
-from polycontext.window import PillDocument
-from polycontext.window.pills import (
+from polycontext.base import InvalidDataError, PolycontextError
+from polycontext.pills import (
     Candidate,
     CannotAttachError,
     Completer,
     Pill,
+    PillDocument,
     PillError,
     Resolver,
     Resolvers,
     Source,
+    SourcedItem,
     document_from_json,
+    items_of,
     resolve_document,
 )
 

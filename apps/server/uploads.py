@@ -12,11 +12,9 @@ from typing import Annotated, Any
 from attrs import evolve
 from fastapi import APIRouter, File, UploadFile
 
-from polycontext.linearity import InvalidDataError, ResourceClass, UnknownResourceError
-from polycontext.polynomial import ContextSession
-from polycontext.window import ContextItem, ItemType, Turn, image_size
-from polycontext.window.items import attachment_of, item_turn
-from polycontext.window.pills import (
+from polycontext.base import InvalidDataError
+from polycontext.linearity import ResourceClass, UnknownResourceError
+from polycontext.pills import (
     CannotAttachError,
     DuplicatePillError,
     Reason,
@@ -24,6 +22,9 @@ from polycontext.window.pills import (
     check_path,
     decoded_text,
 )
+from polycontext.polynomial import ContextSession
+from polycontext.window import ContextItem, ItemType, Turn, image_size
+from polycontext.window.items import attachment_of, item_turn
 from polycontext.window.providers import format_of
 
 from .chat import Chat

@@ -20,7 +20,7 @@ from typing import Any
 
 import lazy_loader
 
-from polycontext.linearity import require_extra
+from polycontext.base import require_extra
 
 # The names are listed in `__init__.pyi`; each is loaded on first access.
 _load, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -13,7 +13,8 @@ from typing import Any, Final
 
 from hypothesis import strategies as st
 
-from polycontext.linearity import Law, UnknownNameError, constraint_sentences, default_classifier
+from polycontext.base import Law, UnknownNameError
+from polycontext.linearity import constraint_sentences, default_classifier
 from polycontext.nodes import ComponentRenderer
 from polycontext.polynomial import (
     CONTEXT_OPERAD,

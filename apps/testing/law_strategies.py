@@ -13,7 +13,8 @@ from typing import Any
 from attrs import evolve
 from hypothesis import strategies as st
 
-from polycontext.linearity import LinearityMap, PolycontextError, ResourceClass, Tag
+from polycontext.base import PolycontextError
+from polycontext.linearity import LinearityMap, ResourceClass, Tag
 from polycontext.polynomial import (
     CONTEXT_OPERAD,
     ContextInput,

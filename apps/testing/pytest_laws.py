@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from polycontext.linearity import Law
+from polycontext.base import Law
 
 from .law_runner import EXAMPLES, all_laws, run_law
 from .subject import Subject, load_subject

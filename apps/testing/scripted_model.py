@@ -8,7 +8,7 @@ from typing import Any
 
 from attrs import define, field
 
-from polycontext.linearity import CallerError, InvalidOptionError
+from polycontext.base import CallerError, InvalidOptionError
 
 Reply = str | Mapping[str, Any] | BaseException | type[BaseException] | Callable[[Any], Any]
 """A scripted reply: a text, an assistant message, an error to raise, or a function of the request.

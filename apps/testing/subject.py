@@ -15,7 +15,8 @@ from typing import Any, Final
 from attrs import field, frozen
 from hypothesis import strategies as st
 
-from polycontext.linearity import InvalidDataError, LinearityMap
+from polycontext.base import InvalidDataError
+from polycontext.linearity import LinearityMap
 from polycontext.polynomial import ContextSession, PolyAgent
 from polycontext.pressure import Summariser
 from polycontext.window import ContextWindow, StoreComonad

@@ -14,9 +14,9 @@ from benchmarks.budget.row import Found, Row, Scale
 from benchmarks.budget.stores import Timed, words_of
 from benchmarks.conversation import RememberingCounter, turns
 from polycontext.polynomial import ContextSession
-from polycontext.polynomial.stores.postgresql import PostgreSQLStore
+from polycontext.postgresql import PostgreSQLStore
 from polycontext.window import Turn
-from tests.postgresql import missing, running
+from tests.postgresql.server import missing, running
 
 BUDGET = 8_000
 SHORT, LONG = 100, 5_000

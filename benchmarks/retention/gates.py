@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable, Sequence
 
 from benchmarks.retention.recordings import PROVIDER, Message, pinned, request_tokens
-from polycontext.linearity import PolycontextError
+from polycontext.base import PolycontextError
 from polycontext.window.providers import check
 
 GATES = (

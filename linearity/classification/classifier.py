@@ -19,7 +19,8 @@ from typing import Any, Protocol
 
 from attrs import frozen
 
-from ..errors import InvalidOptionError
+from polycontext.base import InvalidOptionError
+
 from ..resource_class import ResourceClass
 from .constraints import ConstraintRule, default_rule
 

@@ -30,7 +30,8 @@ from importlib.resources import files
 
 from attrs import frozen
 
-from ..errors import InvalidOptionError
+from polycontext.base import InvalidOptionError
+
 from .prose import is_bullet, sentences, unbulleted, unquoted
 
 LANGUAGES = ("en", "de", "fr", "es", "zh", "ja")

@@ -14,10 +14,12 @@ from typing import Any
 
 from attrs import evolve
 
+from polycontext.base import InvalidOptionError
+from polycontext.base.law import agree, holds, law, outcome
+
 from ..classification.classifier import Classifier
 from ..classification.constraints import constraint_sentences, states_constraint
-from ..errors import DemotionError, InvalidOptionError, UnknownResourceError
-from ..law import agree, holds, law, outcome
+from ..errors import DemotionError, UnknownResourceError
 from ..ledger import LinearityMap
 from ..resource_class import ResourceClass
 

@@ -15,7 +15,8 @@ from itertools import groupby
 
 from attrs import define, frozen
 
-from polycontext.linearity import CallerError, InvalidOptionError, ResourceClass
+from polycontext.base import CallerError, InvalidOptionError
+from polycontext.linearity import ResourceClass
 from polycontext.pressure import ExtractiveSummariser
 from polycontext.window import Role, TokenCounter, Turn
 

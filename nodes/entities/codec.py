@@ -5,9 +5,9 @@ from typing import Any
 
 from attrs import frozen
 
-from polycontext.linearity import InvalidDataError
-from polycontext.linearity.codec import strict_converter, structured
-from polycontext.linearity.json_data import under
+from polycontext.base import InvalidDataError
+from polycontext.base.codec import strict_converter, structured
+from polycontext.base.json_data import under
 
 from .names import EntityId, check_id, check_names, parse_ref
 from .records import IdKey, Live, Records, Removed

@@ -9,8 +9,8 @@ from typing import TypeAlias
 
 from attrs import Attribute, define
 
-from polycontext.linearity import CallerError, InvalidDataError
-from polycontext.linearity.json_data import FrozenDict, check_text
+from polycontext.base import CallerError, InvalidDataError
+from polycontext.base.json_data import FrozenDict, check_text
 
 from ..checks import MAX_INTEGER, check_not_blank
 

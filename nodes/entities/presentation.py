@@ -11,7 +11,8 @@ from typing import Any, assert_never
 
 from attrs import evolve
 
-from polycontext.linearity import InvalidOptionError, ResourceClass
+from polycontext.base import InvalidOptionError
+from polycontext.linearity import ResourceClass
 
 from ..prompt_text import Entry, Part, drop_empty, json_line, part, render_parts
 from .snapshot import EntityContext, EntitySnapshot, EntityStatus, Tombstone

@@ -12,7 +12,7 @@ from typing import Any, Self
 
 from attrs import evolve, field, frozen
 
-from polycontext.linearity.json_data import check_text
+from polycontext.base.json_data import check_text
 
 from ..checks import is_text, whole_from
 from .names import GENERATED, EntityId, RefRefusedError, check_id, check_type

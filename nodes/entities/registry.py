@@ -9,7 +9,7 @@ from typing import Any, Self
 
 from attrs import evolve, field, frozen
 
-from polycontext.linearity import UnknownNameError
+from polycontext.base import UnknownNameError
 
 from ..checks import check_count, check_not_blank
 from . import translation

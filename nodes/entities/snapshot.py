@@ -7,8 +7,8 @@ from typing import Any
 from attrs import define, field, frozen
 from attrs.validators import optional
 
-from polycontext.linearity import CallerError, InvalidDataError
-from polycontext.linearity.json_data import FrozenDict
+from polycontext.base import CallerError, InvalidDataError
+from polycontext.base.json_data import FrozenDict
 
 from ..checks import is_not_blank, is_text, object_or_none, parse_member, whole_from
 from .names import is_ref, is_type

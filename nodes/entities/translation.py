@@ -16,8 +16,8 @@ from typing import Any, Self, TypeAlias
 
 from attrs import evolve, field, frozen
 
-from polycontext.linearity import InvalidDataError
-from polycontext.linearity.json_data import MAX_DEPTH, under
+from polycontext.base import InvalidDataError
+from polycontext.base.json_data import MAX_DEPTH, under
 
 from ..prompt_text import json_line
 from .names import GENERATED, EntityId, RefRefusedError, parse_ref, ref_name

@@ -14,8 +14,8 @@ from typing import Any
 
 from attrs import frozen
 
+from polycontext.base.law import agree, holds, law
 from polycontext.linearity import ResourceClass
-from polycontext.linearity.law import agree, holds, law
 from polycontext.polynomial import ContextOverflowError, ContextSession
 from polycontext.polynomial.laws.hosts import Host
 from polycontext.polynomial.machine import is_over_budget

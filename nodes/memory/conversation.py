@@ -12,9 +12,9 @@ import orjson
 from attrs import evolve, field, frozen
 from attrs.validators import optional
 
-from polycontext.linearity import InvalidDataError, UnknownNameError
-from polycontext.linearity.codec import json_object, strict_converter, structured
-from polycontext.linearity.json_data import freeze, thaw
+from polycontext.base import InvalidDataError, UnknownNameError
+from polycontext.base.codec import json_object, strict_converter, structured
+from polycontext.base.json_data import freeze, thaw
 from polycontext.polynomial import ContextSession, Event
 from polycontext.polynomial.journal import ClearEvent, TurnEvent, standing
 from polycontext.pressure import ContextProjector

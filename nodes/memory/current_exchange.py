@@ -6,8 +6,8 @@ from typing import Any
 from attrs import define, evolve, field, fields, frozen
 from attrs.validators import optional
 
-from polycontext.linearity import CallerError
-from polycontext.linearity.json_data import check_text, freeze
+from polycontext.base import CallerError
+from polycontext.base.json_data import check_text, freeze
 from polycontext.polynomial import ContextOutput
 from polycontext.pressure import ContextProjector
 from polycontext.window import TokenCounter

@@ -10,7 +10,8 @@ from collections.abc import Iterable
 
 from attrs import evolve, field, frozen
 
-from polycontext.linearity import InvalidDataError, ResourceClass
+from polycontext.base import InvalidDataError
+from polycontext.linearity import ResourceClass
 from polycontext.pressure import ContextProjector, Reach, is_gist_text
 from polycontext.window import ContextWindow, Role, TokenCounter, Turn
 

@@ -15,8 +15,8 @@ from types import MappingProxyType
 
 from attrs import field, frozen
 
-from polycontext.linearity import InvalidDataError
-from polycontext.linearity.json_data import check_text
+from polycontext.base import InvalidDataError
+from polycontext.base.json_data import check_text
 from polycontext.polynomial import ContextOutput, ContextOverflowError
 from polycontext.pressure import ContextProjector
 from polycontext.window import REQUEST_OVERHEAD, InvalidMessagesError, Role, Turn, count_turn

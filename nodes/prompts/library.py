@@ -14,7 +14,7 @@ from types import MappingProxyType
 
 from attrs import field, frozen
 
-from polycontext.linearity import InvalidOptionError
+from polycontext.base import InvalidOptionError
 
 from .template import Template, TemplateError
 

@@ -10,7 +10,7 @@ from string import Formatter
 
 from attrs import define, field, frozen
 
-from polycontext.linearity import CallerError
+from polycontext.base import CallerError
 
 _LEGAL = "{name} for a value, {{ and }} for braces"
 _BLANK = "\n\n"

@@ -11,7 +11,7 @@ from typing import Any
 
 from attrs import evolve, field, frozen
 
-from polycontext.linearity import InvalidOptionError, UnknownNameError
+from polycontext.base import InvalidOptionError, UnknownNameError
 from polycontext.pressure import ContextProjector
 from polycontext.window import ContextWindow, Turn
 

@@ -11,7 +11,7 @@ from typing import Any, Generic, TypeVar
 
 from attrs import field, frozen
 
-from polycontext.linearity import PolycontextError
+from polycontext.base import PolycontextError
 from polycontext.window import ContextWindow
 
 from ..errors import IllegalDirectionError

@@ -1,4 +1,4 @@
-from . import json_patch, snapshots, source_ranges
+from . import json_patch, rows, snapshots, source_ranges
 from .conversation import Conversation, replay, standing
 from .events import ERASED, ClearEvent, CompressEvent, Event, TurnEvent, is_erased
 from .json_patch import patched
@@ -18,6 +18,7 @@ __all__ = [
     "json_patch",
     "patched",
     "replay",
+    "rows",
     "snapshots",
     "source_ranges",
     "standing",

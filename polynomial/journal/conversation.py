@@ -9,7 +9,7 @@ from typing import Any, Self
 from attrs import evolve as evolved
 from attrs import field, frozen
 
-from polycontext.linearity import InvalidDataError, PolycontextError
+from polycontext.base import InvalidDataError, PolycontextError
 from polycontext.pressure import Edit, GistJob, apply_edit, check_floors, is_summary
 from polycontext.pressure.gist import source_ids
 from polycontext.pressure.summariser import RememberingSummariser, default_summariser

@@ -10,7 +10,7 @@ from typing import Any
 
 import orjson
 
-from polycontext.linearity import InvalidDataError
+from polycontext.base import InvalidDataError
 
 ABSENT: Any = object()
 """The value of a document that does not exist yet."""
@@ -144,3 +144,11 @@ _ACTS: Mapping[str, Callable[[Any, Any], Any]] = {
     "replace": _replace,
     "test": _test,
 }
+
+
+def encode(data: object, name: str) -> str:
+    """Return a companion's data as immutable JSON text, or raise `InvalidDataError`."""
+    try:
+        return orjson.dumps(data).decode()
+    except TypeError as error:
+        raise InvalidDataError(f"companions.{name}", str(error), "JSON data") from None

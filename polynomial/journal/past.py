@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from attrs import define, evolve, field, frozen
 
-from polycontext.linearity import Column
+from polycontext.base import Column
 from polycontext.pressure import Edit, is_summary
 from polycontext.pressure.gist import source_ids
 from polycontext.pressure.summariser import RememberingSummariser

@@ -11,8 +11,9 @@ from typing import Any, NamedTuple, TypeVar, assert_never
 
 import orjson
 
-from polycontext.linearity import UNIX_EPOCH, InvalidDataError, PolycontextError, ResourceClass
-from polycontext.linearity.codec import json_object, strict_converter, structured, to_text
+from polycontext.base import InvalidDataError, PolycontextError
+from polycontext.base.codec import json_object, strict_converter, structured, to_text
+from polycontext.linearity import UNIX_EPOCH, ResourceClass
 from polycontext.pressure import Edit, Reach, Signals
 from polycontext.window import Part, Role, Splice, ToolCall, Turn
 

@@ -12,8 +12,8 @@ from typing import Any, Self
 
 from attrs import field, fields, frozen
 
-from polycontext.linearity import InvalidDataError, PolycontextError, UnknownNameError
-from polycontext.linearity.codec import structured
+from polycontext.base import InvalidDataError, PolycontextError, UnknownNameError
+from polycontext.base.codec import structured
 from polycontext.pressure import ContextProjector, Reach, Signals
 from polycontext.pressure.threshold import NO_SIGNALS
 from polycontext.window import ContextWindow, TiktokenCounter, TokenCounter, find_model

@@ -18,14 +18,9 @@ from zlib import compress, decompress
 import orjson
 from attrs import asdict, evolve
 
-from polycontext.linearity import (
-    InvalidDataError,
-    LinearityMap,
-    PolycontextError,
-    ResourceClass,
-    Tag,
-)
-from polycontext.linearity.codec import structured
+from polycontext.base import InvalidDataError, PolycontextError
+from polycontext.base.codec import structured
+from polycontext.linearity import LinearityMap, ResourceClass, Tag
 from polycontext.linearity.tag import number_of
 from polycontext.pressure import ExtractiveSummariser
 from polycontext.pressure.notes import Candidates

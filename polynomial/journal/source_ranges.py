@@ -12,8 +12,9 @@ from typing import Any, cast
 
 from attrs import define, evolve, field
 
-from polycontext.linearity import InvalidDataError, LinearityMap, ResourceClass
-from polycontext.linearity.json_data import check_text
+from polycontext.base import InvalidDataError
+from polycontext.base.json_data import check_text
+from polycontext.linearity import LinearityMap, ResourceClass
 from polycontext.window import ContextWindow, Turn
 from polycontext.window.sources import Sources
 

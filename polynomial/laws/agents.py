@@ -10,8 +10,8 @@ from functools import partial
 from operator import attrgetter, itemgetter
 from typing import Any
 
-from polycontext.linearity import PolycontextError
-from polycontext.linearity.law import agree, holds, law, outcome
+from polycontext.base import PolycontextError
+from polycontext.base.law import agree, holds, law, outcome
 
 from ..algebra.poly_agent import Left, Lens, PolyAgent, Right
 

@@ -11,7 +11,7 @@ from typing import Protocol
 
 from attrs import define, evolve
 
-from polycontext.linearity.law import agree, holds, law
+from polycontext.base.law import agree, holds, law
 from polycontext.pressure.gist import summary_marks
 from polycontext.window import (
     REQUEST_OVERHEAD,

@@ -11,8 +11,9 @@ from typing import Any
 
 from attrs import evolve
 
-from polycontext.linearity import PolycontextError, ResourceClass
-from polycontext.linearity.law import agree, holds, law
+from polycontext.base import PolycontextError
+from polycontext.base.law import agree, holds, law
+from polycontext.linearity import ResourceClass
 from polycontext.pressure import ContextProjector, pressure_of
 from polycontext.pressure.threshold import mark_above
 from polycontext.window import ContextWindow, Turn

@@ -11,8 +11,8 @@ from typing import Any
 
 from attrs import evolve
 
-from polycontext.linearity import InvalidOptionError, PolycontextError
-from polycontext.linearity.law import agree, holds, law, outcome
+from polycontext.base import InvalidOptionError, PolycontextError
+from polycontext.base.law import agree, holds, law, outcome
 from polycontext.window import ContextWindow
 
 from ..algebra.operad import Operation

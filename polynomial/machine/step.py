@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import define, evolve, field, frozen
 
-from polycontext.linearity import UNIX_EPOCH, InvalidOptionError, ResourceClass
+from polycontext.base import InvalidOptionError
+from polycontext.linearity import UNIX_EPOCH, ResourceClass
 from polycontext.pressure import (
     AdaptiveThreshold,
     CompressionResult,

@@ -17,7 +17,7 @@ from statemachine import State as DeclaredState
 from statemachine.factory import StateMachineMetaclass
 from statemachine.transition_list import TransitionList
 
-from polycontext.linearity import InvalidDataError, InvalidOptionError, UnknownNameError
+from polycontext.base import InvalidDataError, InvalidOptionError, UnknownNameError
 
 from ..errors import illegal
 from ..inputs import InputKind, Kind, kind_of

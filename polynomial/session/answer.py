@@ -2,7 +2,7 @@
 
 from typing import Any, Self
 
-from polycontext.linearity.effects import Steps, call, procedure, twin
+from polycontext.base.effects import Steps, call, procedure, twin
 
 from ..errors import SessionWriteError
 from .options import check_arguments

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 from attrs import define, evolve, field, frozen
 
-from polycontext.linearity.effects import Effect, Steps, adrive, drive, procedure, twin
+from polycontext.base.effects import Effect, Steps, adrive, drive, procedure, twin
 from polycontext.pressure import (
     ConflictError,
     ContextProjector,

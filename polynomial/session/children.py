@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import asdict, evolve
 
-from polycontext.linearity import InvalidOptionError, ResourceClass, constraint_sentences
-from polycontext.linearity.effects import Steps
+from polycontext.base import InvalidOptionError
+from polycontext.base.effects import Steps
+from polycontext.linearity import ResourceClass, constraint_sentences
 from polycontext.pressure import ConflictError
 from polycontext.pressure.notes import truncate
 from polycontext.pressure.threshold import NO_SIGNALS

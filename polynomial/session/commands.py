@@ -11,7 +11,8 @@ from typing import Any, Literal, Protocol, TypedDict
 
 from attrs import frozen
 
-from polycontext.linearity import InvalidOptionError, ResourceClass, UnknownNameError
+from polycontext.base import InvalidOptionError, UnknownNameError
+from polycontext.linearity import ResourceClass
 from polycontext.pressure import Fulfilment
 from polycontext.window import ContextItem, ContextWindow, InvalidTurnError, Role, ToolCall, Turn
 from polycontext.window.filler import OPENING, opening_of

@@ -9,8 +9,8 @@ This class is a table of contents: each method delegates to the module for its s
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Self, Unpack
 
+from polycontext.base.effects import Steps, procedure, twin
 from polycontext.linearity import Classifier, ResourceClass, ToolRule, default_classifier
-from polycontext.linearity.effects import Steps, procedure, twin
 from polycontext.pressure import ContextProjector, Threshold, pressure_of
 from polycontext.window import ContextItem, ContextWindow, Role, TokenCounter, ToolCall, Turn
 from polycontext.window.providers import AUTO, Provider, Rendered

@@ -10,8 +10,8 @@ from typing import Any, assert_never
 
 from attrs import frozen
 
-from polycontext.linearity import InvalidDataError
-from polycontext.linearity.codec import json_object
+from polycontext.base import InvalidDataError
+from polycontext.base.codec import json_object
 from polycontext.pressure import pressure_of
 from polycontext.pressure.notes import MOST_CHARS_A_TOKEN, truncate
 from polycontext.window import PartKind, Role, Turn

@@ -5,7 +5,7 @@ from typing import Any, Unpack
 
 import orjson
 
-from polycontext.linearity.effects import twin
+from polycontext.base.effects import twin
 from polycontext.window.providers import AUTO
 
 from .commands import (

@@ -15,11 +15,12 @@ from polycontext.window import Turn
 from ..inputs import ContextInput, InputKind, Promotion
 from ..journal.conversation import Conversation
 from ..journal.events import Event, PatchEvent, RewindEvent, event_of
+from ..journal.json_patch import encode
 from ..machine.step import ContextPolicy, Step
 from ..machine.table import run
 from ..state import ContextState, State
 from .commands import Patch
-from .options import encode, require
+from .options import require
 
 Cause = Step | Conversation
 """The cause of an event: a step of the machine, or the conversation after a patch."""

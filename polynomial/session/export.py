@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, Unpack
 import orjson
 from attrs import evolve, frozen
 
-from polycontext.linearity import InvalidDataError, InvalidOptionError
-from polycontext.linearity.codec import json_object, structured
-from polycontext.linearity.effects import twin
+from polycontext.base import InvalidDataError, InvalidOptionError
+from polycontext.base.codec import json_object, structured
+from polycontext.base.effects import twin
 from polycontext.window import Role, Turn
 from polycontext.window.providers import NO_RESULT
 
@@ -321,7 +321,7 @@ class Archive(Generic[S]):
         (True, 4000)
         >>> ContextSession.history.load(["[]"])
         Traceback (most recent call last):
-        polycontext.linearity.errors.InvalidDataError: line 1: list is not an object. Use \
+        polycontext.base.errors.InvalidDataError: line 1: list is not an object. Use \
 the first line that export wrote.
         """
         imported = Imported(lines)

@@ -5,8 +5,8 @@ from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Unpack
 
-from polycontext.linearity import InvalidOptionError
-from polycontext.linearity.effects import twin
+from polycontext.base import InvalidOptionError
+from polycontext.base.effects import twin
 from polycontext.pressure import ConflictError
 from polycontext.window import Turn
 from polycontext.window.providers import Provider, get_format

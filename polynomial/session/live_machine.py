@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from statemachine.engines.async_ import AsyncEngine
 
-from polycontext.linearity import InvalidOptionError
-from polycontext.linearity.effects import Effect, Steps, call, procedure, twin
+from polycontext.base import InvalidOptionError
+from polycontext.base.effects import Effect, Steps, call, procedure, twin
 from polycontext.pressure import Edit, Fulfilment
 from polycontext.window import Turn
 

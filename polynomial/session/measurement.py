@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from attrs import frozen
 
-from polycontext.linearity import InvalidDataError, InvalidOptionError
+from polycontext.base import InvalidDataError, InvalidOptionError
 from polycontext.window.providers import dumped
 
 from ..errors import ContextOverflowError

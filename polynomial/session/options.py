@@ -9,18 +9,10 @@ from pathlib import Path
 from threading import current_thread, main_thread
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, TypedDict
 
-import orjson
-
 from polycontext import window
-from polycontext.linearity import (
-    Classifier,
-    InvalidDataError,
-    InvalidOptionError,
-    ToolRule,
-    UnknownNameError,
-    constraint_sentences,
-)
-from polycontext.linearity.json_data import copy_json
+from polycontext.base import InvalidOptionError, UnknownNameError
+from polycontext.base.json_data import copy_json
+from polycontext.linearity import Classifier, ToolRule, constraint_sentences
 from polycontext.pressure import ContextProjector, Threshold
 from polycontext.window import TokenCounter
 from polycontext.window.providers import Provider, as_provider
@@ -362,14 +354,6 @@ def check_arguments(**given: object) -> None:
     for name, value in given.items():
         fits, legal = _FITS.get(name, (None, ""))
         require(name, value, fits is None or fits(value), legal)
-
-
-def encode(data: object, name: str) -> str:
-    """Return a companion's data as immutable JSON text, or raise `InvalidDataError`."""
-    try:
-        return orjson.dumps(data).decode()
-    except TypeError as error:
-        raise InvalidDataError(f"companions.{name}", str(error), "JSON data") from None
 
 
 def load_ahead(counter: TokenCounter) -> None:

@@ -15,8 +15,9 @@ from warnings import warn
 
 from attrs import frozen
 
-from polycontext.linearity import InvalidDataError, LinearityStats, ResourceClass
-from polycontext.linearity.effects import Effect, Steps, call, procedure
+from polycontext.base import InvalidDataError
+from polycontext.base.effects import Effect, Steps, call, procedure
+from polycontext.linearity import LinearityStats, ResourceClass
 from polycontext.window import ContextWindow, Store, Turn
 
 from ..errors import UnknownPathError

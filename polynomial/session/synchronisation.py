@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from attrs import field, frozen
 
-from polycontext.linearity.effects import Steps
+from polycontext.base.effects import Steps
 from polycontext.pressure import ConflictError
 from polycontext.window import REQUEST_OVERHEAD, Role, Turn, count_tools, count_turn
 from polycontext.window.filler import OPENING, opening_of

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from attrs import evolve
 
-from polycontext.linearity import InvalidOptionError, UnknownResourceError
+from polycontext.base import InvalidOptionError
+from polycontext.linearity import UnknownResourceError
 from polycontext.window import ContextWindow, Role, Turn
 
 from ..journal.conversation import Conversation, replay

@@ -10,7 +10,7 @@ from typing import Any
 
 from attrs import define, evolve, field
 
-from polycontext.linearity import UnknownNameError
+from polycontext.base import UnknownNameError
 from polycontext.pressure.cache import (
     Account,
     Bill,

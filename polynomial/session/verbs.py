@@ -22,7 +22,7 @@ from typing import (
     overload,
 )
 
-from polycontext.linearity.effects import Effect, call
+from polycontext.base.effects import Effect, call
 
 from .. import session as subjects
 from ..inputs import ContextOutput

@@ -19,8 +19,8 @@ from weakref import WeakKeyDictionary
 
 from attrs import evolve
 
-from polycontext.linearity import CallerError, InvalidOptionError
-from polycontext.linearity.effects import Effect, Steps, adrive, drive, in_thread
+from polycontext.base import CallerError, InvalidOptionError
+from polycontext.base.effects import Effect, Steps, adrive, drive, in_thread
 from polycontext.pressure import ConflictError, ContextProjector, Fulfilment
 from polycontext.pressure.summariser import default_summariser
 
@@ -28,12 +28,12 @@ from .. import journal
 from ..errors import SessionWriteError
 from ..inputs import ContextOutput
 from ..journal.conversation import Conversation
+from ..journal.json_patch import encode
 from ..stores.in_memory import InMemoryStore
 from ..stores.session_store import SessionStore
 from .commands import WriteRequest
 from .decisions import Decision, DecisionSteps, decide, go_on, log_rejections
 from .drafts import SummaryRequest
-from .options import encode
 from .replica import Replica
 
 TRIES = 64

@@ -1,3 +1,4 @@
+from . import search_query
 from .in_memory import InMemoryStore
 from .locations import store_at
 from .session_store import (
@@ -11,6 +12,8 @@ from .session_store import (
     Snapshot,
     SnapshotStore,
     Stored,
+    check_fork,
+    hide_secrets,
 )
 from .sqlite import SQLiteStore
 
@@ -27,5 +30,8 @@ __all__ = [
     "Snapshot",
     "SnapshotStore",
     "Stored",
+    "check_fork",
+    "hide_secrets",
+    "search_query",
     "store_at",
 ]

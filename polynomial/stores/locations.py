@@ -1,16 +1,18 @@
 """The locations of stores: the path of a file, or a URL."""
 
+from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
-from polycontext.linearity import InvalidOptionError
+from polycontext.base import InvalidOptionError
 
 from .session_store import SessionStore, hide_secrets
 from .sqlite import SQLiteStore
 
 _SQLITE = "sqlite:///"
-_POSTGRESQL = ("postgresql://", "postgresql+psycopg://")
+_GROUP = "polycontext.stores"
+"""The entry points of stores that are opened by the scheme of their URL, such as `postgresql`."""
 _LEGAL = (
     'the path of a SQLite file, "sqlite:///" with a path behind it, '
     '"postgresql://" with a server behind it, '
@@ -30,17 +32,17 @@ def store_at(url: Any, timeout: float = 5.0, *, create: bool = True) -> SessionS
 
     >>> store_at("oracle://scott:tiger@host/db?token=1")
     Traceback (most recent call last):
-    polycontext.linearity.errors.InvalidOptionError: url = 'oracle://***@host/db?***'. Use the \
+    polycontext.base.errors.InvalidOptionError: url = 'oracle://***@host/db?***'. Use the \
 path of a SQLite file, "sqlite:///" with a path behind it, "postgresql://" with a server behind \
 it, or a store with load and append.
     """
     if isinstance(url, Path):
         return SQLiteStore(url, timeout=timeout, create=create)
-    if isinstance(url, str) and url.startswith(_POSTGRESQL):
-        from .postgresql import PostgreSQLStore  # noqa: PLC0415 - needs an extra
-
-        return PostgreSQLStore(url, timeout=timeout)
     if isinstance(url, str):
+        scheme, found, _ = url.partition("://")
+        for guest in entry_points(group=_GROUP, name=scheme.split("+")[0]) if found else ():
+            opened: SessionStore = guest.load()(url, timeout=timeout)
+            return opened
         return SQLiteStore(_path_in(url), timeout=timeout, create=create)
     if callable(getattr(url, "load", None)) and callable(getattr(url, "append", None)):
         store: SessionStore = url

@@ -14,7 +14,7 @@ from unicodedata import category, combining, normalize
 
 from attrs import frozen
 
-from polycontext.linearity import InvalidOptionError
+from polycontext.base import InvalidOptionError
 from polycontext.pressure.notes import UNSPACED
 from polycontext.window import Turn
 

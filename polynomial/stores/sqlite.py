@@ -8,8 +8,8 @@ from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from pathlib import Path
 
-from polycontext.linearity import InvalidOptionError, PolycontextError
-from polycontext.linearity.effects import twin
+from polycontext.base import InvalidOptionError, PolycontextError
+from polycontext.base.effects import twin
 from polycontext.pressure import ConflictError
 from polycontext.window import Turn
 

@@ -8,7 +8,7 @@ from zlib import compress, crc32, decompress
 import orjson
 from attrs import frozen
 
-from polycontext.linearity import InvalidDataError
+from polycontext.base import InvalidDataError
 from polycontext.window import Turn
 
 from ..journal.events import Event

@@ -14,7 +14,7 @@ from typing import Any
 
 from attrs import evolve, field, frozen
 
-from polycontext.linearity import InvalidOptionError
+from polycontext.base import InvalidOptionError
 from polycontext.window.providers import Message, Rendered
 
 from .blocks import MARK, Blocks, seconds_of
@@ -55,7 +55,7 @@ class CachePlan:
 
     >>> CachePlan(ttl="1h", head_ttl="5m")
     Traceback (most recent call last):
-    polycontext.linearity.errors.InvalidOptionError: head_ttl = '5m'. Use '1h', where ttl is that: \
+    polycontext.base.errors.InvalidOptionError: head_ttl = '5m'. Use '1h', where ttl is that: \
 longer times stand before shorter ones.
     """
 

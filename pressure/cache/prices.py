@@ -12,7 +12,7 @@ from typing import Any
 
 from attrs import Factory, field, frozen
 
-from polycontext.linearity import InvalidOptionError, UnknownNameError
+from polycontext.base import InvalidOptionError, UnknownNameError
 from polycontext.window.model_table import find_listed
 
 from .prefix_cache import HOUR

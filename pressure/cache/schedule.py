@@ -10,7 +10,7 @@ of the conversation, it costs at most twice the optimum.
 
 from bisect import bisect_right
 
-from polycontext.linearity import InvalidOptionError
+from polycontext.base import InvalidOptionError
 from polycontext.window import ContextWindow
 
 from ..threshold import mark_above, tokens_at

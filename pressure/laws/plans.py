@@ -2,7 +2,7 @@
 
 from itertools import pairwise
 
-from polycontext.linearity.law import agree, holds, law
+from polycontext.base.law import agree, holds, law
 from polycontext.window import ContextWindow
 from polycontext.window.part_removal import says_all_of
 

@@ -11,8 +11,8 @@ from typing import Any, Protocol
 
 from attrs import evolve
 
+from polycontext.base.law import agree, holds, law
 from polycontext.linearity import ResourceClass
-from polycontext.linearity.law import agree, holds, law
 from polycontext.window import Atom, ContextWindow, Role, Turn
 from polycontext.window.part_removal import says_all_of
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from polycontext.linearity.law import agree, holds, law
+from polycontext.base.law import agree, holds, law
 from polycontext.window import InvalidTurnError, Role, TokenCounter, Turn
 
 from ..summariser import LEAST_ASKED, Summariser

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from polycontext.adapters import Bridge, Dialect, Sessions
 from polycontext.adapters.dialect import Held, MessageDialect, Piece
 from polycontext.adapters.wire_dialect import WireDialect
-from polycontext.linearity import InvalidDataError, InvalidOptionError
+from polycontext.base import InvalidDataError, InvalidOptionError
 from polycontext.polynomial.session.synchronisation import Kept
 from polycontext.polynomial.stores.sqlite import SQLiteStore
 from polycontext.testing import FAST

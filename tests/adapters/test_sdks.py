@@ -13,7 +13,7 @@ from httpx2 import RemoteProtocolError
 
 from polycontext.adapters import anthropic as anthropic_adapter
 from polycontext.adapters import openai as openai_adapter
-from polycontext.linearity import InvalidOptionError
+from polycontext.base import InvalidOptionError
 from polycontext.testing.strict import (
     Break,
     StrictAnthropic,

@@ -8,7 +8,10 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
-from polycontext.linearity import PolycontextError, constraint_sentences
+from polycontext.base import PolycontextError
+from polycontext.linearity import constraint_sentences
+from polycontext.pills import PillDocument
+from polycontext.pills.tree import is_ignored
 from polycontext.polynomial import ContextSession, project
 from polycontext.pressure import ExtractiveSummariser
 from polycontext.pressure.notes import truncate
@@ -16,8 +19,6 @@ from polycontext.testing import FAST
 from polycontext.window import Role, TiktokenCounter, ToolCall, Turn
 from polycontext.window.items.markdown import fenced_text
 from polycontext.window.media_sizes import image_size
-from polycontext.window.pills import PillDocument
-from polycontext.window.pills.tree import is_ignored
 
 Reader = Callable[[str], object]
 _ROOM = 10_000_000

@@ -14,7 +14,7 @@ from tempfile import TemporaryDirectory
 
 from tests.faults import postgresql, sqlite
 from tests.faults.numbered_commands import COUNTED, Tally
-from tests.postgresql import running
+from tests.postgresql.server import running
 
 
 def main() -> int:

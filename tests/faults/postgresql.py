@@ -14,7 +14,7 @@ from polycontext.polynomial.errors import StoreError
 from tests.faults.crowds import crowd_of_processes, crowd_of_tasks, crowd_of_threads
 from tests.faults.numbered_commands import SESSION, Tally, judge, opened, say
 from tests.faults.processes import kill_writers
-from tests.postgresql import Server, missing
+from tests.postgresql.server import Server, missing
 
 LONGEST = (0.1, 0.5)
 """Seconds that a writer lives while it connects, and then: some dozens of commits."""

@@ -9,7 +9,7 @@ from random import Random
 from tempfile import TemporaryDirectory
 from time import sleep
 
-from polycontext.linearity import PolycontextError
+from polycontext.base import PolycontextError
 from polycontext.polynomial import ContextSession
 from polycontext.polynomial.errors import StoreError
 from tests.faults.crowds import crowd_of_tasks, crowd_of_threads

@@ -13,7 +13,7 @@ from tests.faults.postgresql import FAULTS as SERVER_FAULTS
 from tests.faults.postgresql import MISSING, Act, done
 from tests.faults.postgresql import killed as killed_there
 from tests.faults.sqlite import FAULTS, damaged, killed
-from tests.postgresql import Server, running
+from tests.postgresql.server import Server, running
 
 FEW = 0.08
 FEWER = 0.02

@@ -10,8 +10,8 @@ from functools import partial
 from itertools import product
 from typing import Any
 
+from polycontext.base import Law
 from polycontext.linearity import LinearityMap, ResourceClass
-from polycontext.linearity.law import Law
 from polycontext.pressure import Fidelity, View
 from polycontext.window import Store, StoreComonad
 

@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tests.laws.broken
-from polycontext.linearity.law import Law, LawViolation, agree
+from polycontext.base import Law, LawViolation
+from polycontext.base.law import agree
 from polycontext.testing import all_laws
 from polycontext.testing.law_inputs import inputs_of
 from polycontext.testing.law_runner import ROOMS

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 from attrs import evolve
 
-from polycontext.linearity import PolycontextError, ResourceClass, default_classifier
+from polycontext.base import PolycontextError
+from polycontext.linearity import ResourceClass, default_classifier
 from polycontext.nodes.laws import readers
 from polycontext.polynomial import (
     CONTEXT_OPERAD,

@@ -7,10 +7,9 @@ from typing import Any
 
 import pytest
 
+from polycontext.base import CallerError, InvalidOptionError
 from polycontext.linearity import (
-    CallerError,
     DemotionError,
-    InvalidOptionError,
     LinearityMap,
     LinearityStats,
     ResourceClass,

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from polycontext.linearity import InvalidDataError, LinearityMap, ResourceClass
+from polycontext.base import InvalidDataError
+from polycontext.linearity import LinearityMap, ResourceClass
 
 DROPPABLE, REQUIRED, PRESERVED = ResourceClass
 NEVER = "1970-01-01T00:00:00+00:00"

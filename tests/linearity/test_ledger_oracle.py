@@ -7,9 +7,9 @@ from attrs import define, field
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, invariant, rule
 
+from polycontext.base import InvalidOptionError
 from polycontext.linearity import (
     DemotionError,
-    InvalidOptionError,
     LinearityMap,
     ResourceClass,
     Tag,

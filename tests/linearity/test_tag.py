@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 from attrs.exceptions import FrozenInstanceError
 
-from polycontext.linearity import UNIX_EPOCH, InvalidDataError, LinearityMap, ResourceClass, Tag
+from polycontext.base import InvalidDataError
+from polycontext.linearity import UNIX_EPOCH, LinearityMap, ResourceClass, Tag
 
 NAIVE = datetime(2026, 1, 1)  # noqa: DTZ001  naive on purpose
 

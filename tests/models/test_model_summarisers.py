@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from polycontext.linearity import InvalidOptionError, ResourceClass, UnknownNameError
-from polycontext.linearity.errors import MissingExtraError
+from polycontext.base import InvalidOptionError, MissingExtraError, UnknownNameError
+from polycontext.linearity import ResourceClass
 from polycontext.models import AnthropicSummariser, NoSummaryError, OpenAISummariser
 from polycontext.models.anthropic_summariser import mark_blocks
 from polycontext.polynomial import ContextSession

@@ -7,7 +7,7 @@ import openai
 import pytest
 
 from polycontext import ContextSession, ResourceClass
-from polycontext.linearity import InvalidOptionError, UnknownNameError
+from polycontext.base import InvalidOptionError, UnknownNameError
 from polycontext.models.provider_editing import editing_options, take_in
 from polycontext.testing.strict import RequestRefusedError, StrictAnthropic, StrictServer
 from polycontext.testing.strict.responses import StrictResponses

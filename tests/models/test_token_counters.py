@@ -9,7 +9,7 @@ import openai
 import pytest
 
 from polycontext import ContextSession
-from polycontext.linearity import InvalidOptionError
+from polycontext.base import InvalidOptionError
 from polycontext.models.token_counters import AnthropicTokens, OpenAITokens
 from polycontext.testing import FAST
 from polycontext.testing.strict import StrictAnthropic, StrictChat, StrictResponses, StrictServer

@@ -11,15 +11,15 @@ from typing import Any
 import pytest
 from attrs import evolve
 
-from polycontext.linearity import InvalidDataError, InvalidOptionError, UnknownNameError
+from polycontext.base import InvalidDataError, InvalidOptionError, UnknownNameError
 from polycontext.nodes.context_managers import COMPANION, ContextManagers
-from polycontext.nodes.message import asend_message, send_message
+from polycontext.pills import FileResolver, PillDocument
+from polycontext.pills.message import asend_message, send_message
 from polycontext.polynomial import ContextOutput, ContextOverflowError, ContextSession
 from polycontext.polynomial.stores.in_memory import InMemoryStore
 from polycontext.pressure import ConflictError
-from polycontext.window import ContextItem, PillDocument, context_to_string
+from polycontext.window import ContextItem, context_to_string
 from polycontext.window.items import DuplicateItemError, attachment_of
-from polycontext.window.pills import FileResolver
 from polycontext.window.providers import Provider, get_format
 from tests.polynomial.conversations import text_of
 

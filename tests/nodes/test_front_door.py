@@ -32,7 +32,7 @@ def test_the_room_itself_loads_nothing() -> None:
         not {
             "polycontext.nodes.prompts",
             "polycontext.nodes.builders",
-            "polycontext.nodes.agent_context",
+            "polycontext.agent_context",
         }
         & asked
     )

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polycontext.linearity import InvalidOptionError
+from polycontext.base import InvalidOptionError
 from polycontext.polynomial import ContextOverflowError, project
 from polycontext.polynomial.projection import _fill
 from polycontext.polynomial.restoration import known_again

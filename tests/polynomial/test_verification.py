@@ -11,7 +11,7 @@ from attrs import evolve
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polycontext.linearity import InvalidOptionError, PolycontextError
+from polycontext.base import InvalidOptionError, PolycontextError
 from polycontext.polynomial import ContextOverflowError, Verification, project, verify
 from polycontext.polynomial.verification import found_in_order
 from polycontext.testing import FAST, Move

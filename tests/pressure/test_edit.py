@@ -6,7 +6,8 @@ import pytest
 from attrs import evolve
 from hypothesis import given
 
-from polycontext.linearity import InvalidOptionError, ResourceClass
+from polycontext.base import InvalidOptionError
+from polycontext.linearity import ResourceClass
 from polycontext.pressure import (
     ContextProjector,
     Edit,

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polycontext.linearity import InvalidOptionError
+from polycontext.base import InvalidOptionError
 from polycontext.pressure import ContextProjector, Fidelity, GistKind, Plan, Reach
 from polycontext.pressure.threshold import tokens_at
 from polycontext.testing import FAST, TARGETS, lived_windows, reaches

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from polycontext.linearity import InvalidOptionError
+from polycontext.base import InvalidOptionError
 from polycontext.pressure import ContextProjector, Reach
 from tests.pressure.samples import calls, extended, opened, result, talk, user, words
 

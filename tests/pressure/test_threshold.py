@@ -7,7 +7,7 @@ from attrs import evolve
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polycontext.linearity import InvalidOptionError
+from polycontext.base import InvalidOptionError
 from polycontext.pressure import (
     AdaptiveThreshold,
     FixedThreshold,

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from polycontext.linearity import InvalidOptionError
+from polycontext.base import InvalidOptionError
 from polycontext.pressure import Fidelity, View, view_of
 from polycontext.pressure.view import compress_view, expand_view
 from polycontext.window import Role, Turn

@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from polycontext.linearity import UnknownNameError
+from polycontext.base import UnknownNameError
+from polycontext.pills import PillDocument
 from polycontext.polynomial import ContextSession
 from polycontext.polynomial.errors import SessionWriteError, StoreError
 from polycontext.polynomial.stores.in_memory import InMemoryStore
 from polycontext.server.access import Access
 from polycontext.server.chat import Chat
 from polycontext.server.chats import Chats, key_of
-from polycontext.window import PillDocument
 from tests.server.wait import until
 
 MAX = 8000

@@ -9,12 +9,7 @@ from typing import Any
 import httpx
 import pytest
 
-from polycontext.polynomial.stores.in_memory import InMemoryStore
-from polycontext.server.access import Access
-from polycontext.server.app import create_app
-from polycontext.server.sources import MOST_PILLS, MOST_SHOWN, Sources
-from polycontext.testing import FAST
-from polycontext.window.pills import (
+from polycontext.pills import (
     BufferResolver,
     Candidate,
     FileResolver,
@@ -26,8 +21,13 @@ from polycontext.window.pills import (
     SymbolResolver,
     document_to_json,
 )
-from tests.window.pills.hostile_names import hostile_names
-from tests.window.pills.trees import SECRET_TEXT, besieged, planted
+from polycontext.polynomial.stores.in_memory import InMemoryStore
+from polycontext.server.access import Access
+from polycontext.server.app import create_app
+from polycontext.server.sources import MOST_PILLS, MOST_SHOWN, Sources
+from polycontext.testing import FAST
+from tests.pills.hostile_names import hostile_names
+from tests.pills.trees import SECRET_TEXT, besieged, planted
 
 Data = dict[str, Any]
 FILES: dict[str, str | bytes] = {

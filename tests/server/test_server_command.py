@@ -19,9 +19,9 @@ import pytest
 import uvicorn
 from fastapi import HTTPException
 
+from polycontext.base import InvalidOptionError
 from polycontext.cli import serve as command
 from polycontext.cli.app import main
-from polycontext.linearity import InvalidOptionError
 from polycontext.models.answers import ScriptedAnswering, make_answering
 from polycontext.polynomial import ContextSession
 from polycontext.polynomial.session.usage import Usage

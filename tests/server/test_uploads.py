@@ -8,6 +8,7 @@ from typing import Any
 import httpx
 import pytest
 
+from polycontext.pills import InvalidPillNameError
 from polycontext.polynomial import ContextSession
 from polycontext.polynomial.stores.in_memory import InMemoryStore
 from polycontext.polynomial.stores.session_store import SessionStore
@@ -15,7 +16,6 @@ from polycontext.polynomial.stores.sqlite import SQLiteStore
 from polycontext.server.app import create_app
 from polycontext.server.chats import key_of
 from polycontext.server.uploads import MOST_TEXT, MOST_UPLOADED, parse_name
-from polycontext.window.pills import InvalidPillNameError
 from tests.server.wait import until
 
 PNG = bytes.fromhex(

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from hypothesis import strategies as st
 
+from polycontext.base import Law, LawViolation, UnknownNameError
+from polycontext.base.law import agree, holds
 from polycontext.linearity import LinearityMap, ResourceClass
-from polycontext.linearity.errors import UnknownNameError
-from polycontext.linearity.law import Law, LawViolation, agree, holds
 from polycontext.polynomial import CONTEXT_POLYNOMIAL, ContextSession, PolyAgent, parallel
 from polycontext.pressure import Fidelity, View
 from polycontext.testing import FAST

@@ -7,12 +7,8 @@ import pytest
 from attrs import evolve
 from hypothesis import given
 
-from polycontext.linearity import (
-    DemotionError,
-    InvalidOptionError,
-    ResourceClass,
-    UnknownResourceError,
-)
+from polycontext.base import InvalidOptionError
+from polycontext.linearity import DemotionError, ResourceClass, UnknownResourceError
 from polycontext.testing import (
     ANY_TEXT,
     CONSTRAINTS,

@@ -7,7 +7,7 @@ WAITING = (
     "tiktoken",
     "pathspec",
     "cattrs",
-    "polycontext.window.pills",
+    "polycontext.pills",
     "polycontext.window.items.markdown",
     "polycontext.window.providers",
 )

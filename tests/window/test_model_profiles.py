@@ -12,7 +12,7 @@ import tiktoken.model
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polycontext.linearity import InvalidOptionError, UnknownNameError
+from polycontext.base import InvalidOptionError, UnknownNameError
 from polycontext.window import Part, TiktokenCounter, Turn, calibrate, count_turn
 from polycontext.window import model_profiles as module
 from polycontext.window.media import Medium, MediumKind

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from polycontext import ContextSession, project
 from polycontext.adapters.sessions import Sessions
-from polycontext.linearity import InvalidOptionError, UnknownNameError
+from polycontext.base import InvalidOptionError, UnknownNameError
 from polycontext.pressure.cache.prices import prices_of
 from polycontext.window import TiktokenCounter
 from polycontext.window import model_profiles as module

@@ -11,8 +11,8 @@ from attrs import define, field
 from hypothesis import given
 from hypothesis import strategies as st
 
+from polycontext.base import Column
 from polycontext.linearity import LinearityMap, ResourceClass, UnknownResourceError
-from polycontext.linearity.column import Column
 from polycontext.window import ContextWindow, EstimatingCounter, Role, Turn
 from polycontext.window import sources as room
 from polycontext.window.sources import Sources, Traces

@@ -10,7 +10,8 @@ from attrs.exceptions import FrozenInstanceError
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from polycontext.linearity import UNIX_EPOCH, CallerError
+from polycontext.base import CallerError
+from polycontext.linearity import UNIX_EPOCH
 from polycontext.testing import ANY_TEXT, HOSTILE_TEXTS, TEXTS
 from polycontext.window import InvalidTurnError, Part, Role, ToolCall, Turn
 

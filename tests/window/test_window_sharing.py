@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from polycontext.base import Column
 from polycontext.linearity import LinearityMap, ResourceClass
-from polycontext.linearity.column import Column
 from polycontext.testing import filled, texts, windows
 from polycontext.window import (
     ContextWindow,

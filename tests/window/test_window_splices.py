@@ -2,7 +2,8 @@
 
 import pytest
 
-from polycontext.linearity import InvalidOptionError, ResourceClass
+from polycontext.base import InvalidOptionError
+from polycontext.linearity import ResourceClass
 from polycontext.testing import filled
 from polycontext.window import ContextWindow, OrderError, Role, Splice, ToolCall, Turn
 

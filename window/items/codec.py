@@ -12,9 +12,9 @@ from typing import Any
 import orjson
 from attrs import frozen
 
-from polycontext.linearity import InvalidDataError
-from polycontext.linearity.codec import json_object, strict_converter, structured
-from polycontext.linearity.json_data import thaw
+from polycontext.base import InvalidDataError
+from polycontext.base.codec import json_object, strict_converter, structured
+from polycontext.base.json_data import thaw
 
 from .item import END_LINE, START_LINE, ContextItem, ItemType, read_metadata
 

@@ -16,8 +16,8 @@ from typing import Any
 
 from attrs import field, frozen
 
-from polycontext.linearity import InvalidDataError
-from polycontext.linearity.json_data import INTEGERS, check_text, freeze_object
+from polycontext.base import InvalidDataError
+from polycontext.base.json_data import INTEGERS, check_text, freeze_object
 
 FILENAME, START_LINE, END_LINE, PACKAGE = "filename", "start_line", "end_line", "package"
 
@@ -237,7 +237,7 @@ class ContextItem:
     <ItemType.CODE: 'code'>
     >>> ContextItem("x", type="poem")
     Traceback (most recent call last):
-    polycontext.linearity.errors.InvalidDataError: item.type: unknown type 'poem'. Use code, \
+    polycontext.base.errors.InvalidDataError: item.type: unknown type 'poem'. Use code, \
 text, file, repl-history, error, custom.
     """
 

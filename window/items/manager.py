@@ -7,12 +7,7 @@ from typing import Any
 
 from attrs import define, evolve
 
-from polycontext.linearity import (
-    CallerError,
-    InvalidDataError,
-    InvalidOptionError,
-    UnknownNameError,
-)
+from polycontext.base import CallerError, InvalidDataError, InvalidOptionError, UnknownNameError
 
 from ..tokens.counter import TokenCounter
 from ..tokens.tiktoken_counter import default_counter

@@ -7,8 +7,8 @@ writes the body below the heading (L-004). Without one, the content is fenced li
 import re
 from collections.abc import Callable, Iterable
 
-from polycontext.linearity import InvalidDataError
-from polycontext.linearity.json_data import STORABLE, check_text
+from polycontext.base import InvalidDataError
+from polycontext.base.json_data import STORABLE, check_text
 
 from ..errors import PluginError
 from .item import FILENAME, ContextItem, ItemType, label_of

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 
-from polycontext.linearity.law import agree, holds, law
+from polycontext.base.law import agree, holds, law
 
 from ..atoms import open_calls
 from ..errors import InvalidMessagesError

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from operator import methodcaller
 from typing import Any
 
-from polycontext.linearity.law import agree, law, refusal_of
+from polycontext.base.law import agree, law, refusal_of
 
 from ..errors import PositionError
 from ..store import StoreComonad

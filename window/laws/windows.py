@@ -1,6 +1,6 @@
 """The laws of the context window: appending, exact sums, atoms and splices."""
 
-from polycontext.linearity.law import agree, holds, law, refusal_of
+from polycontext.base.law import agree, holds, law, refusal_of
 
 from ..atoms import Splice
 from ..context_window import ContextWindow

@@ -13,8 +13,8 @@ from typing import Any, TypeGuard
 
 from attrs import frozen
 
-from polycontext.linearity import InvalidDataError
-from polycontext.linearity.json_data import MAX_DEPTH, STORABLE, copy_json
+from polycontext.base import InvalidDataError
+from polycontext.base.json_data import MAX_DEPTH, STORABLE, copy_json
 
 from ..errors import InvalidMessagesError, InvalidTurnError
 from ..turn import Turn

@@ -10,7 +10,7 @@ from typing import Any
 
 from attrs import evolve
 
-from polycontext.linearity import UnknownNameError
+from polycontext.base import UnknownNameError
 
 from .. import providers as formats
 from ..errors import InvalidMessagesError

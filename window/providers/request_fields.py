@@ -6,7 +6,7 @@ They cover options, tools and the tool choice.
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from polycontext.linearity.json_data import copy_json
+from polycontext.base.json_data import copy_json
 
 from .blocks import Place, is_whole
 from .breach import Breach, ObjectJudge, Spot, first

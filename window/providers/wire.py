@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from attrs import field, frozen
 
-from polycontext.linearity import UnknownNameError
+from polycontext.base import UnknownNameError
 
 from ..turn import Turn
 

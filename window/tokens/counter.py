@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import orjson
 from attrs import evolve, field, frozen
 
-from polycontext.linearity import InvalidOptionError
+from polycontext.base import InvalidOptionError
 
 from ..part import Part, PartKind, native_providers
 from ..turn import Turn

@@ -4,7 +4,7 @@ from functools import cache
 
 from attrs import field, frozen
 
-from polycontext.linearity import UnknownNameError
+from polycontext.base import UnknownNameError
 
 from .counter import CalibratedCounter, calibrate
 from .vocabulary import SHA256, Vocabulary
@@ -41,7 +41,7 @@ class TiktokenCounter(Vocabulary):
     (7, 'o200k_base')
     >>> TiktokenCounter("esperanto")
     Traceback (most recent call last):
-    polycontext.linearity.errors.UnknownNameError: unknown encoding 'esperanto'. Use o200k_base, \
+    polycontext.base.errors.UnknownNameError: unknown encoding 'esperanto'. Use o200k_base, \
 cl100k_base, the name of a model.
     """
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from attrs import evolve, field, frozen
 
-from polycontext.linearity import InvalidDataError
+from polycontext.base import InvalidDataError
 from polycontext.window import InvalidMessagesError
 from polycontext.window.providers import AUTO, Parsed, Provider, format_of, get_format
 

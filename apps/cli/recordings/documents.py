@@ -13,7 +13,7 @@ from typing import Any, BinaryIO
 
 from attrs import field, frozen
 
-from polycontext.linearity import InvalidDataError
+from polycontext.base import InvalidDataError
 
 Place = tuple[str | int, ...]
 """The keys and indices that lead to a value inside a document."""

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from attrs import define, evolve, field, frozen
 
 from polycontext import polynomial
-from polycontext.linearity import PolycontextError
+from polycontext.base import PolycontextError
 from polycontext.polynomial import ContextSession, IllegalDirectionError
 from polycontext.polynomial.journal import CompressEvent, TurnEvent
 from polycontext.pressure import (

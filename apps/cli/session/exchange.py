@@ -9,7 +9,7 @@ from collections.abc import Iterable
 import click
 import orjson
 
-from polycontext.linearity import InvalidDataError
+from polycontext.base import InvalidDataError
 from polycontext.polynomial import ContextSession
 from polycontext.polynomial.session import Imported, store_whole
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from attrs import frozen
 
-from polycontext.linearity import InvalidDataError
+from polycontext.base import InvalidDataError
 from polycontext.window import InvalidMessagesError
 
 from ..output import progress

@@ -7,11 +7,10 @@ from typing import Any
 
 import click
 
-from polycontext.nodes import SentMessage, send_message
+from polycontext.pills import Resolvers, SentMessage, send_message
 from polycontext.polynomial import ContextSession
 from polycontext.polynomial.session import utc_now
 from polycontext.window import InvalidMessagesError, Turn
-from polycontext.window.pills import Resolvers
 from polycontext.window.providers import Provider, Rendered
 
 from ..command import command

@@ -9,7 +9,7 @@ from typing import Any, Self
 import orjson
 from attrs import asdict, evolve, frozen
 
-from polycontext.linearity import InvalidDataError, UnknownNameError
+from polycontext.base import InvalidDataError, UnknownNameError
 from polycontext.polynomial import ContextSession
 from polycontext.polynomial.stores import SessionStore
 from polycontext.window import find_model

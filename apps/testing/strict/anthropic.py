@@ -11,7 +11,7 @@ from typing import Any
 import orjson
 from attrs import define, field, frozen
 
-from polycontext.linearity import InvalidOptionError
+from polycontext.base import InvalidOptionError
 from polycontext.pressure.cache import Breakpoint, CacheUse, PrefixCache
 from polycontext.window import InvalidMessagesError, TokenCounter, default_counter
 from polycontext.window.providers.anthropic import (

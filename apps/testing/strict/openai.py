@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 
 from attrs import define, field
 
-from polycontext.linearity import InvalidOptionError
+from polycontext.base import InvalidOptionError
 from polycontext.pressure.cache import PrefixCache
 from polycontext.window import TokenCounter, default_counter
 from polycontext.window.providers import Breach

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 import orjson
 from attrs import define, field, frozen
 
-from polycontext.linearity import CallerError, InvalidOptionError
+from polycontext.base import CallerError, InvalidOptionError
 
 Request = Mapping[str, Any]
 """The JSON body of a request."""

@@ -17,7 +17,7 @@ from typing import Any, ClassVar, Self, cast
 import orjson
 from attrs import define, field
 
-from polycontext.linearity import InvalidOptionError
+from polycontext.base import InvalidOptionError
 
 from .provider import Endpoint, Event, RequestRefusedError, StrictProvider, invalid_request
 

@@ -21,7 +21,7 @@ from typing import Any
 import pytest
 
 from polycontext.adapters import Dialect
-from polycontext.linearity import InvalidOptionError
+from polycontext.base import InvalidOptionError
 from polycontext.polynomial.stores.sqlite import SQLiteStore
 from polycontext.window import Role, Turn
 from tests.adapters.frameworks.judge import Judge

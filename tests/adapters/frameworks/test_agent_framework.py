@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from polycontext.adapters import Bridge
-from polycontext.linearity import InvalidOptionError
+from polycontext.base import InvalidOptionError
 from polycontext.pressure import AdaptiveThreshold
 from tests.adapters.frameworks.conversation import ROOM, SYSTEM, Agent, FrameworkTests, found
 from tests.adapters.frameworks.judge import Judge

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from polycontext.adapters import Bridge
-from polycontext.linearity import InvalidOptionError
-from polycontext.linearity.errors import is_installed
+from polycontext.base import InvalidOptionError
+from polycontext.base.errors import is_installed
 from polycontext.window import Role
 from tests.adapters.frameworks.conversation import SYSTEM, Agent, FrameworkTests, found
 from tests.adapters.frameworks.judge import Judge

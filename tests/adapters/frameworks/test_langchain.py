@@ -11,7 +11,7 @@ import pytest
 from polycontext import ContextSession
 from polycontext.adapters import Bridge
 from polycontext.adapters.blocks import picture
-from polycontext.linearity import InvalidOptionError
+from polycontext.base import InvalidOptionError
 from polycontext.polynomial import ContextOverflowError
 from polycontext.window import InvalidMessagesError, Role, Turn
 from tests.adapters.frameworks.conversation import ROOM, SYSTEM, Agent, FrameworkTests, found

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from polycontext.linearity import InvalidOptionError
+from polycontext.base import InvalidOptionError
 from polycontext.polynomial import ContextOverflowError
 from polycontext.window import Role, ToolCall, Turn
 from tests.adapters.frameworks.conversation import SYSTEM, Agent, FrameworkTests, found

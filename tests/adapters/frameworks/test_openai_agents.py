@@ -24,7 +24,7 @@ from openai.types.responses import ResponseReasoningItem
 
 from polycontext import ContextOverflowError
 from polycontext.adapters.openai_agents import ContextFilter, OpenAIAgentsDialect
-from polycontext.linearity import InvalidOptionError
+from polycontext.base import InvalidOptionError
 
 
 def model_of(judge: Judge) -> ScriptedModel:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from polycontext.linearity import InvalidOptionError
+from polycontext.base import InvalidOptionError
 from polycontext.window import Part
 from tests.adapters.frameworks.conversation import ROOM, SYSTEM, Agent, FrameworkTests, found
 from tests.adapters.frameworks.judge import Judge

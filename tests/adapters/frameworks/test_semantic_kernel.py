@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import pytest
 
-from polycontext.linearity import InvalidOptionError
+from polycontext.base import InvalidOptionError
 from polycontext.polynomial.stores.sqlite import SQLiteStore
 from polycontext.window import Role, ToolCall, Turn
 from tests.adapters.frameworks.conversation import ROOM, STEPS, SYSTEM, Agent, FrameworkTests, found

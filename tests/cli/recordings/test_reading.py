@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from polycontext.base import InvalidDataError
 from polycontext.cli.recordings.conversation import (
     Conversation,
     conversations,
@@ -17,7 +18,6 @@ from polycontext.cli.recordings.conversation import (
     read_conversations,
 )
 from polycontext.cli.recordings.documents import Document, read_documents, size_of
-from polycontext.linearity import InvalidDataError
 from polycontext.window import InvalidMessagesError
 from polycontext.window.providers import Provider
 from tests.cli.command import ANTHROPIC_EXAMPLE, EXAMPLE, as_lines, assistant, result, saved, user

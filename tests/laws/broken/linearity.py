@@ -7,8 +7,8 @@ from unittest.mock import patch
 
 from attrs import evolve
 
+from polycontext.base import Column
 from polycontext.linearity import Classifier, LinearityMap, LinearityStats, ResourceClass, Tag
-from polycontext.linearity.column import Column
 from polycontext.linearity.laws import ledgers
 from polycontext.linearity.tag import SharedStore
 from tests.laws.counterexamples import breaks

@@ -8,7 +8,7 @@ from typing import Any
 
 from attrs import evolve, frozen
 
-from polycontext.linearity import PolycontextError
+from polycontext.base import PolycontextError
 from polycontext.polynomial import (
     CONTEXT_OPERAD,
     CONTEXT_POLYNOMIAL,

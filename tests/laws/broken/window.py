@@ -5,8 +5,8 @@ from typing import Any, ClassVar, Self
 
 from attrs import evolve
 
+from polycontext.base import Column
 from polycontext.linearity import LinearityMap, ResourceClass
-from polycontext.linearity.column import Column
 from polycontext.testing import FAST
 from polycontext.window import Atom, ContextWindow, Role, Splice, Store, ToolCall, Turn
 from polycontext.window.laws import stores, windows

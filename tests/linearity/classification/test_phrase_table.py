@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polycontext.linearity import InvalidOptionError, ResourceClass, constraint_sentences
+from polycontext.base import InvalidOptionError
+from polycontext.linearity import ResourceClass, constraint_sentences
 from polycontext.linearity.classification.classifier import ClassifierByConstraints
 from polycontext.linearity.classification.constraints import (
     LANGUAGES,

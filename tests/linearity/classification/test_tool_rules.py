@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from polycontext import ContextSession, ResourceClass, ToolCall, project
-from polycontext.linearity import InvalidOptionError, keep_last, never_yield, yield_first
+from polycontext.base import InvalidOptionError
+from polycontext.linearity import keep_last, never_yield, yield_first
 from polycontext.linearity.classification.classifier import ToolRule, classified_by
 from polycontext.pressure import AdaptiveThreshold
 from polycontext.testing import FAST

@@ -2,7 +2,7 @@
 
 import pytest
 
-from polycontext.linearity import InvalidOptionError
+from polycontext.base import InvalidOptionError
 from polycontext.nodes import (
     build_act_context,
     build_reply_context,

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from polycontext.linearity import InvalidDataError, InvalidOptionError
+from polycontext.base import InvalidDataError, InvalidOptionError
 from polycontext.nodes import ConversationContext, CurrentTurn, NodeContext, close_turn
 from polycontext.nodes.builders import (
     DO_NOT_READ,

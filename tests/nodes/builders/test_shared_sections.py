@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from polycontext import ContextSession, ResourceClass
-from polycontext.linearity import InvalidDataError
+from polycontext.base import InvalidDataError
 from polycontext.nodes import ConversationContext, CurrentTurn, close_turn
 from polycontext.nodes.builders import NODES, NodeBudgetError, NodeContext, build_context
 from polycontext.nodes.memory import ClosedTurnError

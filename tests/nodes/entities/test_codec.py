@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from polycontext.linearity import InvalidDataError
+from polycontext.base import InvalidDataError
 from polycontext.nodes.entities import SessionIdRegistry, get_entity_context
 from tests.nodes.entities.kitchen import kitchen
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from polycontext.linearity.json_data import thaw
+from polycontext.base.json_data import thaw
 from polycontext.nodes.entities import (
     EntityMode,
     SessionIdRegistry,

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from polycontext.linearity import CallerError, InvalidDataError, UnknownNameError
-from polycontext.linearity.json_data import thaw
+from polycontext.base import CallerError, InvalidDataError, UnknownNameError
+from polycontext.base.json_data import thaw
 from polycontext.nodes.entities import (
     EntityStatus,
     RefRefusedError,

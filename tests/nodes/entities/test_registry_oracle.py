@@ -7,7 +7,7 @@ import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from polycontext.linearity.json_data import thaw
+from polycontext.base.json_data import thaw
 from polycontext.nodes.entities import (
     EntityMode,
     RefRefusedError,

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polycontext.linearity import InvalidDataError
+from polycontext.base import InvalidDataError
 from polycontext.nodes.entities import RefRefusedError, SessionIdRegistry, UnknownRefError
 from tests.nodes.entities.kitchen import CHICKEN_ID, LEMON_ID, PLAN_ID, SOUP_ID, STEW_ID, kitchen
 

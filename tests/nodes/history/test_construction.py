@@ -3,7 +3,7 @@
 import pytest
 from attrs import evolve
 
-from polycontext.linearity import InvalidOptionError
+from polycontext.base import InvalidOptionError
 from polycontext.nodes.history import (
     ConversationHistory,
     Depth,

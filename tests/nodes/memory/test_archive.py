@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polycontext.linearity import InvalidDataError, UnknownNameError
-from polycontext.linearity.json_data import thaw
+from polycontext.base import InvalidDataError, UnknownNameError
+from polycontext.base.json_data import thaw
 from polycontext.nodes.entities import SessionIdRegistry
 from polycontext.nodes.memory import ArchivedContent, ContentArchive, ConversationContext
 from tests.nodes.memory.records import JSON, WORDS

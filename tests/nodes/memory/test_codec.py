@@ -8,8 +8,8 @@ import pytest
 from attrs import fields
 from hypothesis import given
 
-from polycontext.linearity import InvalidDataError
-from polycontext.linearity.json_data import INTEGERS, MAX_DEPTH, freeze
+from polycontext.base import InvalidDataError
+from polycontext.base.json_data import INTEGERS, MAX_DEPTH, freeze
 from polycontext.nodes.entities import SessionIdRegistry
 from polycontext.nodes.memory import ConversationContext, CurrentTurn
 from tests.nodes.memory.records import kitchen, memories

@@ -5,7 +5,7 @@ import pickle
 
 import pytest
 
-from polycontext.linearity import InvalidDataError
+from polycontext.base import InvalidDataError
 from polycontext.nodes.history import PendingState
 from polycontext.nodes.memory import CurrentTurn, summarize
 from polycontext.nodes.reasoning import ConversationPhase, CurationSummary, ThinkDecision

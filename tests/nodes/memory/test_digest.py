@@ -9,7 +9,7 @@ from attrs import frozen
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polycontext.linearity import InvalidDataError
+from polycontext.base import InvalidDataError
 from polycontext.nodes.memory import Digest, DigestEntry
 from polycontext.pressure import ContextProjector, Reach
 from polycontext.window import TokenCounter, Turn, default_counter

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from polycontext.linearity import InvalidDataError
+from polycontext.base import InvalidDataError
 from polycontext.nodes import PromptBuilder
 from polycontext.nodes.prompts import MissingValueError
 from polycontext.testing import ANY_TEXT

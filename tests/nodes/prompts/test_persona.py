@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polycontext.linearity import InvalidOptionError
+from polycontext.base import InvalidOptionError
 from polycontext.nodes import PromptBuilder
 from polycontext.nodes.prompts import Band, TemplateError, band_of
 from polycontext.nodes.prompts.library import read_persona

@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polycontext.linearity import PolycontextError, ResourceClass
+from polycontext.base import PolycontextError
+from polycontext.linearity import ResourceClass
 from polycontext.nodes import PromptBuilder
 from polycontext.polynomial import ContextSession
 from polycontext.pressure import AdaptiveThreshold, ContextProjector, FixedThreshold, Reach, Signals

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from polycontext.linearity import InvalidDataError
+from polycontext.base import InvalidDataError
 from polycontext.nodes.reasoning import (
     ConversationPhase,
     CurationSummary,

@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polycontext.linearity import InvalidOptionError, ResourceClass, UnknownNameError
+from polycontext.base import InvalidOptionError, UnknownNameError
+from polycontext.linearity import ResourceClass
 from polycontext.polynomial import CONTEXT_OPERAD, Operad, Operation
 from polycontext.testing import FAST, Move, conversations, filled
 from polycontext.window import ContextWindow, Turn

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from polycontext.linearity import PolycontextError
+from polycontext.base import PolycontextError
 from polycontext.polynomial import (
     CONTEXT_POLYNOMIAL,
     VALID_DIRECTIONS,

@@ -14,7 +14,8 @@ from typing import Any
 import pytest
 from attrs import frozen
 
-from polycontext.linearity import PolycontextError, ResourceClass
+from polycontext.base import PolycontextError
+from polycontext.linearity import ResourceClass
 from polycontext.polynomial import ContextSession, ContextState
 from polycontext.pressure import AdaptiveThreshold, Signals
 from polycontext.pressure.threshold import NO_SIGNALS

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from statemachine import State
 
-from polycontext.linearity import PolycontextError
+from polycontext.base import PolycontextError
 from polycontext.polynomial import (
     ContextInput,
     ContextMachine,

@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from polycontext.linearity import CallerError, InvalidOptionError, ResourceClass
+from polycontext.base import CallerError, InvalidOptionError
+from polycontext.linearity import ResourceClass
 from polycontext.polynomial import ContextInput, ContextOutput, ContextState, InputKind
 from polycontext.polynomial.inputs import as_tool_call
 from polycontext.polynomial.laws.machines import TableMachine

@@ -11,13 +11,8 @@ from typing import Any
 import pytest
 from statemachine import State, StateChart
 
-from polycontext.linearity import (
-    InvalidOptionError,
-    PolycontextError,
-    ResourceClass,
-    UnknownNameError,
-    UnknownResourceError,
-)
+from polycontext.base import InvalidOptionError, PolycontextError, UnknownNameError
+from polycontext.linearity import ResourceClass, UnknownResourceError
 from polycontext.polynomial import (
     VALID_DIRECTIONS,
     ContextInput,

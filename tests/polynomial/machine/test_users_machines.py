@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from statemachine import State
 
-from polycontext.linearity import InvalidOptionError
+from polycontext.base import InvalidOptionError
 from polycontext.polynomial import (
     CONTEXT_POLYNOMIAL,
     ContextMachine,

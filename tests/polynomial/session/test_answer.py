@@ -5,7 +5,7 @@ from copy import copy
 
 import pytest
 
-from polycontext.linearity import InvalidOptionError
+from polycontext.base import InvalidOptionError
 from polycontext.polynomial import ContextSession, SessionWriteError
 from tests.polynomial.conversations import session_of
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from polycontext.linearity import InvalidOptionError
+from polycontext.base import InvalidOptionError
 from polycontext.polynomial import ContextSession, ContextState, Event
 from polycontext.polynomial.journal.events import CompressEvent
 from polycontext.polynomial.session import background

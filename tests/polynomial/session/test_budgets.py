@@ -8,7 +8,7 @@ import pytest
 
 from polycontext import ContextSession, project
 from polycontext.adapters.sessions import Sessions
-from polycontext.linearity import InvalidOptionError
+from polycontext.base import InvalidOptionError
 from polycontext.polynomial.stores import InMemoryStore
 from polycontext.testing import FAST
 from polycontext.window import ToolCall

@@ -13,7 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from polycontext import ContextOverflowError, ContextSession, ResourceClass
-from polycontext.linearity import InvalidOptionError, UnknownResourceError
+from polycontext.base import InvalidOptionError
+from polycontext.linearity import UnknownResourceError
 from polycontext.polynomial.session.lookup import HandedBack
 from polycontext.polynomial.stores import InMemoryStore
 from polycontext.pressure import ConflictError

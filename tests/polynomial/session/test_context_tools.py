@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polycontext import ContextSession, ResourceClass, Turn
-from polycontext.linearity import InvalidOptionError, UnknownNameError
+from polycontext.base import InvalidOptionError, UnknownNameError
 from polycontext.polynomial.session.context_tools import TOOL_NAMES, context_tools
 from polycontext.testing import FAST
 from polycontext.testing.strict import StrictAnthropic, StrictChat, StrictResponses

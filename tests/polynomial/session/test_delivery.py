@@ -5,7 +5,7 @@ from typing import Any
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from polycontext.linearity import PolycontextError
+from polycontext.base import PolycontextError
 from polycontext.polynomial import ContextOverflowError, ContextSession
 from polycontext.polynomial.session.delivery import Delivery
 from polycontext.testing import FAST, Move

@@ -14,12 +14,8 @@ from typing import Any
 import pytest
 from statemachine import State
 
-from polycontext.linearity import (
-    InvalidDataError,
-    InvalidOptionError,
-    ResourceClass,
-    UnknownNameError,
-)
+from polycontext.base import InvalidDataError, InvalidOptionError, UnknownNameError
+from polycontext.linearity import ResourceClass
 from polycontext.polynomial import (
     ContextInput,
     ContextMachine,

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from polycontext import ContextSession
-from polycontext.linearity import InvalidOptionError, ResourceClass
+from polycontext.base import InvalidOptionError
+from polycontext.linearity import ResourceClass
 from polycontext.polynomial import ContextState
 from polycontext.testing import FAST
 from polycontext.window import Part, ToolCall, Turn

@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from polycontext.linearity import InvalidDataError, InvalidOptionError, ResourceClass
+from polycontext.base import InvalidDataError, InvalidOptionError
+from polycontext.linearity import ResourceClass
 from polycontext.polynomial import ContextSession, Event
 from polycontext.polynomial.session.export import with_missing_results
 from polycontext.polynomial.stores import InMemoryStore, SQLiteStore, Stored

@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 from attrs import field, frozen
 
-from polycontext.linearity import PolycontextError, ResourceClass
+from polycontext.base import PolycontextError
+from polycontext.linearity import ResourceClass
 from polycontext.polynomial import ContextSession
 from polycontext.polynomial.journal.events import TurnEvent
 from polycontext.window import ContextItem

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from polycontext.linearity import InvalidDataError, ResourceClass
+from polycontext.base import InvalidDataError
+from polycontext.linearity import ResourceClass
 from polycontext.polynomial import ContextSession, ContextState, Conversation, replay
 from polycontext.polynomial.journal.settings import read_document
 from polycontext.window import ContextWindow

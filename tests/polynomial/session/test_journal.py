@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polycontext.linearity import InvalidDataError, PolycontextError, ResourceClass
+from polycontext.base import InvalidDataError, PolycontextError
+from polycontext.linearity import ResourceClass
 from polycontext.polynomial import ContextSession, ContextState, Conversation, replay
 from polycontext.pressure import AdaptiveThreshold, ContextProjector, FixedThreshold, Reach, Signals
 from polycontext.pressure.threshold import session_threshold

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polycontext.linearity import InvalidDataError
+from polycontext.base import InvalidDataError
 from polycontext.polynomial.journal.json_patch import ABSENT, patched
 
 KEYS = st.sampled_from(["a", "b", "~", "/", "0", "", "-"])

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from polycontext.linearity import InvalidOptionError
+from polycontext.base import InvalidOptionError
 from polycontext.polynomial import ContextPressureError, ContextSession, Event
 from polycontext.polynomial.stores import InMemoryStore, SessionStore, SQLiteStore, Stored
 from polycontext.pressure import AdaptiveThreshold, ConflictError

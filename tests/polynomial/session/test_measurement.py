@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from polycontext import ContextOverflowError, ContextSession, ResourceClass
-from polycontext.linearity import InvalidDataError, InvalidOptionError
+from polycontext.base import InvalidDataError, InvalidOptionError
 from polycontext.polynomial import ContextState
 from polycontext.polynomial.journal.conversation import replay
 from polycontext.polynomial.session.measurement import TELLING, input_tokens

@@ -11,13 +11,8 @@ from typing import Any
 import pytest
 
 from polycontext import ContextSession, PolycontextError, ToolCall, Turn, project
-from polycontext.linearity import (
-    DemotionError,
-    InvalidDataError,
-    InvalidOptionError,
-    UnknownNameError,
-    UnknownResourceError,
-)
+from polycontext.base import InvalidDataError, InvalidOptionError, UnknownNameError
+from polycontext.linearity import DemotionError, UnknownResourceError
 from polycontext.polynomial import ContextOverflowError, IllegalDirectionError
 from polycontext.pressure import ContextProjector, ExtractiveSummariser, FixedThreshold
 from polycontext.testing import FAST

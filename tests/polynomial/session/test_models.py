@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from polycontext import ContextSession, project
-from polycontext.linearity import InvalidDataError
+from polycontext.base import InvalidDataError
 from polycontext.polynomial import ContextOverflowError
 from polycontext.window import EstimatingCounter, TiktokenCounter
 from polycontext.window import model_profiles as module

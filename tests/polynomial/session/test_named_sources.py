@@ -14,7 +14,7 @@ from attrs import evolve
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polycontext.linearity import InvalidDataError
+from polycontext.base import InvalidDataError
 from polycontext.polynomial import ContextOverflowError, ContextSession, ContextState
 from polycontext.polynomial.journal.conversation import Conversation, replay
 from polycontext.polynomial.journal.events import CompressEvent, RecallEvent

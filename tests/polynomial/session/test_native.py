@@ -11,7 +11,7 @@ import pytest
 from attrs import evolve
 
 from polycontext import ContextSession, ResourceClass
-from polycontext.linearity import InvalidDataError
+from polycontext.base import InvalidDataError
 from polycontext.polynomial.journal.conversation import replay
 from polycontext.polynomial.journal.events import CompressEvent
 from polycontext.pressure import Fulfilment

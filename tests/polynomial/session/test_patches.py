@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from attrs import evolve
 
-from polycontext.linearity import InvalidDataError, InvalidOptionError
+from polycontext.base import InvalidDataError, InvalidOptionError
 from polycontext.polynomial import ContextSession, ContextState
 from polycontext.polynomial.errors import StoreError
 from polycontext.polynomial.journal.conversation import replay

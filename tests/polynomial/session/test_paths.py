@@ -18,15 +18,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polycontext.linearity import (
-    DemotionError,
-    InvalidDataError,
-    InvalidOptionError,
-    LinearityStats,
-    ResourceClass,
-    UnknownNameError,
-    UnknownResourceError,
-)
+from polycontext.base import InvalidDataError, InvalidOptionError, UnknownNameError
+from polycontext.linearity import DemotionError, LinearityStats, ResourceClass, UnknownResourceError
 from polycontext.nodes import PromptBuilder
 from polycontext.polynomial import ContextOutput, ContextSession
 from polycontext.polynomial.errors import IllegalDirectionError, UnknownPathError

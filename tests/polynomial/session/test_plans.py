@@ -13,7 +13,8 @@ from attrs import evolve
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polycontext.linearity import InvalidOptionError, ResourceClass
+from polycontext.base import InvalidOptionError
+from polycontext.linearity import ResourceClass
 from polycontext.polynomial import ContextSession, ContextState
 from polycontext.pressure import ConflictError, FixedThreshold, Fulfilment, Plan
 from polycontext.testing import Move

@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given
 
-from polycontext.linearity import UnknownNameError
+from polycontext.base import UnknownNameError
 from polycontext.polynomial import ContextOverflowError, ContextSession
 from polycontext.testing import FAST, Move
 from polycontext.window import (

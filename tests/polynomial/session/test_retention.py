@@ -9,13 +9,8 @@ from typing import Any
 import orjson
 import pytest
 
-from polycontext.linearity import (
-    InvalidDataError,
-    InvalidOptionError,
-    PolycontextError,
-    ResourceClass,
-    UnknownResourceError,
-)
+from polycontext.base import InvalidDataError, InvalidOptionError, PolycontextError
+from polycontext.linearity import ResourceClass, UnknownResourceError
 from polycontext.polynomial import ContextSession, replay
 from polycontext.polynomial.journal.conversation import Conversation
 from polycontext.polynomial.journal.events import CompressEvent, EraseEvent, TurnEvent, is_erased

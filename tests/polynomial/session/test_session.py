@@ -9,12 +9,8 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from polycontext.linearity import (
-    DemotionError,
-    InvalidOptionError,
-    ResourceClass,
-    UnknownResourceError,
-)
+from polycontext.base import InvalidOptionError
+from polycontext.linearity import DemotionError, ResourceClass, UnknownResourceError
 from polycontext.polynomial import (
     ContextOverflowError,
     ContextPressureError,

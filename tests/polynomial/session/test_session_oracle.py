@@ -6,7 +6,8 @@ import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from polycontext.linearity import PolycontextError, ResourceClass
+from polycontext.base import PolycontextError
+from polycontext.linearity import ResourceClass
 from polycontext.polynomial import ContextSession, Conversation, replay
 from polycontext.polynomial.journal.events import TurnEvent
 from polycontext.pressure import Signals

@@ -7,7 +7,8 @@ from random import Random
 
 import pytest
 
-from polycontext.linearity import PolycontextError, ResourceClass
+from polycontext.base import PolycontextError
+from polycontext.linearity import ResourceClass
 from polycontext.polynomial import (
     ContextOverflowError,
     ContextPressureError,

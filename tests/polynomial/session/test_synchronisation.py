@@ -15,7 +15,7 @@ from attrs import evolve
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polycontext.linearity import InvalidOptionError
+from polycontext.base import InvalidOptionError
 from polycontext.polynomial import ContextOutput, ContextOverflowError, ContextSession
 from polycontext.polynomial.session.commands import Add, Together, WriteRequest
 from polycontext.polynomial.session.synchronisation import Gist, Kept, pair_view

@@ -9,12 +9,8 @@ from typing import Any
 
 import pytest
 
-from polycontext.linearity import (
-    InvalidOptionError,
-    PolycontextError,
-    ResourceClass,
-    UnknownResourceError,
-)
+from polycontext.base import InvalidOptionError, PolycontextError
+from polycontext.linearity import ResourceClass, UnknownResourceError
 from polycontext.polynomial import ContextSession, ContextState, SessionWriteError
 from polycontext.polynomial.journal.conversation import standing
 from polycontext.polynomial.stores import InMemoryStore, SQLiteStore, Stored

@@ -17,7 +17,7 @@ from attrs import evolve
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from polycontext.linearity import CallerError, InvalidOptionError, UnknownNameError
+from polycontext.base import CallerError, InvalidOptionError, UnknownNameError
 from polycontext.models.anthropic_compaction import AnthropicCompaction
 from polycontext.polynomial import ContextSession
 from polycontext.polynomial.session.delivery import Delivery

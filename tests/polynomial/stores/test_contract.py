@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from attrs import evolve
 
-from polycontext.linearity import PolycontextError
+from polycontext.base import PolycontextError
 from polycontext.polynomial import Event
 from polycontext.polynomial.stores import Found, InMemoryStore, SQLiteStore, Stored
-from polycontext.polynomial.stores.postgresql import PostgreSQLStore
+from polycontext.postgresql import PostgreSQLStore
 from polycontext.testing.store_contract import (
     SESSION_IDS,
     STORE_CHECKS,
@@ -29,7 +29,7 @@ from polycontext.testing.store_extensions import (
     snapshots_change_nothing,
 )
 from tests.house import ROOT, examples
-from tests.postgresql import Server
+from tests.postgresql.server import Server
 
 checks = pytest.mark.parametrize("check", STORE_CHECKS, ids=lambda check: check.__name__)
 

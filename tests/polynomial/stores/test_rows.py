@@ -2,7 +2,7 @@
 
 import pytest
 
-from polycontext.linearity import InvalidDataError
+from polycontext.base import InvalidDataError
 from polycontext.polynomial.journal.events import Event, TurnEvent
 from polycontext.polynomial.journal.rows import (
     Row,

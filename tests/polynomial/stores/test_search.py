@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polycontext.linearity import InvalidOptionError
+from polycontext.base import InvalidOptionError
 from polycontext.polynomial import ContextSession
 from polycontext.polynomial.errors import StoreError
 from polycontext.polynomial.stores import Found, InMemoryStore, SQLiteStore, word_index

@@ -9,8 +9,8 @@ import orjson
 import pytest
 from attrs import evolve
 
-from polycontext.linearity import InvalidDataError, LinearityMap, PolycontextError, ResourceClass
-from polycontext.linearity.column import Column
+from polycontext.base import Column, InvalidDataError, PolycontextError
+from polycontext.linearity import LinearityMap, ResourceClass
 from polycontext.polynomial import ContextSession, Conversation, replay
 from polycontext.polynomial.journal.events import Event, TurnEvent
 from polycontext.polynomial.journal.log import StoredTurns

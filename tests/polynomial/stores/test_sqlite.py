@@ -19,7 +19,7 @@ from textwrap import dedent
 
 import pytest
 
-from polycontext.linearity import InvalidOptionError
+from polycontext.base import InvalidOptionError
 from polycontext.polynomial import ContextSession
 from polycontext.polynomial.errors import StoreBusyError, StoreError
 from polycontext.polynomial.journal.events import CompressEvent, TurnEvent

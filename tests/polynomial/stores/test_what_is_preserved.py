@@ -9,13 +9,13 @@ import pytest
 
 from polycontext.linearity import ResourceClass
 from polycontext.polynomial import ContextSession
-from polycontext.polynomial.stores.postgresql import PostgreSQLStore
 from polycontext.polynomial.stores.session_store import SessionStore
 from polycontext.polynomial.stores.sqlite import SQLiteStore
+from polycontext.postgresql import PostgreSQLStore
 from polycontext.window import Part, Turn
 from polycontext.window.providers import get_format
 from tests.polynomial.conversations import WORDS, text_of, words
-from tests.postgresql import Server
+from tests.postgresql.server import Server
 
 SAID = [
     "Never buy wine.\r\n\tNot even \x00 once.",

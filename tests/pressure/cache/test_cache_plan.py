@@ -10,7 +10,7 @@ from attrs import frozen
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polycontext.linearity import InvalidOptionError
+from polycontext.base import InvalidOptionError
 from polycontext.pressure.cache.account import Account, Request
 from polycontext.pressure.cache.bill import Bill, Miss, Why
 from polycontext.pressure.cache.blocks import Blocks, Layout

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polycontext.linearity import InvalidOptionError, UnknownNameError
+from polycontext.base import InvalidOptionError, UnknownNameError
 from polycontext.polynomial import ContextSession
 from polycontext.pressure import FixedThreshold
 from polycontext.pressure.cache.prefix_cache import FLOORS, rules_of

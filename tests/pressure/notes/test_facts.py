@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polycontext import ContextSession
-from polycontext.linearity import InvalidOptionError
+from polycontext.base import InvalidOptionError
 from polycontext.pressure import ContextProjector
 from polycontext.pressure.gist import summary_text
 from polycontext.pressure.notes.facts import facts_of

@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polycontext.linearity import InvalidOptionError, ResourceClass
+from polycontext.base import InvalidOptionError
+from polycontext.linearity import ResourceClass
 from polycontext.pressure import ContextProjector, Fulfilment, GistKind, Plan
 from polycontext.pressure.gist import GistJob, is_summary
 from polycontext.pressure.notes.facts import Fact, complete_text, is_told

@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
+from polycontext.pills import FileResolver, PillDocument, SymbolResolver
 from polycontext.polynomial.stores.in_memory import InMemoryStore
 from polycontext.testing import FAST
-from polycontext.window.pills import FileResolver, PillDocument, SymbolResolver
 from tests.house import sizes
+from tests.pills.trees import planted
 from tests.server.browser.chromium import Tab, chromium
 from tests.server.test_chats import serving
-from tests.window.pills.trees import planted
 
 pytestmark = pytest.mark.no_cover  # what is looked at is the page
 

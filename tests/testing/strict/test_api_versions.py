@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polycontext import ContextSession, project
-from polycontext.linearity import UnknownNameError
+from polycontext.base import UnknownNameError
 from polycontext.testing.strict import RequestRefusedError, StrictAnthropic
 from polycontext.window import Turn
 from polycontext.window.providers import get_format

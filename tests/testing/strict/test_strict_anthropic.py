@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from polycontext.linearity import InvalidOptionError
+from polycontext.base import InvalidOptionError
 from polycontext.testing.strict import (
     Break,
     RequestRefusedError,

@@ -10,7 +10,7 @@ from typing import Any
 import anthropic
 import pytest
 
-from polycontext.linearity import InvalidOptionError
+from polycontext.base import InvalidOptionError
 from polycontext.testing.strict import (
     Break,
     StrictAnthropic,

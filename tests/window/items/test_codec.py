@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft7Validator
 
-from polycontext.linearity import InvalidDataError
+from polycontext.base import InvalidDataError
 from polycontext.testing import TEXTS
 from polycontext.window.items import (
     ContextItem,

@@ -16,7 +16,7 @@ from attrs.exceptions import FrozenInstanceError
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polycontext.linearity import CallerError, InvalidDataError
+from polycontext.base import CallerError, InvalidDataError
 from polycontext.window.items import ITEM_IDS, ContextItem, ItemIds, ItemType, item_from_dict
 from tests.window.items.samples import ADD, items, seed_item
 

@@ -12,7 +12,7 @@ from attrs import evolve
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polycontext.linearity import InvalidDataError, InvalidOptionError, UnknownNameError
+from polycontext.base import InvalidDataError, InvalidOptionError, UnknownNameError
 from polycontext.window.items import (
     ContextItem,
     ContextManager,

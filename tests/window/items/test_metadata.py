@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from polycontext.linearity import InvalidDataError
+from polycontext.base import InvalidDataError
 from polycontext.window.items import (
     ContextItem,
     MetadataWarning,

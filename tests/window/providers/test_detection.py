@@ -7,7 +7,7 @@ from anthropic.types import Message as AnthropicMessage
 from openai.types.chat import ChatCompletionMessage
 from openai.types.responses import ResponseOutputMessage
 
-from polycontext.linearity import UnknownNameError
+from polycontext.base import UnknownNameError
 from polycontext.window import InvalidMessagesError
 from polycontext.window.providers import Provider
 from polycontext.window.providers.formats import format_of

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polycontext import project
-from polycontext.linearity import UnknownNameError
-from polycontext.linearity.json_data import MAX_DEPTH
+from polycontext.base import UnknownNameError
+from polycontext.base.json_data import MAX_DEPTH
 from polycontext.testing import wire_turns
 from polycontext.window.errors import InvalidMessagesError, InvalidTurnError
 from polycontext.window.part import Part, PartKind

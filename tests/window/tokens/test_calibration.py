@@ -6,7 +6,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from polycontext.linearity import CallerError, InvalidOptionError
+from polycontext.base import CallerError, InvalidOptionError
 from polycontext.window.tokens.counter import (
     REQUEST_OVERHEAD,
     CalibratedCounter,

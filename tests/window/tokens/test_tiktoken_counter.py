@@ -18,7 +18,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from tiktoken import registry
 
-from polycontext.linearity import CallerError, UnknownNameError
+from polycontext.base import CallerError, UnknownNameError
 from polycontext.window.tokens import vocabulary
 from polycontext.window.tokens.counter import EstimatingCounter
 from polycontext.window.tokens.tiktoken_counter import TiktokenCounter, default_counter

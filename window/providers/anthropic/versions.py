@@ -8,7 +8,7 @@ hold content that a version rejects: it is read, kept, and rendered in another f
 from collections.abc import Mapping
 from typing import Any
 
-from polycontext.linearity import UnknownNameError
+from polycontext.base import UnknownNameError
 
 from ...media import describe_medium, read_medium
 from ...part import Part

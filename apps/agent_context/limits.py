@@ -1,0 +1,266 @@
+"""Sizes of a context and their limits (docs/agent-context.md, "Size limits").
+
+Sizes are cached part by part, so measuring again costs only what changed: a record never changes,
+and neither does its size. Each record inside a namespace is measured once. A namespace and the
+context add up their parts, and `with_changes` passes the unchanged ones on to the new record.
+"""
+
+import warnings
+from collections.abc import Iterator, Mapping
+from operator import itemgetter
+from typing import Any, TypeAlias
+
+from attrs import Attribute, field, frozen
+
+from polycontext.base import InvalidOptionError
+from polycontext.base.json_data import FrozenDict
+
+from .errors import ContextSizeError, ContextSizeWarning
+from .json_text import dumps
+from .kinds import Kind, Shape
+from .record_base import Record, json_fields, layout
+from .records import AgentContext, Artifact
+from .schema import SCHEMA, all_keys
+
+Part: TypeAlias = tuple[int, int]
+"""Bytes of a value, and the length of the longest array in it, itself included."""
+
+
+@frozen
+class Measure:
+    """The bytes of a record in JSON, the length of its longest array, and both for each field."""
+
+    size: int
+    longest: int
+    parts: dict[str, Part]
+
+
+def measure(record: Record) -> Measure:
+    """Return the measure of a namespace or a whole context.
+
+    Law: ``measure(r).size == len(dumps(r))``.
+    """
+    found: Measure | None = getattr(record, "_measure", None)
+    if found is not None:
+        return found
+    kinds = layout(type(record)).kinds
+    known: dict[str, Part] = getattr(record, "_parts", {})
+    shown = json_fields(record)
+    parts = {
+        name: known.get(name) or _part(kinds[name], value)
+        if name in kinds
+        else (len(dumps(value)), 0)
+        for name, value in shown.items()
+    }
+    # Two braces, a comma between two fields, a colon after each name.
+    size = (
+        2
+        + max(len(parts) - 1, 0)
+        + sum(len(dumps(name)) + 1 + part[0] for name, part in parts.items())
+    )
+    return _remember(
+        record, Measure(size, max((part[1] for part in parts.values()), default=0), parts)
+    )
+
+
+def _remember(record: Record, found: Measure) -> Measure:
+    # Concurrent threads write the same numbers.
+    object.__setattr__(record, "_measure", found)
+    object.__setattr__(record, "_parts", found.parts)
+    return found
+
+
+def _part(kind: Kind, value: Any) -> Part:
+    if isinstance(value, Record):
+        found = measure(value)
+        return found.size, found.longest
+    if kind.shape is Shape.ARRAY and kind.item is not None and kind.item.record is not None:
+        items = [_measure_item(item) for item in value]
+        # Two brackets, and a comma between two items.
+        return len(items) + 1 + sum(item.size for item in items), max(
+            len(items), *(item.longest for item in items)
+        )
+    return len(dumps(value)), len(value) if kind.shape is Shape.ARRAY else 0
+
+
+def _measure_item(record: Record) -> Measure:
+    """Return the measure of an item of an array, which is serialised at once, not by field."""
+    known: Measure | None = getattr(record, "_measure", None)
+    return known or _remember(
+        record,
+        Measure(len(dumps(record)), max(map(len, arrays_of(record).values()), default=0), {}),
+    )
+
+
+def arrays_of(record: Record) -> dict[str, tuple[Any, ...]]:
+    """Return the arrays of a record by JSON name."""
+    return {name: getattr(record, attribute) for name, attribute in layout(type(record)).arrays}
+
+
+@frozen
+class ContextStats:
+    """Sizes of a context.
+
+    They are the bytes in JSON of the whole and of each namespace, the items of each array, and the
+    number of artifacts stored outside.
+    """
+
+    total_size: int
+    namespace_sizes: Mapping[str, int]
+    array_counts: Mapping[str, int]
+    externalized_count: int
+
+
+def get_stats(context: AgentContext) -> ContextStats:
+    """Return the statistics of a context.
+
+    Arrays are listed by their key alone, which is unique among all namespaces.
+
+    Law: ``get_stats(c).total_size == len(serialize(c))``.
+
+    >>> get_stats(AgentContext.new("session-1", "trace-1")).array_counts["intents"]
+    0
+    """
+    arrays = (key for key in all_keys() if key.shape is Shape.ARRAY)
+    return ContextStats(
+        total_size=measure(context).size,
+        namespace_sizes=FrozenDict({name: measure(getattr(context, name)).size for name in SCHEMA}),
+        array_counts=FrozenDict(
+            {key.key: len(getattr(getattr(context, key.namespace), key.key)) for key in arrays}
+        ),
+        externalized_count=sum(
+            artifact.external is not None for artifact in context.retrieval.artifacts
+        ),
+    )
+
+
+KIB = 1024
+MIB = 1024 * KIB
+
+
+def is_size(_limits: object, attribute: "Attribute[int]", value: object) -> None:
+    """Raise `InvalidOptionError` for a value that is not a size (an attrs validator)."""
+    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+        raise InvalidOptionError(attribute.name, value, "a whole number from 0")
+
+
+@frozen(kw_only=True)
+class ContextLimits:
+    """The limits of a context: sizes in bytes of JSON, lengths in items.
+
+    A value equal to a limit is legal. A context larger than `warn_total_size` causes a warning.
+    Content should be moved out if all inline artifacts together exceed
+    `artifact_externalization_threshold`, or if the content of one artifact exceeds
+    `max_inline_artifact_size`.
+    """
+
+    max_total_size: int = field(default=10 * MIB, validator=is_size)
+    max_namespace_size: int = field(default=2 * MIB, validator=is_size)
+    max_array_items: int = field(default=1_000, validator=is_size)
+    artifact_externalization_threshold: int = field(default=100 * KIB, validator=is_size)
+    max_inline_artifact_size: int = field(default=50 * KIB, validator=is_size)
+    warn_total_size: int = field(default=8 * MIB, validator=is_size)
+
+
+DEFAULT_LIMITS = ContextLimits()
+
+
+@frozen
+class ContextSizeChecker:
+    """Check contexts against limits.
+
+    Measures are cached, so a check costs only what changed since the last one.
+
+    >>> ContextSizeChecker(ContextLimits(max_total_size=10)).check(AgentContext())
+    Traceback (most recent call last):
+    polycontext.agent_context.errors.ContextSizeError: size limit exceeded: max_total_size \
+at $: 151 bytes. Use at most 10 bytes.
+    """
+
+    limits: ContextLimits = DEFAULT_LIMITS
+
+    def check(self, context: AgentContext) -> None:
+        """Check the size of the context, of every namespace and of every array, also nested ones.
+
+        Warns:
+            ContextSizeWarning: the context is larger than `warn_total_size`.
+
+        Raises:
+            ContextSizeError: see `refuse_oversized`.
+        """
+        self.refuse_oversized(context)
+        self.warn(context)
+
+    def refuse_oversized(self, context: AgentContext) -> None:
+        """Raise `ContextSizeError` if the context, a namespace or an array is too large.
+
+        The error is about the whole context, else the first namespace, else the longest array.
+        """
+        limits, whole = self.limits, measure(context)
+        if whole.size > limits.max_total_size:
+            raise ContextSizeError("max_total_size", whole.size, limits.max_total_size, "bytes")
+        for name in SCHEMA:
+            size = measure(getattr(context, name)).size
+            if size > limits.max_namespace_size:
+                raise ContextSizeError(
+                    "max_namespace_size", size, limits.max_namespace_size, "bytes", f"$.{name}"
+                )
+        if whole.longest > limits.max_array_items:
+            # Slow, so this is done only if an array is known to be too long.
+            arrays = (
+                found for name in SCHEMA for found in _arrays(getattr(context, name), f"$.{name}")
+            )
+            where, array = max(arrays, key=lambda found: len(found[1]))
+            raise ContextSizeError(
+                "max_array_items", len(array), limits.max_array_items, "items", where
+            )
+
+    def warn(self, context: AgentContext) -> None:
+        """Issue a `ContextSizeWarning` if the context is larger than `warn_total_size`."""
+        size = measure(context).size
+        if size > self.limits.warn_total_size:
+            near = f"the context holds {size:,} bytes; the limit is {self.limits.max_total_size:,}"
+            warnings.warn(near, ContextSizeWarning, stacklevel=3)
+
+    def should_externalize_artifacts(self, context: AgentContext) -> bool:
+        """Return whether content of artifacts should be moved out.
+
+        It should if one is too large, or if all inline artifacts together are.
+        """
+        return bool(large_artifacts(context, self.limits))
+
+
+def large_artifacts(context: AgentContext, limits: ContextLimits) -> list[Artifact]:
+    """Return the artifacts whose content should be moved out, the largest first."""
+    inline = [
+        (measure(artifact).size, artifact)
+        for artifact in context.retrieval.artifacts
+        if artifact.content is not None
+    ]
+    total = sum(size for size, _ in inline)
+    large: list[Artifact] = []
+    for size, artifact in sorted(inline, key=itemgetter(0), reverse=True):
+        if total > limits.artifact_externalization_threshold or _is_oversized(artifact, limits):
+            large.append(artifact)
+            total -= size
+    return large
+
+
+def _is_oversized(artifact: Artifact, limits: ContextLimits) -> bool:
+    """Return whether the inline content of an artifact exceeds its limit."""
+    most = limits.max_inline_artifact_size
+    # The size of the artifact is cached, and that of its content is at most as large, so the
+    # content is serialised only in doubt.
+    return (
+        artifact.content is not None
+        and measure(artifact).size > most
+        and len(dumps(artifact.content)) > most
+    )
+
+
+def _arrays(record: Record, path: str) -> Iterator[tuple[str, tuple[Any, ...]]]:
+    for name, array in arrays_of(record).items():
+        yield f"{path}.{name}", array
+        for index, item in enumerate(array):
+            if isinstance(item, Record):
+                yield from _arrays(item, f"{path}.{name}[{index}]")

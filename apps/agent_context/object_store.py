@@ -1,0 +1,265 @@
+"""Stores of artifacts: a folder, or S3 and compatible stores by URL.
+
+A folder has one file per object, written atomically, and needs no extra. This is the only module
+that uses obstore, which only URLs need.
+"""
+
+import os
+import sys
+from collections.abc import Generator, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from datetime import UTC, datetime
+from pathlib import Path
+from secrets import token_hex
+from stat import S_ISREG
+from typing import TYPE_CHECKING, Any, Self
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
+
+from polycontext.base import InvalidOptionError, require_extra
+
+from .artifacts import (
+    StoredContent,
+    check_sha256,
+    check_size,
+    decode_content,
+    encode_content,
+    is_sha256,
+)
+from .errors import ArtifactError, ArtifactFault
+from .records import ExternalContent
+
+if TYPE_CHECKING:
+    from obstore.store import ObjectStore
+
+
+FoundObject = tuple[str, int, float]
+"""The name of a stored object, its size in bytes, and when it was last stored, in seconds since
+1970."""
+
+
+class FolderObjects:
+    """Objects by name in a folder, which is created if needed; failures raise `OSError`."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+
+    def put(self, name: str, raw: bytes) -> None:
+        """Store an object under a name, replacing any object of that name.
+
+        A reader sees either the old or the new one, also after a crash.
+        """
+        part = self._folder / f".{token_hex(8)}.part"
+        try:
+            with os.fdopen(
+                os.open(
+                    part, os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_BINARY", 0), 0o600
+                ),
+                "wb",
+            ) as file:
+                file.write(raw)
+                file.flush()
+                # A stub is about to replace these bytes, so they must survive a power failure.
+                os.fsync(file.fileno())
+            part.replace(self._folder / name)
+        except BaseException:
+            with suppress(OSError):
+                part.unlink()
+            raise
+
+    def get(self, name: str, size: int) -> bytes:
+        """Return an object of `size` bytes.
+
+        Raises:
+            FileNotFoundError: there is none of that name.
+            ArtifactError: it is not a file, or has another size; nothing is read.
+        """
+        path = self._folder / name
+        found = path.stat()
+        if not S_ISREG(found.st_mode):
+            raise ArtifactError(ArtifactFault.DAMAGED, self._folder.as_uri(), f"{name} is no file")
+        check_size(found.st_size, size, self._folder.as_uri(), name)
+        with path.open("rb") as file:
+            # One extra byte reveals that the file has grown meanwhile.
+            return file.read(size + 1)
+
+    def list(self) -> Iterator[FoundObject]:
+        """Yield all objects, in any order."""
+        with os.scandir(self._folder) as entries:
+            for entry in entries:
+                found = entry.stat(follow_symlinks=False)
+                yield entry.name, found.st_size, found.st_mtime
+
+    def delete(self, name: str) -> None:
+        """Delete an object, or raise `FileNotFoundError` if there is none."""
+        (self._folder / name).unlink()
+
+
+_SUFFIX = ".json"
+
+
+class ObstoreObjects:
+    """Objects in a store of obstore, with the methods of `FolderObjects`."""
+
+    def __init__(self, store: "ObjectStore", place: str) -> None:
+        self._store = store
+        self._place = place
+
+    def put(self, name: str, raw: bytes) -> None:
+        """Store an object."""
+        self._store.put(name, raw)
+
+    def get(self, name: str, size: int) -> bytes:
+        """Return an object of `size` bytes; one of another size is not read."""
+        # The response begins with the size; the bytes are fetched on demand.
+        found = self._store.get(name)
+        check_size(found.meta["size"], size, self._place, name)
+        return bytes(found.bytes())
+
+    def list(self) -> Iterator[FoundObject]:
+        """Yield all objects."""
+        for batch in self._store.list():
+            for meta in batch:
+                yield meta["path"], meta["size"], meta["last_modified"].timestamp()
+
+    def delete(self, name: str) -> None:
+        """Delete an object."""
+        self._store.delete(name)
+
+
+class ObjectStoreExternalizer:
+    """Store the content of artifacts in a folder or an object store.
+
+    Each content is one object, named by its SHA-256, written atomically and checked when it is
+    read. A stub's `uri` is informational: content is looked up by its SHA-256 in this store only,
+    so that a document cannot make anybody read another place.
+
+    >>> from tempfile import mkdtemp
+    >>> externalizer = ObjectStoreExternalizer.open(mkdtemp())
+    >>> stub = externalizer.externalize({"rows": [1, 2, 3]})
+    >>> stub.size, externalizer.retrieve(stub)
+    (16, {'rows': (1, 2, 3)})
+    """
+
+    def __init__(self, objects: FolderObjects | ObstoreObjects, place: str) -> None:
+        """Use `objects` as the storage; `place` names it in stubs and errors."""
+        self._objects = objects
+        self.place = place.rstrip("/")
+
+    @classmethod
+    def open(
+        cls, place: str | Path, *, config: Mapping[str, Any] | None = None, **options: Any
+    ) -> Self:
+        """Open a folder, which is created if needed, or a URL such as ``s3://bucket/prefix``.
+
+        A folder needs no extra. Other URLs use obstore, which receives `config` and `options`:
+        credentials, region, endpoint, `client_options`, `retry_config`. Without them, S3 uses the
+        usual environment variables.
+
+        Raises:
+            MissingExtraError: the URL needs obstore, which is not installed.
+            InvalidOptionError: the URL has a password or a query, which every stub would show.
+            ArtifactError: the place cannot be used.
+        """
+        if isinstance(place, Path) or "://" not in place:
+            return cls._folder(Path(place).absolute(), str(place))
+        parts = urlsplit(place)
+        if parts.password is not None or parts.query:
+            # Do not show the URL: its password or query would be in the message.
+            raise InvalidOptionError(
+                "place",
+                f"{parts.scheme}: URL with a password or a query",
+                "a URL without; `config` takes credentials",
+            )
+        if parts.scheme == "file":
+            return cls._folder(Path(url2pathname(parts.path)), place)
+        require_extra("obstore", extra="artifacts", purpose=f"storing artifacts in {parts.scheme}:")
+        from obstore.store import from_url  # noqa: PLC0415  an extra
+
+        with _translate_errors(place):
+            made: dict[str, Any] = {**options, "config": dict(config or {})}
+            return cls(ObstoreObjects(from_url(place, **made), place), place)
+
+    @classmethod
+    def _folder(cls, folder: Path, place: str) -> Self:
+        with _translate_errors(place):
+            return cls(FolderObjects(folder), folder.as_uri())
+
+    def externalize(self, content: Any) -> ExternalContent:
+        """Store JSON data and return its stub.
+
+        Existing content is written again: that repairs damaged bytes and renews its time, so that
+        `collect_garbage` keeps it.
+
+        Raises:
+            InvalidDataError: not JSON data.
+            ArtifactError: the store failed.
+        """
+        digest, raw = encode_content(content)
+        with _translate_errors(self.place):
+            self._objects.put(_name(digest), raw)
+        return ExternalContent(f"{self.place}/{_name(digest)}", digest, len(raw))
+
+    def retrieve(self, external: ExternalContent) -> Any:
+        """Return the content of a stub, immutable.
+
+        Raises:
+            InvalidDataError: the stub has no SHA-256.
+            ArtifactError: the store failed, has no such content, or has other bytes under its name.
+                Bytes of another size than the stub's are not read.
+        """
+        digest = check_sha256(external.sha256)
+        with _translate_errors(self.place, digest):
+            raw = self._objects.get(_name(digest), external.size)
+        return decode_content(raw, external, self.place)
+
+    def stored(self) -> Iterator[StoredContent]:
+        """Yield all stored content; other files in the place are ignored.
+
+        Raises:
+            ArtifactError: the store failed.
+        """
+        with _translate_errors(self.place):
+            # List everything first: a failure between two `yield`s would be raised outside this
+            # block.
+            found = list(self._objects.list())
+        for name, size, stored_at in found:
+            digest = name.removesuffix(_SUFFIX)
+            if name == _name(digest) and is_sha256(digest):
+                yield StoredContent(digest, size, datetime.fromtimestamp(stored_at, UTC))
+
+    def discard(self, sha256: str) -> None:
+        """Delete content, if it exists.
+
+        Raises:
+            InvalidDataError: not a SHA-256.
+            ArtifactError: the store failed.
+        """
+        name = _name(check_sha256(sha256))
+        with _translate_errors(self.place), suppress(FileNotFoundError):
+            self._objects.delete(name)
+
+
+def _name(digest: str) -> str:
+    return f"{digest}{_SUFFIX}"
+
+
+@contextmanager
+def _translate_errors(place: str, digest: str = "") -> Generator[None]:
+    """Translate a store's exceptions into `ArtifactError`."""
+    try:
+        yield
+    except ArtifactError:
+        raise
+    except _failures() as error:
+        if digest and isinstance(error, FileNotFoundError):
+            raise ArtifactError(ArtifactFault.MISSING, place, "is not there", digest) from error
+        first_line = (str(error).splitlines() or [type(error).__name__])[0][:200]
+        raise ArtifactError(ArtifactFault.UNREACHABLE, place, first_line) from error
+
+
+def _failures() -> tuple[type[Exception], ...]:
+    # Loaded together with a store of obstore; without one, its errors cannot occur.
+    foreign = sys.modules.get("obstore.exceptions")
+    return (OSError, foreign.BaseError) if foreign else (OSError,)

@@ -1,0 +1,230 @@
+"""Journals in the tables of a PostgreSQL store: reads and writes within one transaction."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any, TypeVar
+
+from sqlalchemy import Connection
+
+from polycontext.base import InvalidDataError
+from polycontext.polynomial import StoreError
+from polycontext.polynomial.journal import Event, TurnEvent
+from polycontext.polynomial.journal.rows import Row, event_of_row, row_of, rows_of, turn_of_row
+from polycontext.polynomial.stores import Snapshot, Stored
+from polycontext.window import Turn
+
+from .schema import EVENT_COLUMNS, Statements, escape, unescape
+
+T = TypeVar("T")
+
+
+class Journals:
+    """Reads and writes the rows of a session, by its number or name, through a connection.
+
+    `damaged` makes the error for rows that cannot be read.
+    """
+
+    def __init__(self, statements: Statements, damaged: Callable[[str], StoreError]) -> None:
+        self.sql = statements
+        self._damaged = damaged
+
+    # --- reading ---------------------------------------------------------------------
+
+    def found(self, db: Connection, name: str) -> tuple[int | None, int]:
+        """Return the number of a session (None if there is none) and its revision."""
+        found = db.execute(self.sql.session, {"called": escape(name)}).first()
+        return (None, 0) if found is None else (found.id, found.revision)
+
+    def stored(self, db: Connection, name: str, after: int) -> Stored:
+        """Return the events of a session after revision `after`, and its companions."""
+        session, revision = self.found(db, name)
+        return Stored() if session is None else self._stored(db, session, after, revision)
+
+    def snapshot(
+        self, db: Connection, name: str
+    ) -> tuple[list[tuple[int, bytes]], bytes, Stored] | None:
+        """Return the pieces and head of a session's newest snapshot, and the events since.
+
+        Return None if there is no snapshot.
+        """
+        session, revision = self.found(db, name)
+        head = None if session is None else db.execute(self.sql.head, {"session": session}).first()
+        if session is None or head is None:
+            return None
+        pieces = [
+            (at, bytes(body)) for at, body in db.execute(self.sql.pieces, {"session": session})
+        ]
+        return pieces, bytes(head.body), self._stored(db, session, head.revision, revision)
+
+    def turns_between(self, db: Connection, name: str, first: int, last: int) -> tuple[Turn, ...]:
+        """Return the turns that the events ``first..last`` added."""
+        session, _ = self.found(db, name)
+        return () if session is None else tuple(self.turns(db, session, first, last).values())
+
+    def turns(self, db: Connection, session: int, first: int, last: int) -> dict[int, Turn]:
+        """Return the turns that the events ``first..last`` added, by the events' numbers."""
+        return self._turns(
+            db.execute(self.sql.turns, {"session": session, "first": first, "last": last})
+        )
+
+    def _stored(self, db: Connection, session: int, after: int, revision: int) -> Stored:
+        rows = (
+            db.execute(self.sql.events, {"session": session, "after": after})
+            if after < revision
+            else ()
+        )
+        turns_at = partial(self.turns_at, db, session)
+        events = [
+            self._read(number, lambda row: event_of_row(row, turns_at), row)
+            for number, row in _rows(rows)
+        ]
+        if len(events) != max(0, revision - after):
+            raise self._damaged(f"{len(events)} events are there of {revision - after}")
+        companions = {
+            unescape(name): unescape(body)
+            for name, body in db.execute(self.sql.companions, {"session": session})
+        }
+        return Stored(events, companions, db.scalar(self.sql.snapshot, {"session": session}) or 0)
+
+    def turns_at(self, db: Connection, session: int, numbers: Sequence[int]) -> dict[int, Turn]:
+        """Return the turns that some events added, by the events' numbers."""
+        return (
+            self._turns(db.execute(self.sql.turns_at, {"session": session, "numbers": [*numbers]}))
+            if numbers
+            else {}
+        )
+
+    def _turns(self, rows: Iterable[Any]) -> dict[int, Turn]:
+        return {number: self._read(number, turn_of_row, row) for number, row in _rows(rows)}
+
+    def _read(self, number: int, reader: Callable[[Row], T], row: Row) -> T:
+        try:
+            return reader(row)
+        except InvalidDataError as error:
+            raise self._damaged(f"event {number}: {error}") from error
+
+    # --- writing ---------------------------------------------------------------------
+
+    def moved(self, db: Connection, name: str, base: int, to: int, writer: int) -> int | None:
+        """Move a session from revision `base` to revision `to` and return its number.
+
+        Return None if it is not at `base`. Other writers wait until this transaction ends.
+        """
+        session: int | None = db.scalar(
+            self.sql.move, {"called": escape(name), "base": base, "to": to, "writer": writer}
+        )
+        if session is None and base == 0:
+            session = db.scalar(self.sql.begin, {"called": escape(name), "to": to})
+        return session
+
+    def moved_by_turn(
+        self, db: Connection, name: str, base: int, event: TurnEvent, *, commit: int, writer: int
+    ) -> int | None:
+        """Do the work of `moved` and `add_events` for a single turn in one statement."""
+        row = row_of(event, lambda _: {})
+        said = {f"new_{name}": value for name, value in columns_of(row, base + 1, commit).items()}
+        where = {"called": escape(name), "base": base, "to": base + 1, "writer": writer}
+        session: int | None = db.scalar(self.sql.add_turn, {**where, **words_of(row), **said})
+        return session
+
+    def reserve(self, db: Connection, name: str, writer: int) -> None:
+        """Reserve the next commit for a writer, unless it is reserved for another one."""
+        db.execute(self.sql.in_passing)
+        db.execute(self.sql.reserve, {"called": escape(name), "writer": writer})
+
+    def has(self, db: Connection, name: str, number: int, commit: int) -> bool:
+        """Return whether the event with that number was stored by that commit."""
+        return db.scalar(self.sql.commit_at, {"called": escape(name), "number": number}) == commit
+
+    def add_events(
+        self, db: Connection, session: int, base: int, events: Sequence[Event], commit: int
+    ) -> None:
+        """Store events after those up to `base`: all texts first, then the rows that use them."""
+        rows = rows_of(events, base + 1, partial(self.numbers_of, db, session))
+        words = [words_of(row) for _, row in rows if has_words(row)]
+        texts = iter(db.scalars(self.sql.add_texts, words).all() if words else ())
+        said = [
+            {
+                **columns_of(row, number, commit),
+                "session": session,
+                "text": next(texts) if has_words(row) else None,
+            }
+            for number, row in rows
+        ]
+        if said:
+            db.execute(self.sql.add_events, said)
+
+    def numbers_of(
+        self, db: Connection, session: int, resource_ids: Sequence[str]
+    ) -> dict[str, int]:
+        """Return the numbers of the events that added turns, by the ids of the turns."""
+        asked = {"session": session, "ids": [*map(escape, resource_ids)]}
+        return {unescape(each): number for each, number in db.execute(self.sql.numbers, asked)}
+
+    def add_beside(
+        self, db: Connection, session: int, to: int, companions: Mapping[str, str], key: str | None
+    ) -> None:
+        """Store the changed companions, and the key of the command that led to revision `to`."""
+        if companions:
+            rows = [
+                {"session": session, "name": escape(name), "body": escape(body)}
+                for name, body in companions.items()
+            ]
+            db.execute(self.sql.add_companions, rows)
+        if key is not None:
+            db.execute(
+                self.sql.add_command, {"session": session, "key": escape(key), "revision": to}
+            )
+
+    def add_snapshot(self, db: Connection, session: int, revision: int, snapshot: Snapshot) -> None:
+        """Store a snapshot if it continues the newest one, or replaces all (base 0)."""
+        if snapshot.base == 0:
+            db.execute(self.sql.drop_pieces, {"session": session})
+        elif snapshot.base != db.scalar(self.sql.newest_piece, {"session": session}):
+            return
+        db.execute(
+            self.sql.add_piece, {"session": session, "revision": revision, "body": snapshot.piece}
+        )
+        db.execute(
+            self.sql.put_head, {"session": session, "revision": revision, "body": snapshot.head}
+        )
+
+    def deleted(self, db: Connection, name: str) -> bool:
+        """Delete a session and the texts that only it uses; return whether there was one."""
+        session = db.scalar(self.sql.lock, {"called": escape(name)})
+        if session is None:
+            return False
+        own = db.scalars(self.sql.own_texts, {"session": session}).all()
+        db.execute(self.sql.drop_session, {"session": session})
+        db.execute(self.sql.drop_texts, {"ids": own})
+        return True
+
+
+def _rows(rows: Iterable[Any]) -> Iterator[tuple[int, Row]]:
+    for number, *columns in rows:
+        row = Row._make(columns)
+        content, resource_id = (
+            None if text is None else unescape(text) for text in (row.content, row.resource_id)
+        )
+        yield number, row._replace(content=content, resource_id=resource_id)
+
+
+def columns_of(row: Row, number: int, commit: int) -> dict[str, Any]:
+    """Return the columns of an event's row, except the session and the text."""
+    columns = dict(zip(EVENT_COLUMNS, row, strict=False))
+    return {
+        **columns,
+        "resource_id": None if row.resource_id is None else escape(row.resource_id),
+        "number": number,
+        "commit": commit,
+    }
+
+
+def words_of(row: Row) -> dict[str, str | None]:
+    """Return the columns of an event's text."""
+    return {"content": None if row.content is None else escape(row.content), "more": row.more}
+
+
+def has_words(row: Row) -> bool:
+    """Return whether an event has a text."""
+    return row.content is not None or row.more is not None

@@ -1,0 +1,254 @@
+"""Rare operations on a PostgreSQL store: forking, erasing and searching sessions."""
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from functools import partial
+from secrets import randbits
+from typing import Any
+
+from sqlalchemy import (
+    Connection,
+    Text,
+    bindparam,
+    cast,
+    delete,
+    func,
+    insert,
+    literal,
+    select,
+    update,
+)
+from sqlalchemy.dialects.postgresql import REGCONFIG, TSQUERY
+from sqlalchemy.dialects.postgresql import insert as upsert
+from sqlalchemy.sql.elements import ColumnElement
+
+from polycontext.polynomial.journal import Event
+from polycontext.polynomial.journal.rows import row_of
+from polycontext.polynomial.stores import Found, Rewritten, check_fork
+from polycontext.polynomial.stores.search_query import AskedWords, folded, found_in, said, spaced
+from polycontext.pressure import ConflictError
+from polycontext.window import Turn
+
+from .journals import Journals, columns_of, has_words, words_of
+from .schema import Tables, escape, unescape
+
+_BATCH = 1_000
+"""The number of events that one statement indexes."""
+
+_MOST_SEARCHED = 100_000
+"""The number of characters of a turn that are searched: a tsvector is limited to a megabyte."""
+
+_NO_WORD = re.compile(r"[\W_]+")
+_PLAIN = cast("simple", REGCONFIG)
+
+
+class Altering:
+    """Forks, erases and searches within one transaction."""
+
+    def __init__(self, tables: Tables, journals: Journals) -> None:
+        self._tables, self._journals = tables, journals
+
+    # --- forks -----------------------------------------------------------------------
+
+    def fork(
+        self, db: Connection, name: str, new_name: str, revision: int, companions: Mapping[str, str]
+    ) -> None:
+        """Create a session with the first events of another one; both refer to the same texts."""
+        sessions, events = self._tables.sessions, self._tables.events
+        there, found_there = self._journals.found(db, new_name)
+        session, found = self._journals.found(db, name)
+        check_fork(new_name, None if there is None else found_there, revision, found)
+        made = (
+            upsert(sessions)
+            .values(name=escape(new_name), revision=revision)
+            .on_conflict_do_nothing()
+            .returning(sessions.c.id)
+        )
+        fork: int | None = db.scalar(made)
+        if fork is None:
+            check_fork(new_name, 0, revision, found)
+        shared = [each.name for each in events.c if each.name != "session"]
+        rows = select(literal(fork), *(events.c[each] for each in shared))
+        db.execute(
+            insert(events).from_select(
+                ["session", *shared],
+                rows.where(events.c.session == session, events.c.number <= revision),
+            )
+        )
+        # If `fork` were None, `check_fork` would have raised.
+        self._journals.add_beside(db, fork, revision, companions, None)  # type: ignore[arg-type]
+        # A snapshot later than the fork is not copied.
+        if (
+            db.scalar(self._journals.sql.snapshot, {"session": session}) or revision + 1
+        ) <= revision:
+            for table in (self._tables.pieces, self._tables.heads):
+                copied = select(literal(fork), table.c.revision, table.c.body).where(
+                    table.c.session == session
+                )
+                db.execute(insert(table).from_select(["session", "revision", "body"], copied))
+
+    # --- erasing ---------------------------------------------------------------------
+
+    def holders(
+        self, db: Connection, name: str, resource_ids: Collection[str]
+    ) -> dict[str, set[str]]:
+        """Return, by session, the ids of all copies of these turns.
+
+        A copy has the same time and role, and the same content or the same id.
+        """
+        sessions, texts, other = (
+            self._tables.sessions,
+            self._tables.texts,
+            self._tables.events.alias(),
+        )
+        own, its = self._tables.events, texts.alias()
+        session, _ = self._journals.found(db, name)
+        same = (own.c.resource_id == other.c.resource_id) | texts.c.content.is_not_distinct_from(
+            its.c.content
+        )
+        found = (
+            select(sessions.c.name, other.c.resource_id)
+            .select_from(own)
+            .join(other, (other.c.at == own.c.at) & (other.c.kind == own.c.kind))
+            .join(sessions, sessions.c.id == other.c.session)
+            .join(texts, texts.c.id == own.c.text, isouter=True)
+            .join(its, its.c.id == other.c.text, isouter=True)
+            .where(
+                own.c.session == session,
+                own.c.resource_id.in_([escape(each) for each in resource_ids]),
+                own.c.kind != "promote",
+                same,
+            )
+        )
+        holders: dict[str, set[str]] = {}
+        for called, resource_id in db.execute(found):
+            holders.setdefault(unescape(called), set()).add(unescape(resource_id))
+        return holders
+
+    def rewrite(self, db: Connection, journals: Mapping[str, Rewritten]) -> None:
+        """Rewrite the journals of several sessions.
+
+        Sessions are locked in alphabetical order, so concurrent calls wait for one another.
+        """
+        sessions = self._tables.sessions
+        for name in sorted(journals):
+            journal = journals[name]
+            locked = db.execute(self._journals.sql.lock, {"called": escape(name)}).first()
+            if locked is None or locked.revision != journal.base:
+                raise ConflictError(
+                    "session revision", journal.base, 0 if locked is None else locked.revision
+                )
+            commit = randbits(63)
+            self._replace(db, locked.id, journal.events, commit)
+            self._journals.add_events(db, locked.id, journal.base, journal.added, commit)
+            for table in (self._tables.pieces, self._tables.heads, self._tables.words):
+                db.execute(delete(table).where(table.c.session == locked.id))
+            to = journal.base + len(journal.added)
+            db.execute(
+                update(sessions).where(sessions.c.id == locked.id).values(revision=to, indexed=0)
+            )
+
+    def _replace(
+        self, db: Connection, session: int, replaced: Mapping[int, Event], commit: int
+    ) -> None:
+        events, texts = self._tables.events, self._tables.texts
+        mine = events.c.session == session
+        before = db.scalars(
+            select(events.c.text).where(
+                mine, events.c.number.in_([*replaced]), events.c.text.is_not(None)
+            )
+        ).all()
+        numbers = partial(self._journals.numbers_of, db, session)
+        for number, event in replaced.items():
+            row = row_of(event, numbers)
+            text = (
+                db.scalar(insert(texts).values(**words_of(row)).returning(texts.c.id))
+                if has_words(row)
+                else None
+            )
+            db.execute(
+                update(events)
+                .where(mine, events.c.number == number)
+                .values(**columns_of(row, number, commit), text=text)
+            )
+        used = select(events.c.text).where(events.c.text == texts.c.id).exists()
+        db.execute(delete(texts).where(texts.c.id.in_(before), ~used))
+
+    # --- searching -------------------------------------------------------------------
+
+    def index(self, db: Connection, name: str) -> bool:
+        """Index the new turns of a session, up to a batch; return whether everything is indexed."""
+        sessions, words = self._tables.sessions, self._tables.words
+        found = db.execute(
+            select(sessions.c.id, sessions.c.revision, sessions.c.indexed).where(
+                sessions.c.name == escape(name)
+            )
+        ).first()
+        if found is None or found.indexed >= found.revision:
+            return True
+        # A concurrent search would index the same turns, so only one of them does it at a time.
+        db.execute(select(func.pg_advisory_xact_lock(found.id)))
+        stop = min(found.revision, found.indexed + _BATCH)
+        rows = [
+            {"session": found.id, "number": number, "text": _searchable_text(turn)}
+            for number, turn in self._journals.turns(db, found.id, found.indexed + 1, stop).items()
+        ]
+        if rows:
+            vector = func.to_tsvector(_PLAIN, bindparam("text", type_=Text))
+            db.execute(
+                upsert(words)
+                .values(session=bindparam("session"), number=bindparam("number"), said=vector)
+                .on_conflict_do_nothing(),
+                rows,
+            )
+        db.execute(update(sessions).where(sessions.c.id == found.id).values(indexed=stop))
+        return bool(stop == found.revision)
+
+    def search(self, db: Connection, name: str, asked: AskedWords, limit: int) -> tuple[Found, ...]:
+        """Return the turns of a session that match the query, best first."""
+        session, _ = self._journals.found(db, name)
+        if session is None or not asked:
+            return ()
+        words, query = self._tables.words, _query(asked)
+        rank = func.ts_rank(words.c.said, query, 1).label("rank")
+        wanted = select(words.c.number, rank).where(
+            words.c.session == session, words.c.said.op("@@")(query)
+        )
+        hits = db.execute(wanted.order_by(rank.desc(), words.c.number.desc()).limit(limit)).all()
+        turns = self._journals.turns_at(db, session, [number for number, _ in hits])
+        return tuple(found_in(turns[number], asked, score) for number, score in hits)
+
+
+def _query(asked: AskedWords) -> ColumnElement[Any]:
+    """Return the query for the server: all phrases, or any of the words if there is no phrase.
+
+    If there are phrases, the words only affect the rank.
+    """
+    every, some = (_join(terms, by) for terms, by in ((asked.phrases, "&&"), (asked.words, "||")))
+    if every is None or some is None:
+        return some if every is None else every  # type: ignore[return-value]  # one is not None
+    return every.op("||")(every.op("&&")(some))
+
+
+def _join(terms: Iterable[str], by: str) -> ColumnElement[Any] | None:
+    joined: ColumnElement[Any] | None = None
+    for term in terms:
+        query = func.phraseto_tsquery(_PLAIN, _plain(term), type_=TSQUERY)
+        joined = query if joined is None else joined.op(by)(query)
+    return joined
+
+
+def _searchable_text(turn: Turn) -> str:
+    return _plain(said(turn)[:_MOST_SEARCHED])
+
+
+def _plain(text: str) -> str:
+    """Return the words of `text` in lower case, without accents and without punctuation.
+
+    The server's parser would otherwise recognise addresses in it.
+    """
+    return " ".join(_words(spaced(folded(text))))
+
+
+def _words(text: str) -> Iterator[str]:
+    return (word for word in _NO_WORD.split(text) if word)

@@ -1,0 +1,333 @@
+"""The PostgreSQL store, which many machines and processes can share."""
+
+import re
+import weakref
+from collections.abc import Collection, Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import partial
+from math import isfinite
+from random import uniform
+from secrets import randbits
+from time import monotonic, sleep
+
+from attrs import evolve, field, frozen
+from sqlalchemy import Connection
+
+from polycontext.base import InvalidOptionError
+from polycontext.polynomial import StoreBusyError, StoreError
+from polycontext.polynomial.journal import Event, TurnEvent
+from polycontext.polynomial.stores import Found, Opened, Rewritten, Snapshot, Stored, hide_secrets
+from polycontext.polynomial.stores.search_query import AskedWords
+from polycontext.pressure import ConflictError
+from polycontext.window import Turn
+
+from .journals import Journals
+from .maintenance import Altering
+from .schema import escape, unescape
+from .server import PostgreSQLServer
+
+_SCHEMA = re.compile(r"(?!pg_)[A-Za-z_][A-Za-z0-9_]{0,62}")
+_LONGEST_NAME = 2_000
+"""The maximum bytes of an id, a key or a companion's name, so that they fit into an index."""
+
+_TURN = (0.002, 0.01)
+"""The range of seconds after which a writer tries again while a session is reserved for another."""
+
+
+@frozen
+class _Late:
+    """A writer of a session (a thread or a task), and how often in a row it came too late."""
+
+    session_id: str
+    writer: int = field(factory=lambda: randbits(63))
+    lost: int = 0
+
+
+_LATE: ContextVar[_Late | None] = ContextVar("polycontext_late", default=None)
+
+
+@frozen
+class _Commit:
+    """Data to store in one transaction, with a number that identifies the commit."""
+
+    by: _Late
+    base: int
+    events: Sequence[Event]
+    companions: Mapping[str, str]
+    key: str | None
+    snapshot: Snapshot | None
+    number: int = field(factory=lambda: randbits(63))
+
+    @property
+    def name(self) -> str:
+        """Return the id of the session."""
+        return self.by.session_id
+
+    def names(self) -> Iterator[tuple[str, str]]:
+        """Yield the values that must fit into an index, each after its name."""
+        yield "session_id", self.name
+        yield "idempotency_key", self.key or ""
+        yield from (("companion", name) for name in self.companions)
+
+    def store(self, journals: Journals, db: Connection) -> int | None:
+        """Store the commit and return None; otherwise return the session's revision.
+
+        That is `base` if the session is reserved for another writer. Idempotent.
+        """
+        to = self.base + len(self.events)
+        session = self._move(journals, db)
+        if session is not None:
+            journals.add_beside(db, session, to, self.companions, self.key)
+            if self.snapshot is not None:
+                journals.add_snapshot(db, session, to, self.snapshot)
+            return None
+        # If these events are stored already, only the answer to their commit was lost.
+        if self.events and journals.has(db, self.name, self.base + 1, self.number):
+            return None
+        _, found = journals.found(db, self.name)
+        if found != self.base and self.by.lost:
+            journals.reserve(db, self.name, self.by.writer)
+        return found
+
+    def _move(self, journals: Journals, db: Connection) -> int | None:
+        """Move the session, store the events and return the session's number.
+
+        Return None if the session is not at `base`.
+        """
+        match self.events:
+            case [TurnEvent() as event] if self.base:
+                return journals.moved_by_turn(
+                    db, self.name, self.base, event, commit=self.number, writer=self.by.writer
+                )
+            case events:
+                session = journals.moved(
+                    db, self.name, self.base, self.base + len(events), self.by.writer
+                )
+                if session is not None:
+                    journals.add_events(db, session, self.base, events, self.number)
+                return session
+
+
+@contextmanager
+def _counting(session_id: str) -> Generator[_Late]:
+    """Identify the writer, and count how often in a row it came too late."""
+    late = _LATE.get()
+    late = late if late is not None and late.session_id == session_id else _Late(session_id)
+    try:
+        yield late
+    except ConflictError:
+        _LATE.set(evolve(late, lost=late.lost + 1))
+        raise
+    _LATE.set(None)
+
+
+class PostgreSQLStore:
+    """A store for sessions on a PostgreSQL server, in a schema of their own.
+
+    It can be used from any thread, event loop, process and machine. Once `append` returns, the data
+    is as durable as the server's commits. `append` is a compare-and-swap on the revision; see
+    docs/stores.md for concurrent writers. Stores with the same URL share their connections within a
+    process.
+
+    Args:
+        timeout: how many seconds to wait for a server, a connection or another writer.
+        pool: the number of connections.
+
+    Raises:
+        InvalidOptionError: an argument is out of its range.
+        StoreError: the server cannot be used; says what to do, and shows no secret of the URL.
+    """
+
+    def __init__(
+        self, url: str, *, timeout: float = 5.0, schema: str = "polycontext", pool: int = 5
+    ) -> None:
+        if (
+            isinstance(timeout, bool)
+            or not isinstance(timeout, int | float)
+            or not (timeout >= 0 and isfinite(timeout))
+        ):
+            raise InvalidOptionError("timeout", timeout, "a number of seconds, at least 0")
+        if not isinstance(schema, str) or not _SCHEMA.fullmatch(schema):
+            raise InvalidOptionError(
+                "schema",
+                schema,
+                "at most 63 letters, digits and _, not beginning with a digit or pg_",
+            )
+        if isinstance(pool, bool) or not isinstance(pool, int) or pool < 1:
+            raise InvalidOptionError("pool", pool, "a number of connections, at least 1")
+        self._url = hide_secrets(url)
+        self._shared = PostgreSQLServer.shared(url, schema, float(timeout), pool)
+        self._journals = Journals(self._shared.statements, self._shared.damaged)
+        self._altering = Altering(self._shared.tables, self._journals)
+        self._closing = weakref.finalize(self, self._shared.release)
+
+    @property
+    def _server(self) -> PostgreSQLServer:
+        if not self._closing.alive:
+            raise StoreError(self._shared.name, "it was closed", "Open it again")
+        return self._shared
+
+    # --- reading ---------------------------------------------------------------------
+
+    def load(self, session_id: str, after: int = 0) -> Stored:
+        """Return the events after revision `after`, and the companions."""
+        return self._server.read(lambda db: self._journals.stored(db, session_id, after))
+
+    def opened(self, session_id: str) -> Opened | None:
+        """Return a session as its newest snapshot and the events since.
+
+        Return None if there is no snapshot.
+        """
+        found = self._server.read(lambda db: self._journals.snapshot(db, session_id))
+        return None if found is None else Opened(*found, partial(self._turns_between, session_id))
+
+    def committed(self, session_id: str, key: str) -> int | None:
+        """Return the revision to which the command with that key led, None if there is none."""
+        asked = {"called": escape(session_id), "key": escape(key)}
+        return self._server.read(lambda db: db.scalar(self._journals.sql.command, asked))
+
+    def list_sessions(self) -> tuple[str, ...]:
+        """Return the ids of all sessions, in alphabetical order."""
+        return tuple(
+            sorted(
+                map(
+                    unescape,
+                    self._server.read(lambda db: db.scalars(self._journals.sql.names).all()),
+                )
+            )
+        )
+
+    # --- writing ---------------------------------------------------------------------
+
+    def append(
+        self,
+        session_id: str,
+        base: int,
+        events: Sequence[Event],
+        companions: Mapping[str, str],
+        *,
+        key: str | None = None,
+        snapshot: Snapshot | None = None,
+    ) -> None:
+        """Append `events` at revision `base`, with companions, key and snapshot, all or none.
+
+        Once it returns, the data is durable.
+
+        Raises:
+            ConflictError: the session is not at revision `base`.
+            StoreError: it failed; says what to do, and whether it is known that nothing was stored.
+        """
+        with _counting(session_id) as late:
+            self._store(_Commit(late, base, events, companions, key, snapshot))
+
+    def fork(
+        self, session_id: str, new_id: str, revision: int, companions: Mapping[str, str]
+    ) -> None:
+        """Create a session with the first `revision` events of another one, and these companions.
+
+        Texts are shared; keys are not copied.
+
+        Raises:
+            ConflictError: the new id is taken, or the other session has fewer events.
+        """
+        self._server.write(
+            lambda db: self._altering.fork(db, session_id, new_id, revision, companions)
+        )
+
+    def holders(self, session_id: str, resource_ids: Collection[str]) -> dict[str, set[str]]:
+        """Return, by session, the ids of all copies of these turns.
+
+        A copy has the same time and role, and the same content or the same id.
+        """
+        return self._server.read(lambda db: self._altering.holders(db, session_id, resource_ids))
+
+    def rewrite(self, journals: Mapping[str, Rewritten]) -> None:
+        """Rewrite the journals of several sessions, all or none.
+
+        Afterwards no row contains what was replaced; once the tables are vacuumed, no file does.
+
+        Raises:
+            ConflictError: a session does not have as many events as its `base` says.
+        """
+        self._server.write(lambda db: self._altering.rewrite(db, journals))
+
+    def search(self, session_id: str, query: str, limit: int) -> tuple[Found, ...]:
+        """Return at most `limit` turns that match `query`, best first.
+
+        New turns are indexed first.
+        """
+        asked = AskedWords.of(query)
+        while not self._server.write(lambda db: self._altering.index(db, session_id)):
+            pass
+        return self._server.read(lambda db: self._altering.search(db, session_id, asked, limit))
+
+    def delete(self, session_id: str) -> bool:
+        """Delete a session with all its data; return whether there was one.
+
+        Afterwards no row contains its text.
+        """
+        there = False
+
+        def work(db: Connection) -> bool:
+            nonlocal there
+            # If the answer to a commit was lost, the retry finds no session.
+            there = self._journals.deleted(db, session_id) or there
+            return there
+
+        return self._server.write(work)
+
+    def close(self) -> None:
+        """Close the connections if no other store of this process shares them."""
+        self._closing()
+
+    # --- for tasks ---------------------------------------------------------------------
+
+    async def aload(self, session_id: str, after: int = 0) -> Stored:
+        """Do the same as `load` without blocking the event loop."""
+        return await self._server.without_blocking(partial(self.load, session_id, after))
+
+    async def aappend(
+        self,
+        session_id: str,
+        base: int,
+        events: Sequence[Event],
+        companions: Mapping[str, str],
+        *,
+        key: str | None = None,
+        snapshot: Snapshot | None = None,
+    ) -> None:
+        """Do the same as `append` without blocking the event loop.
+
+        If the task is cancelled, it is not known whether the data was stored.
+        """
+        with _counting(session_id) as late:
+            await self._server.without_blocking(
+                partial(self._store, _Commit(late, base, events, companions, key, snapshot))
+            )
+
+    def __repr__(self) -> str:
+        return f"PostgreSQLStore({self._url!r})"
+
+    # --- inside ---------------------------------------------------------------------
+
+    def _store(self, commit: _Commit) -> None:
+        for what, name in commit.names():
+            if len(escape(name).encode()) > _LONGEST_NAME:
+                raise InvalidOptionError(what, name, f"at most {_LONGEST_NAME:,} bytes")
+        server, end = self._server, monotonic() + self._shared.timeout
+        while (found := server.write(partial(commit.store, self._journals))) == commit.base:
+            if monotonic() > end:
+                problem = (
+                    f"other writers were let first for more than the {server.timeout:g} seconds "
+                    "that were waited"
+                )
+                raise StoreBusyError(server.name, problem, "Try again, or raise the timeout")
+            sleep(uniform(*_TURN))
+        if found is not None:
+            raise ConflictError("session revision", commit.base, found)
+
+    def _turns_between(self, session_id: str, first: int, last: int) -> tuple[Turn, ...]:
+        return self._server.read(
+            lambda db: self._journals.turns_between(db, session_id, first, last)
+        )

@@ -1,0 +1,6 @@
+"""What every other package needs: errors, JSON data, a strict codec, effects, columns, laws."""
+
+import lazy_loader
+
+# The names are listed in `__init__.pyi`; each one is loaded on first access.
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

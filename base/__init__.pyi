@@ -1,0 +1,34 @@
+from . import codec, effects, json_data, law
+from .column import Column
+from .errors import (
+    CallerError,
+    CollaboratorError,
+    InvalidDataError,
+    InvalidOptionError,
+    MissingExtraError,
+    PolycontextError,
+    UnknownNameError,
+    is_installed,
+    require_extra,
+)
+from .law import Law, LawViolation, laws_of
+
+__all__ = [
+    "CallerError",
+    "CollaboratorError",
+    "Column",
+    "InvalidDataError",
+    "InvalidOptionError",
+    "Law",
+    "LawViolation",
+    "MissingExtraError",
+    "PolycontextError",
+    "UnknownNameError",
+    "codec",
+    "effects",
+    "is_installed",
+    "json_data",
+    "law",
+    "laws_of",
+    "require_extra",
+]

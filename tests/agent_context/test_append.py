@@ -1,0 +1,349 @@
+"""An agent with append rights can only add entries, and every entry records its author."""
+
+from datetime import UTC, datetime
+from threading import Barrier, Thread
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from polycontext.agent_context import (
+    DEFAULT_RIGHTS,
+    AgentContext,
+    AgentContextStore,
+    ContextPatch,
+    ContextValidator,
+    ContextViolationError,
+    Fact,
+    diff,
+)
+from polycontext.agent_context.records import ErrorReport
+from polycontext.base import InvalidDataError, UnknownNameError
+from tests.agent_context.changes import START
+
+WHEN = datetime(2026, 3, 1, 9, tzinfo=UTC)
+APPENDERS = sorted(set(DEFAULT_RIGHTS) - {"orchestrator"})
+ERROR = {"message": "timeout", "severity": "high"}
+
+
+def opened(**settings: Any) -> AgentContextStore:
+    """Return a store in which inference has reported an error."""
+    store = AgentContextStore(START, clock=lambda: WHEN, **settings)
+    store.append("inference", {"diagnostics.errors": [ERROR]})
+    return store
+
+
+@pytest.mark.parametrize("agent", APPENDERS)
+def test_an_appender_adds_and_everything_else_stays(agent: str) -> None:
+    """Every standard agent can append an error; the existing entries stay the same objects."""
+    store = opened()
+    first = store.context.diagnostics.errors[0]
+    after = store.append(
+        agent,
+        {
+            "diagnostics.errors": [{"message": "mine"}],
+            "diagnostics.warnings": [{"message": "beware"}],
+        },
+    )
+    assert after.diagnostics.errors[0] is first
+    assert [(error.agent_id, error.message) for error in after.diagnostics.errors] == [
+        ("inference", "timeout"),
+        (agent, "mine"),
+    ]
+    assert [(warning.agent_id, warning.timestamp) for warning in after.diagnostics.warnings] == [
+        (agent, WHEN)
+    ]
+    assert store.replay() == store.context
+
+
+@pytest.mark.parametrize("agent", APPENDERS)
+@pytest.mark.parametrize(
+    "value",
+    [
+        [],
+        [{"message": "timeout", "severity": "low", "agent_id": "inference"}],
+        [{"message": "mine"}],
+        [{"message": "mine"}, {**ERROR, "agent_id": "inference", "timestamp": WHEN}],
+    ],
+)
+def test_an_appender_cannot_erase(agent: str, value: list[Any]) -> None:
+    """An appender cannot empty, change, replace or move the entries that exist."""
+    store = opened()
+    held = store.context.diagnostics
+    with pytest.raises(
+        ContextViolationError,
+        match=r"may not write diagnostics\.errors \(it may only add to the list\)",
+    ):
+        store.write(agent, {"diagnostics.errors": value})
+    assert store.context.diagnostics is held
+    with pytest.raises(ContextViolationError):
+        ContextValidator.default().safe_set(store.context, agent, "diagnostics", "errors", value)
+
+
+def test_an_appender_may_write_the_whole_list_with_more_behind_it() -> None:
+    """Writing the existing entries followed by new ones counts as appending."""
+    store = opened()
+    same_again = ErrorReport(WHEN, "inference", "timeout", "high")
+    after = store.write(
+        "validation",
+        {"diagnostics.errors": [same_again, {"message": "mine", "agent_id": "inference"}]},
+    )
+    assert [error.agent_id for error in after.diagnostics.errors] == ["inference", "validation"]
+
+
+@pytest.mark.parametrize("key", ["diagnostics.errors", "diagnostics.warnings"])
+@pytest.mark.parametrize("agent", DEFAULT_RIGHTS)
+def test_nobody_writes_under_another_name(agent: str, key: str) -> None:
+    """The guard sets the author of a new entry, whatever the entry claims."""
+    namespace, name = key.split(".")
+    for claimed in ("inference", "validation", ""):
+        written = ContextValidator.default().safe_set(
+            START, agent, namespace, name, [{"agent_id": claimed, "message": "m"}]
+        )
+        assert [entry.agent_id for entry in getattr(written.diagnostics, name)] == [agent]
+    report = ContextValidator.default().safe_set(
+        START, "validation", "diagnostics", "validation_reports", [{"agent_id": "inference"}]
+    )
+    assert report.diagnostics.validation_reports[0].agent_id == "validation"
+
+
+def test_a_copy_of_anothers_entry_is_the_copiers() -> None:
+    """A copy of an existing entry counts as new, and its author is the agent that wrote it."""
+    store = opened()
+    (first,) = store.context.diagnostics.errors
+    for copy in (first, ErrorReport(WHEN, "inference", "timeout", "high")):
+        after = ContextValidator.default().safe_set(
+            store.context, "validation", "diagnostics", "errors", [first, copy]
+        )
+        assert [error.agent_id for error in after.diagnostics.errors] == ["inference", "validation"]
+
+
+def test_who_may_write_a_list_changes_it_under_its_own_name() -> None:
+    """The orchestrator may remove or change errors; untouched entries keep their author."""
+    store = opened()
+    store.append(
+        "validation", {"diagnostics.errors": [{"message": "second"}, {"message": "third"}]}
+    )
+    one, two, three = store.context.diagnostics.errors
+    changed = {"message": "first, seen", "agent_id": "inference"}
+    after = store.write(
+        "orchestrator", {"diagnostics.errors": [three, changed, two]}
+    ).diagnostics.errors
+    assert [(error.agent_id, error.message) for error in after] == [
+        ("validation", "third"),
+        ("orchestrator", "first, seen"),
+        ("validation", "second"),
+    ]
+    assert one not in after
+
+
+def test_facts_carry_who_found_them() -> None:
+    """The store records the writer in a fact's provenance, and the time if the fact has none."""
+    store = opened()
+    found = datetime(2026, 2, 1, tzinfo=UTC)
+    facts = [
+        Fact("f1", "x", provenance={"query": "q", "agent_id": "inference"}),
+        Fact("f2", "y", timestamp=found),
+    ]
+    after = store.write("context_synthesizer", {"enrichment.facts": facts}).enrichment.facts
+    assert [fact.provenance for fact in after] == [
+        {"query": "q", "agent_id": "context_synthesizer"},
+        {"agent_id": "context_synthesizer"},
+    ]
+    assert [fact.timestamp for fact in after] == [WHEN, found]
+    again = store.write(
+        "inference", {"enrichment.facts": [*after, Fact("f3", "z")]}
+    ).enrichment.facts
+    assert [fact.provenance["agent_id"] for fact in again] == [
+        "context_synthesizer",
+        "context_synthesizer",
+        "inference",
+    ]
+    assert again[0] is after[0]
+
+
+def test_a_right_to_append_is_one_to_a_list() -> None:
+    """Such a right names a list that is there; it is no right to anything else."""
+    guard = ContextValidator()
+    for right in (
+        "append:reasoning.summary",
+        "append:reasoning",
+        "append:*",
+        "append:",
+        "append:reasoning.entities",
+        "append:reasoning.intent",
+    ):
+        with pytest.raises(UnknownNameError, match="Use "):
+            guard.register_agent("x", [right])
+    guard.register_agent("x", ["append:enrichment.facts"])
+    after = guard.safe_append(START, "x", "enrichment", "facts", [Fact("f1")])
+    assert guard.safe_append(
+        after, "x", "enrichment", "facts", [{"id": "f2"}]
+    ).enrichment.facts == (Fact("f1"), Fact("f2"))
+    with pytest.raises(ContextViolationError):
+        guard.safe_append(after, "x", "reasoning", "intents", [{}])
+    with pytest.raises(InvalidDataError, match="the id 'f1' is there already"):
+        guard.safe_append(after, "x", "enrichment", "facts", [Fact("f1", "another")])
+
+
+@pytest.mark.parametrize(
+    "path", ["reasoning.summary", "reasoning.entities", "llm.usage", "nowhere.at_all", "intents", 3]
+)
+def test_only_lists_are_appended_to(path: Any) -> None:
+    """Appending to text, maps or unknown paths is refused, and the refusal is recorded."""
+    store = opened()
+    with pytest.raises(UnknownNameError):
+        store.append("orchestrator", {path: []})
+    assert store.context.audit.agent_runs[-1].status == "failed"
+    assert len(store.context.diagnostics.errors) == 1
+
+
+def test_a_wrong_entry_is_refused_by_path() -> None:
+    """All entries are added or none; the path counts on from what is there."""
+    store = opened()
+    with pytest.raises(InvalidDataError) as caught:
+        store.append("validation", {"diagnostics.errors": [{"message": "fine"}, {"message": 3}]})
+    assert caught.value.path == "$.diagnostics.errors[2].message"
+    assert len(store.context.diagnostics.errors) == 1
+
+
+def test_appenders_at_the_same_time_lose_nothing() -> None:
+    """Concurrent appends from eight threads are all kept, in order, and the trail replays."""
+    validator = ContextValidator.default()
+    names = [f"worker-{number}" for number in range(8)]
+    for name in names:
+        validator.register_agent(name, ["append:diagnostics.errors"])
+    store = opened(validator=validator)
+    barrier = Barrier(len(names))
+
+    def work(name: str) -> None:
+        barrier.wait()
+        for number in range(12):
+            store.append(
+                name, {"diagnostics.errors": [{"message": f"{number}", "agent_id": "inference"}]}
+            )
+
+    threads = [Thread(target=work, args=(name,)) for name in names]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    errors = store.context.diagnostics.errors
+    assert errors[0].message == "timeout"
+    for name in names:
+        assert [error.message for error in errors if error.agent_id == name] == [
+            str(number) for number in range(12)
+        ]
+    assert store.replay() == store.context
+
+
+ENTRIES = st.builds(
+    ErrorReport,
+    agent_id=st.sampled_from(["inference", "validation", ""]),
+    message=st.sampled_from(["a", "b"]),
+    timestamp=st.just(WHEN),
+)
+
+
+@given(st.lists(ENTRIES, max_size=5), st.data())
+def test_whatever_an_appender_writes_others_entries_stay(
+    held: list[ErrorReport], data: st.DataObject
+) -> None:
+    """A list written by an appender is refused unless it begins with the existing entries."""
+    guard = ContextValidator.default()
+    context: AgentContext = START
+    for entry in held:
+        context = guard.safe_append(
+            context, entry.agent_id or "orchestrator", "diagnostics", "errors", [entry]
+        )
+    before = context.diagnostics.errors
+    start = data.draw(st.sampled_from([before, before[1:], before[::-1], (), before[:-1]]))
+    value = (*start, *data.draw(st.lists(ENTRIES, max_size=3)))
+    try:
+        after = guard.safe_set(
+            context, "summarization", "diagnostics", "errors", value
+        ).diagnostics.errors
+    except ContextViolationError:
+        assert value[: len(before)] != before
+        return
+    assert after[: len(before)] == before
+    assert {entry.agent_id for entry in after[len(before) :]} <= {"summarization"}
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "inference, validation",
+        "a,b",
+        ",",
+        "",
+        "  ",
+        "line\nbreak",
+        "zero\u200bwidth",
+        "\x00",
+        "tab\t",
+    ],
+)
+def test_a_name_is_one_name(name: str) -> None:
+    """An agent name with a comma or unprintable characters is refused without a record."""
+    validator = ContextValidator.default()
+    with pytest.raises(
+        InvalidDataError, match=r"is no name. Use text that can be printed, without commas"
+    ):
+        validator.register_agent(name, ["llm"])
+    store = opened()
+    before = store.context
+    with pytest.raises(InvalidDataError):
+        store.write(name, {"llm.model": "m"})
+    assert store.context is before
+
+
+def test_a_registered_name_is_no_book() -> None:
+    """Two hundred characters suffice for a name; one more is refused, with the number."""
+    validator = ContextValidator()
+    validator.register_agent("é" * 200, ["llm"])
+    with pytest.raises(
+        InvalidDataError, match=r"agent: the name has 201 characters. Use at most 200"
+    ):
+        validator.register_agent("x" * 201, ["llm"])
+
+
+def test_joined_diffs_name_each_agent_once() -> None:
+    """Since no name has a comma, the names of a joined diff are told apart."""
+    one = diff(
+        START,
+        ContextValidator.default().safe_set(START, "inference", "llm", "model", "a"),
+        agent_id="inference",
+    )
+    back = ContextPatch(one.invert().changes, "reviewer of models")
+    assert one.then(back).agent_id == "inference, reviewer of models"
+
+
+@pytest.mark.parametrize("entries", [None, 3, "abc", {"a": 1}, {"x"}, (item for item in "ab")])
+def test_what_is_no_list_of_entries_is_refused(entries: Any) -> None:
+    """Only a list or tuple can be appended; the error names the path."""
+    store = opened()
+    before = store.context.enrichment
+    with pytest.raises(
+        InvalidDataError,
+        match=r"\$\.enrichment\.context_links: \w+ is not an array. Use a list of text",
+    ):
+        store.append("context_synthesizer", {"enrichment.context_links": entries})
+    with pytest.raises(InvalidDataError):
+        ContextValidator.default().safe_append(
+            START, "orchestrator", "enrichment", "context_links", entries
+        )
+    assert store.context.enrichment is before
+
+
+@pytest.mark.parametrize("changes", [None, 3, "llm.model", ["llm.model"]])
+def test_changes_come_by_key(changes: Any) -> None:
+    """The guard and the store refuse changes that are not a mapping; the store records it."""
+    store = opened()
+    for refused in (store.write, store.append):
+        with pytest.raises(InvalidDataError, match=r"is not a mapping. Use values by key"):
+            refused("orchestrator", changes)
+    with pytest.raises(InvalidDataError, match="is not a mapping"):
+        ContextValidator.default().safe_update(START, "orchestrator", changes)
+    assert [run.status for run in store.context.audit.agent_runs] == ["success", "failed", "failed"]

@@ -1,0 +1,487 @@
+"""Large artifacts leave the context and come back the same, whatever fails on the way."""
+
+import os
+import sys
+import tracemalloc
+from collections.abc import Callable, Iterable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from attrs import evolve
+from hypothesis import given
+from hypothesis import strategies as st
+from obstore.store import LocalStore
+
+from polycontext.agent_context import (
+    AgentContext,
+    AgentContextStore,
+    Artifact,
+    ArtifactError,
+    ArtifactExternalizer,
+    ArtifactFault,
+    ContextLimits,
+    ContextSizeChecker,
+    ContextViolationError,
+    ObjectStoreExternalizer,
+    collect_garbage,
+    deserialize,
+    externalize_artifacts,
+    get_stats,
+    retrieve_artifact,
+    serialize,
+)
+from polycontext.agent_context.artifacts import GarbageReport, StoredContent, encode_content
+from polycontext.agent_context.json_text import is_same
+from polycontext.agent_context.object_store import FolderObjects, ObstoreObjects
+from polycontext.agent_context.records import ExternalContent
+from polycontext.base import InvalidDataError, InvalidOptionError, MissingExtraError
+from tests.agent_context.changes import START, write
+from tests.agent_context.strategies import JSON
+
+SMALL = ContextLimits(max_inline_artifact_size=20, artifact_externalization_threshold=200)
+LATER = datetime.now(UTC) + timedelta(days=1)
+LONG = tuple(Artifact(f"a{number}", "text", f"{number}" * 30, "wiki") for number in range(3))
+SHORT = Artifact("short", "text", "short")
+CONTEXT = write(START, retrieval__artifacts=(*LONG, SHORT))
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> ObjectStoreExternalizer:
+    """Return an externaliser over an empty folder, which it makes."""
+    return ObjectStoreExternalizer.open(tmp_path / "artifacts")
+
+
+def restored(context: AgentContext, externalizer: ArtifactExternalizer) -> AgentContext:
+    """Return the context with all content inline."""
+    return write(
+        context,
+        retrieval__artifacts=[
+            retrieve_artifact(artifact, externalizer) for artifact in context.retrieval.artifacts
+        ],
+    )
+
+
+MEMORY = ObjectStoreExternalizer.open("memory:///")
+
+
+@given(JSON)
+def test_content_comes_back_as_it_was(content: Any) -> None:
+    """Content of every JSON type is restored exactly; its stub holds the SHA-256 and byte size."""
+    stub = MEMORY.externalize(content)
+    digest, raw = encode_content(content)
+    assert (stub.sha256, stub.size) == (digest, len(raw))
+    assert is_same(MEMORY.retrieve(stub), Artifact(content=content).content)
+    assert MEMORY.externalize(content) == stub
+
+
+@given(st.lists(JSON, max_size=5), st.integers(0, 60), st.integers(0, 200))
+def test_a_context_comes_back_as_it_was(contents: list[Any], most: int, threshold: int) -> None:
+    """Externalising respects the limits, survives JSON, is idempotent and can be undone."""
+    limits = ContextLimits(
+        max_inline_artifact_size=most, artifact_externalization_threshold=threshold
+    )
+    context = write(
+        START,
+        retrieval__artifacts=[
+            Artifact(f"a{index}", content=content) for index, content in enumerate(contents)
+        ],
+    )
+    moved = externalize_artifacts(context, MEMORY, limits)
+    assert not ContextSizeChecker(limits).should_externalize_artifacts(moved)
+    assert externalize_artifacts(moved, MEMORY, limits) is moved
+    assert is_same(restored(deserialize(serialize(moved)), MEMORY), context)
+
+
+def test_what_is_large_goes_and_the_rest_stays(
+    folder: ObjectStoreExternalizer, tmp_path: Path
+) -> None:
+    """Content over the inline limit becomes a stub; the artifact keeps name, type and source."""
+    moved = externalize_artifacts(CONTEXT, folder, SMALL)
+    assert [artifact.external is None for artifact in moved.retrieval.artifacts] == [
+        False,
+        False,
+        False,
+        True,
+    ]
+    first = moved.retrieval.artifacts[0]
+    assert first.external is not None
+    assert (first.id, first.type, first.source, first.content) == ("a0", "text", "wiki", None)
+    assert first.external.uri == f"{(tmp_path / 'artifacts').as_uri()}/{first.external.sha256}.json"
+    assert (
+        tmp_path / "artifacts" / f"{first.external.sha256}.json"
+    ).read_bytes() == b'"' + b"0" * 30 + b'"'
+    assert get_stats(moved).externalized_count == 3
+    assert CONTEXT.retrieval.artifacts[0].content == "0" * 30
+
+
+def test_the_largest_go_until_all_together_fit(folder: ObjectStoreExternalizer) -> None:
+    """If only the total is too large, the largest artifacts leave first, and only those needed."""
+    large = Artifact("large", content="x" * 80)
+    context = write(START, retrieval__artifacts=(*LONG, large))
+    moved = externalize_artifacts(
+        context,
+        folder,
+        ContextLimits(max_inline_artifact_size=100, artifact_externalization_threshold=260),
+    )
+    assert [artifact.id for artifact in moved.retrieval.artifacts if artifact.external] == ["large"]
+
+
+def test_nothing_large_is_nothing_to_do(folder: ObjectStoreExternalizer) -> None:
+    """The default limits leave small artifacts alone: the very context comes back."""
+    assert externalize_artifacts(CONTEXT, folder) is CONTEXT
+    assert retrieve_artifact(SHORT, folder) is SHORT
+
+
+def test_the_same_content_is_stored_once(folder: ObjectStoreExternalizer) -> None:
+    """Artifacts with equal content share one stored object, whatever the order of their keys."""
+    first, second = folder.externalize({"a": 1, "b": 2}), folder.externalize({"b": 2, "a": 1})
+    assert first == second
+    assert [content.sha256 for content in folder.stored()] == [first.sha256]
+
+
+def test_bytes_are_no_json(folder: ObjectStoreExternalizer) -> None:
+    """Content is JSON data; anything else is refused before anything is stored."""
+    with pytest.raises(InvalidDataError, match="content: bytes is not JSON data"):
+        folder.externalize(b"raw")
+    assert list(folder.stored()) == []
+
+
+def test_damaged_content_is_noticed_and_mended(
+    folder: ObjectStoreExternalizer, tmp_path: Path
+) -> None:
+    """Retrieving checks the SHA-256 and tells both; storing the content again puts it right."""
+    stub = folder.externalize("precious")
+    (tmp_path / "artifacts" / f"{stub.sha256}.json").write_bytes(b'"preciosu"')
+    with pytest.raises(ArtifactError) as caught:
+        folder.retrieve(stub)
+    assert (caught.value.reason, caught.value.sha256) == (ArtifactFault.DAMAGED, stub.sha256)
+    assert str(caught.value).startswith("file://")
+    assert (
+        f"content {stub.sha256}: has the SHA-256 {encode_content('preciosu')[0]}. Use the bytes"
+        in str(caught.value)
+    )
+    folder.externalize("precious")
+    assert folder.retrieve(stub) == "precious"
+
+
+def test_missing_content_is_said(folder: ObjectStoreExternalizer) -> None:
+    """Content that was discarded is missing, by name; discarding it again is nothing new."""
+    stub = folder.externalize("gone")
+    folder.discard(stub.sha256)
+    folder.discard(stub.sha256)
+    with pytest.raises(
+        ArtifactError, match=f"{folder.place}: content {stub.sha256}: is not there"
+    ) as caught:
+        folder.retrieve(stub)
+    assert caught.value.reason is ArtifactFault.MISSING
+
+
+@pytest.mark.parametrize("sha256", ["", "../../etc/passwd", "A" * 64, "0" * 63, "0" * 64 + "\n"])
+def test_a_stub_names_no_other_file(folder: ObjectStoreExternalizer, sha256: str) -> None:
+    """An invalid SHA-256 is refused, and the URI of a stub is never followed."""
+    with pytest.raises(InvalidDataError, match="is no SHA-256"):
+        folder.retrieve(ExternalContent("file:///etc/passwd", sha256, 1))
+    with pytest.raises(InvalidDataError):
+        folder.discard(sha256)
+
+
+def test_a_place_that_cannot_be_used_is_said(tmp_path: Path) -> None:
+    """A file for a folder, a URL of an unknown kind: a typed error with the place."""
+    (tmp_path / "file").write_text("in the way")
+    for place in (tmp_path / "file" / "below", "nowhere://bucket"):
+        with pytest.raises(ArtifactError, match="Use a store that can be reached") as caught:
+            ObjectStoreExternalizer.open(place)
+        assert (caught.value.reason, caught.value.place) == (ArtifactFault.UNREACHABLE, str(place))
+
+
+def test_a_folder_may_be_named_by_text(tmp_path: Path) -> None:
+    """A path as text, and a file URL, are the same folder as the path."""
+    stub = ObjectStoreExternalizer.open(str(tmp_path)).externalize("text")
+    assert ObjectStoreExternalizer.open(tmp_path.as_uri()).retrieve(stub) == "text"
+
+
+def test_a_folder_is_made_however_it_is_named(tmp_path: Path) -> None:
+    """A path, text and a file URL are alike in that, too."""
+    one, two, three = (tmp_path / name / "deep" for name in ("path", "text", "url"))
+    stubs = [
+        ObjectStoreExternalizer.open(place).externalize("content")
+        for place in (one, str(two), three.as_uri())
+    ]
+    files = [folder / f"{stubs[0].sha256}.json" for folder in (one, two, three)]
+    assert [stub.uri for stub in stubs] == [file.as_uri() for file in files]
+    assert {file.read_text() for file in files} == {'"content"'}
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "s3://key:pass@bucket/prefix",
+        "s3://bucket?token=pass",
+        "https://acc.blob.core.windows.net/c?sig=pass",
+        "az://:pass@a/b",
+    ],
+)
+def test_a_url_with_a_secret_is_refused(url: str) -> None:
+    """Every stub would show it, and so would the errors: this one does not."""
+    with pytest.raises(
+        InvalidOptionError, match=r"URL with a password or a query'. Use a URL without"
+    ) as caught:
+        ObjectStoreExternalizer.open(url)
+    assert "pass@" not in str(caught.value)
+    assert "=pass" not in str(caught.value)
+
+
+def test_a_symlink_leads_nowhere(folder: ObjectStoreExternalizer, tmp_path: Path) -> None:
+    """A symlink is read only if it leads to the right content; its target is never changed."""
+    stub = folder.externalize("content")
+    stored, outside = tmp_path / "artifacts" / f"{stub.sha256}.json", tmp_path / "outside"
+    outside.write_text("secret")
+    stored.unlink()
+    stored.symlink_to(outside)
+    with pytest.raises(ArtifactError) as caught:
+        folder.retrieve(stub)
+    assert caught.value.reason is ArtifactFault.DAMAGED
+    folder.externalize("content")
+    assert (stored.is_symlink(), folder.retrieve(stub), outside.read_text()) == (
+        False,
+        "content",
+        "secret",
+    )
+    stored.unlink()
+    stored.symlink_to(outside)
+    folder.discard(stub.sha256)
+    assert (stored.is_symlink(), outside.read_text()) == (False, "secret")
+
+
+def test_a_folder_needs_no_extra(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A local folder works without obstore; a bucket raises an error that names the extra."""
+    monkeypatch.setattr("polycontext.linearity.errors.find_spec", lambda _: None)
+    for name in ("obstore", "obstore.store", "obstore.exceptions"):
+        monkeypatch.setitem(sys.modules, name, None)
+    for place in (tmp_path / "path", str(tmp_path / "text"), (tmp_path / "url").as_uri()):
+        folder = ObjectStoreExternalizer.open(place)
+        stub = folder.externalize({"rows": [1, 2]})
+        assert folder.retrieve(stub) == {"rows": (1, 2)}
+        assert [content.sha256 for content in folder.stored()] == [stub.sha256]
+        folder.discard(stub.sha256)
+        with pytest.raises(ArtifactError, match="is not there"):
+            folder.retrieve(stub)
+    with pytest.raises(
+        MissingExtraError,
+        match=r"storing artifacts in s3: needs obstore. Run pip install .\.\[artifacts\].",
+    ):
+        ObjectStoreExternalizer.open("s3://bucket/prefix")
+
+
+def test_a_folder_is_laid_out_as_obstore_does(tmp_path: Path) -> None:
+    """The folder store and obstore read each other's files."""
+    ours, theirs = FolderObjects(tmp_path), ObstoreObjects(LocalStore(tmp_path), tmp_path.as_uri())
+    ours.put("a.json", b"[1]")
+    theirs.put("b.json", b"[22]")
+    assert (theirs.get("a.json", 3), ours.get("b.json", 4)) == (b"[1]", b"[22]")
+    assert (
+        sorted(found[:2] for found in ours.list())
+        == sorted(found[:2] for found in theirs.list())
+        == [("a.json", 3), ("b.json", 4)]
+    )
+
+
+@pytest.mark.parametrize("length", [2 * 1024**3, 5, 0])
+@pytest.mark.parametrize(
+    "opener", [FolderObjects, lambda folder: ObstoreObjects(LocalStore(folder), folder.as_uri())]
+)
+def test_no_more_is_read_than_the_stub_promised(
+    opener: Callable[[Path], FolderObjects | ObstoreObjects], tmp_path: Path, length: int
+) -> None:
+    """Stored content of another size than the stub's is refused without loading it."""
+    externalizer = ObjectStoreExternalizer(opener(tmp_path), tmp_path.as_uri())
+    stub = externalizer.externalize("small")
+    os.truncate(tmp_path / f"{stub.sha256}.json", length)
+    tracemalloc.start()
+    with pytest.raises(ArtifactError, match=f"has {length:,} bytes, the stub promises 7") as caught:
+        externalizer.retrieve(stub)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert (caught.value.reason, caught.value.sha256) == (ArtifactFault.DAMAGED, stub.sha256)
+    assert peak < 1_000_000
+    with pytest.raises(ArtifactError, match="the stub promises"):
+        externalizer.retrieve(evolve(stub, size=2**63 - 1))
+
+
+def test_a_folder_in_the_place_of_content_is_damage(tmp_path: Path) -> None:
+    """A path that is not a regular file is not opened: reading a pipe would never end."""
+    externalizer = ObjectStoreExternalizer.open(tmp_path)
+    stub = externalizer.externalize("small")
+    (tmp_path / f"{stub.sha256}.json").unlink()
+    os.mkfifo(tmp_path / f"{stub.sha256}.json")
+    with pytest.raises(ArtifactError, match="is no file"):
+        externalizer.retrieve(stub)
+
+
+def test_what_cannot_be_stored_leaves_nothing_behind(tmp_path: Path) -> None:
+    """If storing fails halfway, the partial file is removed."""
+    externalizer = ObjectStoreExternalizer.open(tmp_path)
+    (tmp_path / f"{encode_content('small')[0]}.json").mkdir()
+    with pytest.raises(ArtifactError) as caught:
+        externalizer.externalize("small")
+    assert caught.value.reason is ArtifactFault.UNREACHABLE
+    assert [path.suffix for path in tmp_path.iterdir()] == [".json"]
+
+
+class Failing:
+    """Fail at one step of storing: before it, or after storing but before returning."""
+
+    def __init__(self, inner: ObjectStoreExternalizer, step: int, *, stored: bool) -> None:
+        self.inner, self.step, self.after = inner, step, stored
+
+    def externalize(self, content: Any) -> ExternalContent:
+        """Store, or fail when it is time."""
+        self.step -= 1
+        if self.step < 0 and not self.after:
+            raise ArtifactError(ArtifactFault.UNREACHABLE, "somewhere", "the line went dead")
+        stub = self.inner.externalize(content)
+        if self.step < 0:
+            raise ArtifactError(ArtifactFault.UNREACHABLE, "somewhere", "the line went dead")
+        return stub
+
+    def retrieve(self, external: ExternalContent) -> Any:
+        """Retrieve."""
+        return self.inner.retrieve(external)
+
+    def stored(self) -> Iterable[StoredContent]:
+        """List."""
+        return self.inner.stored()
+
+    def discard(self, sha256: str) -> None:
+        """Discard."""
+        self.inner.discard(sha256)
+
+
+@pytest.mark.parametrize("stored", [False, True])
+@pytest.mark.parametrize("step", range(3))
+def test_a_failure_at_any_step_leaves_content_inline(
+    folder: ObjectStoreExternalizer, step: int, *, stored: bool
+) -> None:
+    """If storing fails at any step the context is unchanged, and a retry completes the move."""
+    failing = Failing(folder, step, stored=stored)
+    with pytest.raises(ArtifactError, match="the line went dead"):
+        externalize_artifacts(CONTEXT, failing, SMALL)
+    failing.step = step
+    store = AgentContextStore(CONTEXT, checker=ContextSizeChecker(SMALL))
+    with pytest.raises(ArtifactError):
+        store.externalize_artifacts("retrieval_planner", failing)
+    assert store.context.retrieval is CONTEXT.retrieval
+    assert store.context.audit.agent_runs[0].status == "failed"
+    assert len(list(folder.stored())) == step + stored
+    failing.step = 99
+    assert is_same(
+        restored(store.externalize_artifacts("retrieval_planner", failing), folder).retrieval,
+        CONTEXT.retrieval,
+    )
+
+
+def test_garbage_is_what_no_context_mentions(folder: ObjectStoreExternalizer) -> None:
+    """Referenced or young content is kept, and a dry run discards nothing."""
+    moved = externalize_artifacts(CONTEXT, folder, SMALL)
+    orphan = folder.externalize("orphan")
+    assert collect_garbage(folder, [moved], older_than=LATER - timedelta(days=30)) == GarbageReport(
+        (), 4, dry_run=False
+    )
+    dry = collect_garbage(folder, [moved], older_than=LATER, dry_run=True)
+    assert ([content.sha256 for content in dry.collected], dry.kept, dry.freed) == (
+        [orphan.sha256],
+        3,
+        8,
+    )
+    done = collect_garbage(folder, [moved], older_than=LATER)
+    assert (done.collected, done.dry_run) == (dry.collected, False)
+    assert len(list(folder.stored())) == 3
+    assert is_same(restored(moved, folder), CONTEXT)
+    assert len(collect_garbage(folder, [], older_than=LATER).collected) == 3
+
+
+def test_foreign_files_are_no_garbage(folder: ObjectStoreExternalizer, tmp_path: Path) -> None:
+    """Files not named like stored content are never collected."""
+    for name in ("notes.txt", "settings.json", "0" * 64):
+        (tmp_path / "artifacts" / name).write_text("mine")
+    assert collect_garbage(folder, [], older_than=LATER).collected == ()
+    assert len(list((tmp_path / "artifacts").iterdir())) == 3
+
+
+def test_content_that_the_trail_mentions_is_kept(folder: ObjectStoreExternalizer) -> None:
+    """An artifact that was removed may still be replayed: its content is no garbage."""
+    store = AgentContextStore(START)
+    store.write(
+        "retrieval_planner",
+        {"retrieval.artifacts": externalize_artifacts(CONTEXT, folder, SMALL).retrieval.artifacts},
+    )
+    store.write("retrieval_planner", {"retrieval.artifacts": []})
+    assert collect_garbage(folder, [store.context], older_than=LATER).collected == ()
+
+
+def test_a_store_moves_content_out_of_its_trail_as_well(folder: ObjectStoreExternalizer) -> None:
+    """A store also moves content out of its trail, which still replays to the present."""
+    store = AgentContextStore(CONTEXT, checker=ContextSizeChecker(SMALL))
+    past = Artifact("past", "text", "p" * 50)
+    store.write(
+        "retrieval_planner",
+        {"retrieval.artifacts": (*LONG, SHORT, past), "retrieval.plans": [{"id": "p1"}]},
+    )
+    store.write("retrieval_planner", {"retrieval.artifacts": (*LONG[1:], SHORT)})
+    store.write("summarization", {"reasoning.summary": "done"})
+    moved = store.externalize_artifacts("retrieval_planner", folder)
+    raw = serialize(moved)
+    assert not any(text.encode() in raw for text in ("0" * 30, "1" * 30, "2" * 30, "p" * 50))
+    assert is_same(
+        restored(moved, folder).retrieval,
+        write(
+            CONTEXT, retrieval__plans=[{"id": "p1"}], retrieval__artifacts=(*LONG[1:], SHORT)
+        ).retrieval,
+    )
+    assert moved.audit.agent_runs[-1].keys_written == ("retrieval.artifacts",)
+    assert store.replay() == moved
+    assert AgentContextStore(deserialize(raw)).replay() == moved
+    assert (
+        store.externalize_artifacts("retrieval_planner", folder).audit.agent_runs[-1].keys_written
+        == ()
+    )
+
+
+def test_moving_content_takes_the_right_to_artifacts(folder: ObjectStoreExternalizer) -> None:
+    """An agent without the right to write artifacts cannot move them; the refusal is recorded."""
+    store = AgentContextStore(CONTEXT, checker=ContextSizeChecker(SMALL))
+    with pytest.raises(ContextViolationError):
+        store.externalize_artifacts("summarization", folder)
+    assert list(folder.stored()) == []
+    assert store.context.audit.agent_runs[0].status == "failed"
+
+
+def test_what_is_written_while_content_moves_is_kept(folder: ObjectStoreExternalizer) -> None:
+    """A run that began before and ends after adds its artifact, and the stubs stay."""
+    store = AgentContextStore(CONTEXT, checker=ContextSizeChecker(SMALL))
+    with store.run("retrieval_planner") as run:
+        store.externalize_artifacts("retrieval_planner", folder)
+        run.write(
+            {
+                "retrieval.artifacts": (
+                    *run.context.retrieval.artifacts,
+                    Artifact("new", content="n"),
+                )
+            }
+        )
+    assert [artifact.external is None for artifact in store.context.retrieval.artifacts] == [
+        False,
+        False,
+        False,
+        True,
+        True,
+    ]
+    assert store.replay() == store.context
+
+
+def test_a_stub_carries_no_content_beside_it() -> None:
+    """The model refuses an artifact that is both."""
+    with pytest.raises(InvalidDataError, match="the content is inline as well"):
+        evolve(SHORT, external=ExternalContent())

@@ -1,0 +1,361 @@
+"""A context survives a round trip through JSON; invalid input raises a typed error with a path."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import jsonschema
+import orjson
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from benchmarks.fuzz_agent_context import fuzz
+from polycontext.agent_context import (
+    AgentContext,
+    Fact,
+    Intent,
+    UnknownVersionError,
+    deserialize,
+    get_stats,
+    json_schema,
+    serialize,
+)
+from polycontext.agent_context.codec import SCHEMA_FILE
+from polycontext.agent_context.json_text import dumps
+from polycontext.agent_context.record_base import Record, layout
+from polycontext.agent_context.records import ReasoningContext, ValidationReport
+from polycontext.base import InvalidDataError
+from polycontext.base.json_data import MAX_DEPTH
+from tests.agent_context.strategies import CONTEXTS, JSON, RECORDS
+from tests.house import ROOT, script
+
+EMPTY = {
+    "version": "1.0.0",
+    "metadata": {"created_at": "1970-01-01T00:00:00Z"},
+    **{
+        name: {} for name in ("reasoning", "enrichment", "retrieval", "llm", "diagnostics", "audit")
+    },
+}
+FIXTURE = ROOT / "tests" / "nodes" / "agent_context" / "fixtures" / "1.0.0.json"
+
+
+@given(CONTEXTS)
+def test_a_context_comes_back_the_same(ctx: AgentContext) -> None:
+    """Writing and reading gives an equal context, and writing that gives the same bytes."""
+    raw = serialize(ctx)
+    assert deserialize(raw) == ctx
+    assert serialize(deserialize(raw)) == raw
+
+
+@given(CONTEXTS)
+def test_what_is_written_validates(ctx: AgentContext) -> None:
+    """The shipped JSON Schema accepts whatever is written."""
+    assert list(VALIDATOR.iter_errors(json.loads(serialize(ctx)))) == []
+
+
+@given(RECORDS)
+def test_a_record_comes_back_the_same(record: Record) -> None:
+    """Every record class reads what is written of it."""
+    assert type(record).from_json(json.loads(dumps(record))) == record
+
+
+VALIDATOR = jsonschema.Draft202012Validator(
+    json_schema(), format_checker=jsonschema.FormatChecker()
+)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"reasoning": {"intents": [{"confidence": 1.5}]}},
+        {"reasoning": {"intnts": []}},
+        {"version": "2.0.0"},
+        {"llm": {"usage": {"total_tokens": "3"}}},
+        {"diagnostics": {"performance": {"agent_metrics": {"a": {"tokens": 1.5}}}}},
+    ],
+)
+def test_the_json_schema_refuses_what_the_decoder_refuses(wrong: dict[str, Any]) -> None:
+    """Unknown fields, other types and ranges are faults for both."""
+    assert not VALIDATOR.is_valid(wrong)
+    with pytest.raises((InvalidDataError, UnknownVersionError)):
+        deserialize(json.dumps(wrong))
+
+
+def test_the_shipped_schema_is_up_to_date(tmp_path: Any) -> None:
+    """The file in the package is what the record classes say now."""
+    script("agent_schema").write_json_schema(tmp_path)
+    assert (tmp_path / SCHEMA_FILE).read_text(encoding="utf-8") == (
+        ROOT / "nodes" / "agent_context" / SCHEMA_FILE
+    ).read_text(encoding="utf-8")
+    jsonschema.Draft202012Validator.check_schema(json_schema())
+
+
+def test_the_form_is_fixed() -> None:
+    """Empty text, arrays, maps and null are omitted; numbers, booleans and times are not."""
+    assert json.loads(serialize(AgentContext())) == EMPTY
+    assert dumps(Intent()) == b'{"confidence":0.0}'
+    assert dumps(Fact(id="f")) == b'{"id":"f","timestamp":"1970-01-01T00:00:00Z","confidence":0.0}'
+    assert json.loads(dumps(ValidationReport())) == {
+        "timestamp": "1970-01-01T00:00:00Z",
+        "passed": False,
+    }
+
+
+@pytest.mark.parametrize("value", [0, False, "", [], {}])
+def test_empty_json_data_is_a_value(value: object) -> None:
+    """A field of arbitrary JSON keeps every value except null."""
+    raw = json.dumps({"reasoning": {"dependency_map": value}})
+    written = json.loads(serialize(deserialize(raw)))["reasoning"]["dependency_map"]
+    assert (type(written), written) == (type(value), value)
+    assert (
+        "dependency_map"
+        not in json.loads(serialize(deserialize('{"reasoning":{"dependency_map":null}}')))[
+            "reasoning"
+        ]
+    )
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        b"{}",
+        "{}",
+        bytearray(b"{}"),
+        memoryview(b'{"audit":{}}'),
+        b'{"version":"1.0.0","llm":{"usage":null}}',
+    ],
+)
+def test_a_partial_document_gives_a_complete_context(raw: bytes | str) -> None:
+    """Fields that a document omits take their defaults."""
+    assert deserialize(raw) == AgentContext()
+
+
+def test_a_partial_record_is_completed() -> None:
+    """So does what a record leaves out."""
+    assert deserialize(
+        '{"reasoning":{"intents":[{"type":"query"}]}}'
+    ).reasoning == ReasoningContext(intents=(Intent("query"),))
+
+
+NULLS = ("null for text", "null for an array", "null for a namespace")
+"""The nulls that the lenient decoder reads as empty values."""
+
+FAULTS: dict[str, tuple[bytes, str, str]] = {
+    "nothing": (b"", "$", "not JSON"),
+    "no JSON": (b"{", "$", "not JSON"),
+    "two documents": (b"{} {}", "$", "not JSON"),
+    "a byte order mark": (b"\xef\xbb\xbf{}", "$", "not JSON"),
+    "invalid UTF-8": (b'{"version":"\xff"}', "$", "not JSON"),
+    "NaN": (b'{"reasoning":{"dependency_map":NaN}}', "$", "not JSON"),
+    "Infinity": (b'{"reasoning":{"dependency_map":-Infinity}}', "$", "not JSON"),
+    "a number beyond floats": (
+        b'{"reasoning":{"dependency_map":[1e999]}}',
+        "$.reasoning.dependency_map[0]",
+        "inf is not JSON",
+    ),
+    "an integer beyond 64 bits": (
+        b'{"reasoning":{"entities":{"a":18446744073709551616}}}',
+        "$.reasoning.entities.a",
+        "an integer of 65 bits",
+    ),
+    "a number of 5,000 digits": (b'{"a":' + b"1" * 5000 + b"}", "$", "not JSON"),
+    "a lone surrogate": (b'{"version":"\\ud800"}', "$", "not JSON"),
+    "a duplicate key": (b'{"llm":{"model":"a","model":"b"}}', "$.llm.model", "duplicate key"),
+    "a duplicate key deep inside": (
+        b'{"reasoning":{"entities":{"x":[0,{"a b":1,"a b":2}]}}}',
+        "$.reasoning.entities.x[1]['a b']",
+        "duplicate key",
+    ),
+    "a duplicate key in broken text": (b'{"a":1,"a":2', "$", "not JSON"),
+    "no object": (b"[]", "$", "list is not an object"),
+    "null": (b"null", "$", "NoneType is not an object"),
+    "depth that no reader takes": (
+        b'{"reasoning":{"dependency_map":' + b"[" * 100_000,
+        "$",
+        "not JSON",
+    ),
+    "depth beyond the bound": (
+        b'{"reasoning":{"dependency_map":' + b"[" * 150 + b"]" * 150 + b"}}",
+        "$.reasoning.dependency_map" + "[0]" * 100,
+        "too deep",
+    ),
+    "an unknown namespace": (b'{"reasonin":{}}', "$.reasonin", "unknown field. Use reasoning"),
+    "an unknown key": (
+        b'{"reasoning":{"intent":[]}}',
+        "$.reasoning.intent",
+        "unknown field. Use intents",
+    ),
+    "an unknown field": (
+        b'{"reasoning":{"intents":[{},{"sure":1}]}}',
+        "$.reasoning.intents[1].sure",
+        "unknown field",
+    ),
+    "extras": (b'{"reasoning":{"extras":{"a":1}}}', "$.reasoning.extras", "unknown field"),
+    "an unknown field of a renamed record": (
+        b'{"enrichment":{"relationships":[{"from_":"a"}]}}',
+        "$.enrichment.relationships[0].from_",
+        "unknown field",
+    ),
+    "null for text": (b'{"llm":{"model":null}}', "$.llm.model", "NoneType is not text"),
+    "null for an item": (
+        b'{"reasoning":{"intents":[null]}}',
+        "$.reasoning.intents[0]",
+        "NoneType is not an object",
+    ),
+    "null for an array": (
+        b'{"reasoning":{"intents":null}}',
+        "$.reasoning.intents",
+        "NoneType is not an array",
+    ),
+    "null for a namespace": (b'{"reasoning":null}', "$.reasoning", "NoneType is not an object"),
+    "a number as text": (
+        b'{"llm":{"usage":{"total_tokens":"3"}}}',
+        "$.llm.usage.total_tokens",
+        "str is not a whole number",
+    ),
+    "text as a number": (b'{"llm":{"model":3}}', "$.llm.model", "int is not text"),
+    "a map of records": (
+        b'{"diagnostics":{"performance":{"agent_metrics":{"a":{"tokens":true}}}}}',
+        "$.diagnostics.performance.agent_metrics.a.tokens",
+        "bool is not a whole number",
+    ),
+    "a version that is no text": (b'{"version":1}', "$.version", "int is not text"),
+}
+
+
+@pytest.mark.parametrize("lenient", [False, True])
+@pytest.mark.parametrize("name", FAULTS)
+def test_what_is_no_context_is_refused_by_path(name: str, lenient: bool) -> None:
+    """Every fault raises one typed error with its path; leniency accepts new fields and nulls."""
+    raw, path, problem = FAULTS[name]
+    if lenient and ("unknown field" in problem or name in NULLS):
+        assert (deserialize(raw, lenient=True) == AgentContext()) is (name in NULLS)
+        return
+    with pytest.raises(InvalidDataError) as caught:
+        deserialize(raw, lenient=lenient)
+    assert caught.value.path == path
+    assert problem in str(caught.value)
+
+
+@pytest.mark.parametrize("raw", [None, 3, {"version": "1.0.0"}, ["{}"]])
+def test_what_is_no_text_is_refused(raw: Any) -> None:
+    """Only bytes and text are read."""
+    with pytest.raises(InvalidDataError, match=r"is not JSON text. Use bytes or str"):
+        deserialize(raw)
+
+
+def test_text_that_cannot_be_stored_is_refused() -> None:
+    """A lone surrogate in the text itself is a fault of the document."""
+    with pytest.raises(InvalidDataError, match=r"\$: lone surrogate U\+D800 at character 1"):
+        deserialize('"\ud800"')
+
+
+def test_json_data_hold_larger_integers_than_fields() -> None:
+    """JSON data may hold unsigned 64-bit integers; a field of the schema takes signed ones."""
+    ctx = deserialize(b'{"reasoning":{"entities":{"a":18446744073709551615}}}')
+    assert deserialize(serialize(ctx)).reasoning.entities["a"] == 2**64 - 1
+    with pytest.raises(
+        InvalidDataError, match=r"\$\.llm\.usage\.total_tokens: the number has more than 64 bits"
+    ):
+        deserialize(b'{"llm":{"usage":{"total_tokens":18446744073709551615}}}')
+
+
+@pytest.mark.parametrize(("opening", "closing"), [("[", "]"), ('{"a":', "}")])
+def test_the_deepest_legal_document_comes_back(opening: str, closing: str) -> None:
+    """The deepest document that can be read can also be written and measured."""
+    raw = (
+        '{"retrieval":{"queries":[{"results":'
+        + opening * MAX_DEPTH
+        + "1"
+        + closing * MAX_DEPTH
+        + "}]}}"
+    )
+    ctx = deserialize(raw)
+    assert deserialize(serialize(ctx)) == ctx
+    assert get_stats(ctx).total_size == len(serialize(ctx))
+
+
+def test_a_duplicate_far_above_a_deep_nest_is_refused() -> None:
+    """Reading gives up before the nest does harm."""
+    with pytest.raises(InvalidDataError, match="not JSON"):
+        deserialize(b'{"a":1,"a":' + b"[" * 100_000 + b"]" * 100_000 + b"}")
+
+
+@given(
+    st.dictionaries(st.sampled_from(["future", "extras", "a b", "from_"]), JSON, min_size=1),
+    st.sampled_from(["root", "namespace", "item", "map", "object"]),
+)
+def test_unknown_fields_are_kept_on_request(unknown: dict[str, Any], place: str) -> None:
+    """The lenient decoder keeps unknown fields of every record, and they are written again."""
+    holders: dict[str, dict[str, Any]] = {
+        "root": unknown,
+        "namespace": {"reasoning": {"summary": "s", **unknown}},
+        "item": {"enrichment": {"relationships": [{"from": "a", **unknown}]}},
+        "map": {
+            "diagnostics": {
+                "performance": {"total_duration_ms": 0, "agent_metrics": {"a": unknown}}
+            }
+        },
+        "object": {"llm": {"usage": unknown}},
+    }
+    holder = holders[place]
+    raw = orjson.dumps(holder)
+    ctx = deserialize(raw, lenient=True)
+    assert contains(json.loads(serialize(ctx)), holder)
+    assert deserialize(serialize(ctx), lenient=True) == ctx
+    with pytest.raises(InvalidDataError, match="unknown field"):
+        deserialize(raw)
+
+
+def contains(whole: Any, part: Any) -> bool:
+    """Tell whether a document has everything that another has."""
+    if isinstance(part, dict):
+        return all(key in whole and contains(whole[key], value) for key, value in part.items())
+    if isinstance(part, list):
+        return len(whole) == len(part) and all(map(contains, whole, part))
+    return bool(type(whole) is type(part) and whole == part)
+
+
+@given(CONTEXTS)
+def test_leniency_changes_nothing_where_all_is_known(ctx: AgentContext) -> None:
+    """A document without unknown fields is read as the strict decoder reads it."""
+    assert deserialize(serialize(ctx), lenient=True) == ctx
+
+
+def test_the_fixture_of_the_release_is_read_and_written_alike() -> None:
+    """A document of 1.0.0 that uses every field is read, and writing it loses nothing."""
+    document = json.loads(FIXTURE.read_text(encoding="utf-8"))
+    ctx = deserialize(FIXTURE.read_bytes())
+    assert json.loads(serialize(ctx)) == document
+    unused = {
+        f"{type(record).__name__}.{name}"
+        for record in records_in(ctx)
+        for name in layout(type(record)).kinds
+        if name not in json.loads(dumps(record))
+    }
+    assert unused == {
+        "Artifact.content",
+        "Artifact.external",
+    }  # one artifact has the one, the second the other
+
+
+def records_in(value: object) -> list[Record]:
+    """Return every record in a value."""
+    if isinstance(value, Record):
+        return [
+            value,
+            *(found for item in layout(type(value)).get(value) for found in records_in(item)),
+        ]
+    held = (
+        value.values() if isinstance(value, Mapping) else value if isinstance(value, tuple) else ()
+    )
+    return [found for item in held for found in records_in(item)]
+
+
+def test_mutated_documents_give_typed_errors_alone() -> None:
+    """Two thousand damaged documents are each read or refused with an error of polycontext."""
+    report = fuzz(2_000, seed=5)
+    assert report.crashes == ()
+    assert report.read > 20
+    assert len(report.refused) >= 2

@@ -1,0 +1,293 @@
+"""Sizes are exact and remembered; a limit itself is legal, and one more is not."""
+
+import warnings
+from contextlib import suppress
+from typing import Any
+
+import attrs
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from polycontext.agent_context import (
+    AgentContext,
+    Artifact,
+    Conclusion,
+    ContextLimits,
+    ContextSizeChecker,
+    ContextSizeError,
+    ContextSizeWarning,
+    ContextValidator,
+    Fact,
+    deserialize,
+    get_stats,
+    serialize,
+)
+from polycontext.agent_context import limits as measuring
+from polycontext.agent_context.json_text import dumps
+from polycontext.agent_context.kinds import Shape
+from polycontext.agent_context.limits import measure
+from polycontext.agent_context.record_base import with_changes
+from polycontext.agent_context.records import (
+    AgentRun,
+    AuditContext,
+    ExternalContent,
+    ReasoningContext,
+    RetrievalContext,
+)
+from polycontext.agent_context.schema import SCHEMA, all_keys
+from polycontext.base import InvalidDataError, InvalidOptionError
+from tests.agent_context.strategies import CONTEXTS, of_kind
+
+ARRAYS = [key for key in all_keys() if key.shape is Shape.ARRAY]
+
+
+@given(CONTEXTS)
+def test_the_sum_of_the_parts_is_the_size(ctx: AgentContext) -> None:
+    """The measured size of the whole, and of each namespace, is that of what is written."""
+    stats = get_stats(ctx)
+    assert stats.total_size == len(serialize(ctx))
+    assert stats.namespace_sizes == {name: len(dumps(getattr(ctx, name))) for name in SCHEMA}
+    assert stats.array_counts == {
+        key.key: len(getattr(getattr(ctx, key.namespace), key.key)) for key in ARRAYS
+    }
+
+
+@given(st.data(), CONTEXTS)
+def test_sizes_stay_exact_through_writes(data: st.DataObject, ctx: AgentContext) -> None:
+    """A size that is derived from a remembered one equals the size of the written context."""
+    get_stats(ctx)
+    for key in data.draw(
+        st.lists(
+            st.sampled_from([key for key in all_keys() if key.namespace != "audit"]), max_size=3
+        )
+    ):
+        with suppress(InvalidDataError):  # ids that stand twice, and references to nothing
+            ctx = ContextValidator.default().safe_set(
+                ctx, "orchestrator", key.namespace, key.key, data.draw(of_kind(key.kind))
+            )
+        assert get_stats(ctx).total_size == len(serialize(ctx))
+    evolved = attrs.evolve(ctx, reasoning=attrs.evolve(ctx.reasoning, summary="changed"))
+    assert get_stats(evolved).total_size == len(serialize(evolved))
+
+
+def test_extras_count() -> None:
+    """Unknown fields that were kept are part of the size, in the root, a namespace and an item."""
+    ctx = deserialize('{"x":[1],"reasoning":{"y":{},"intents":[{"z":"é"}]}}', lenient=True)
+    assert get_stats(ctx).total_size == len(serialize(ctx))
+    assert measure(ctx.reasoning).size == len(dumps(ctx.reasoning))
+
+
+def test_array_keys_are_unique() -> None:
+    """Counts go by the key alone, so no two namespaces may share one."""
+    assert len({key.key for key in ARRAYS}) == len(ARRAYS) == 16
+
+
+def test_a_check_after_a_write_measures_only_what_changed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """After a measured context gains a fact, only that fact is serialised again."""
+    guard = ContextValidator.default()
+    ctx = AgentContext(reasoning=ReasoningContext(entities={"a": "x" * 1000}))
+    ctx = guard.safe_set(
+        ctx, "orchestrator", "enrichment", "facts", [Fact(str(number)) for number in range(500)]
+    )
+    get_stats(ctx)
+    written: list[Any] = []
+
+    def recorded(value: Any) -> bytes:
+        written.append(value)
+        return dumps(value)
+
+    monkeypatch.setattr(measuring, "dumps", recorded)
+    new = Fact("new")
+    ctx = guard.safe_set(ctx, "orchestrator", "enrichment", "facts", (*ctx.enrichment.facts, new))
+    assert get_stats(ctx).array_counts["facts"] == 501
+    assert [value for value in written if not isinstance(value, str)] == [new]
+    assert all(
+        value in {"enrichment", "facts", *AgentContextKeys}
+        for value in written
+        if isinstance(value, str)
+    )
+
+
+AgentContextKeys = {"version", *SCHEMA}
+
+
+def limited(**limits: int) -> ContextSizeChecker:
+    """Return a checker with some limits lowered."""
+    return ContextSizeChecker(ContextLimits(**limits))
+
+
+def refused(checker: ContextSizeChecker, ctx: AgentContext) -> ContextSizeError:
+    """Return the error that a check raises."""
+    with pytest.raises(ContextSizeError) as caught:
+        checker.check(ctx)
+    return caught.value
+
+
+def test_the_defaults_are_the_agreed_ones() -> None:
+    """The defaults: 10 MiB in all, 2 MiB a namespace, 1,000 items, a warning beyond 8 MiB."""
+    assert attrs.astuple(ContextLimits()) == (
+        10_485_760,
+        2_097_152,
+        1_000,
+        102_400,
+        51_200,
+        8_388_608,
+    )
+    assert ContextSizeChecker().limits == ContextLimits()
+
+
+@given(CONTEXTS)
+def test_the_total_is_legal_up_to_its_edge(ctx: AgentContext) -> None:
+    """A context of exactly the limit passes; with the limit one byte lower it does not."""
+    size = len(serialize(ctx))
+    limited(max_total_size=size).check(ctx)
+    error = refused(limited(max_total_size=size - 1), ctx)
+    assert (error.limit, error.current, error.maximum, error.unit, error.where) == (
+        "max_total_size",
+        size,
+        size - 1,
+        "bytes",
+        "$",
+    )
+
+
+@pytest.mark.parametrize("namespace", SCHEMA)
+def test_every_namespace_is_legal_up_to_its_edge(namespace: str) -> None:
+    """Each namespace has the limit, at the exact byte."""
+    text = "é" * 300
+    key = {
+        "metadata": "locale",
+        "reasoning": "summary",
+        "enrichment": "context_links",
+        "retrieval": "artifacts",
+        "llm": "model",
+        "diagnostics": "errors",
+    }
+    ctx = AgentContext(audit=AuditContext((AgentRun(error=text),)))
+    if namespace != "audit":
+        value = {
+            "context_links": [text],
+            "artifacts": [{"id": text}],
+            "errors": [{"message": text}],
+        }.get(key[namespace], text)
+        ctx = ContextValidator.default().safe_set(
+            AgentContext(), "orchestrator", namespace, key[namespace], value
+        )
+    size = len(dumps(getattr(ctx, namespace)))
+    limited(max_namespace_size=size).check(ctx)
+    error = refused(limited(max_namespace_size=size - 1), ctx)
+    assert (error.limit, error.current, error.maximum, error.unit) == (
+        "max_namespace_size",
+        size,
+        size - 1,
+        "bytes",
+    )
+    assert error.where == f"$.{namespace}"
+
+
+@pytest.mark.parametrize("key", ARRAYS, ids=lambda key: key.path)
+def test_every_array_is_legal_up_to_its_edge(key: Any) -> None:
+    """Each array may have exactly the limit of items; one more is refused by its path."""
+    item = "x" if key.item is None else key.item()
+
+    def holding(count: int) -> AgentContext:
+        return with_changes(
+            AgentContext(),
+            **{
+                key.namespace: with_changes(
+                    getattr(AgentContext(), key.namespace), **{key.key: (item,) * count}
+                )
+            },
+        )
+
+    limited(max_array_items=7).check(holding(7))
+    error = refused(limited(max_array_items=7), holding(8))
+    assert (error.limit, error.current, error.maximum, error.unit) == (
+        "max_array_items",
+        8,
+        7,
+        "items",
+    )
+    assert error.where == f"$.{key.path}"
+    assert (
+        str(error)
+        == f"size limit exceeded: max_array_items at $.{key.path}: 8 items. Use at most 7 items."
+    )
+
+
+def test_the_default_of_a_thousand_items_is_exact() -> None:
+    """A thousand items pass and one more does not."""
+    ContextSizeChecker().check(AgentContext(audit=AuditContext((AgentRun(),) * 1000)))
+    assert (
+        refused(ContextSizeChecker(), AgentContext(audit=AuditContext((AgentRun(),) * 1001))).where
+        == "$.audit.agent_runs"
+    )
+
+
+def test_nested_arrays_are_checked() -> None:
+    """An array inside an item is an array of the schema as well."""
+    held = (Conclusion(), Conclusion(based_on=("f",) * 8))
+    ctx = AgentContext(reasoning=ReasoningContext(conclusions=held))
+    limited(max_array_items=8).check(ctx)
+    assert refused(limited(max_array_items=7), ctx).where == "$.reasoning.conclusions[1].based_on"
+
+
+def test_a_large_context_warns() -> None:
+    """Beyond the warning threshold, and not at it, a check warns and passes."""
+    ctx = AgentContext.new("s", "t")
+    size = len(serialize(ctx))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        limited(warn_total_size=size).check(ctx)
+    with pytest.warns(
+        ContextSizeWarning, match=r"the context holds \d+ bytes; the limit is 10,485,760"
+    ) as caught:
+        limited(warn_total_size=size - 1).check(ctx)
+    assert caught[0].filename == __file__
+
+
+@pytest.mark.parametrize("value", [-1, 1.5, True, "1", None])
+def test_a_limit_is_a_whole_number(value: Any) -> None:
+    """A limit that is not a whole number is refused."""
+    with pytest.raises(InvalidOptionError, match="max_array_items"):
+        ContextLimits(max_array_items=value)
+
+
+def with_artifacts(*artifacts: Artifact) -> AgentContext:
+    """Return a context with artifacts."""
+    return AgentContext(retrieval=RetrievalContext(artifacts=artifacts))
+
+
+def test_one_large_artifact_should_move_out() -> None:
+    """Content beyond the inline limit should move out; content of exactly the limit may stay."""
+    fits, over = "x" * (50 * 1024 - 2), "x" * (50 * 1024 - 1)
+    assert not ContextSizeChecker().should_externalize_artifacts(
+        with_artifacts(Artifact("a", content=fits))
+    )
+    assert ContextSizeChecker().should_externalize_artifacts(
+        with_artifacts(Artifact("a", content=over))
+    )
+
+
+def test_many_artifacts_should_move_out() -> None:
+    """Only inline artifacts count towards the threshold for externalising."""
+    artifact = Artifact("a", content="x" * 1000)
+    size = len(dumps(artifact))
+    at_edge = limited(artifact_externalization_threshold=3 * size)
+    assert not at_edge.should_externalize_artifacts(with_artifacts(*[artifact] * 3))
+    assert at_edge.should_externalize_artifacts(with_artifacts(*[artifact] * 4))
+    moved = Artifact("x" * size, external=ExternalContent("file:///x", "00", 1000))
+    assert not at_edge.should_externalize_artifacts(
+        with_artifacts(*[artifact] * 3, moved, Artifact("y" * size))
+    )
+
+
+def test_externalized_artifacts_are_counted() -> None:
+    """The statistics count the artifacts that are stored outside."""
+    artifacts = (
+        Artifact("a", content=1),
+        Artifact("b", external=ExternalContent("file:///b")),
+        Artifact("c"),
+    )
+    assert get_stats(with_artifacts(*artifacts)).externalized_count == 1

@@ -1,0 +1,171 @@
+"""Older documents are migrated along the fewest steps; unknown versions are refused."""
+
+import json
+from typing import Any
+
+import pytest
+
+from polycontext.agent_context import (
+    SCHEMA_VERSION,
+    AgentContext,
+    MigrationError,
+    MigrationRegistry,
+    UnknownVersionError,
+    deserialize,
+    serialize,
+)
+from polycontext.agent_context.migrations import MIGRATIONS
+from polycontext.base import InvalidDataError, InvalidOptionError
+from tests.house import ROOT
+
+FIXTURES = sorted((ROOT / "tests" / "nodes" / "agent_context" / "fixtures").glob("*.json"))
+
+
+@pytest.mark.parametrize("fixture", FIXTURES, ids=lambda path: path.stem)
+def test_a_document_of_every_release_is_read(fixture: Any) -> None:
+    """A document that a release wrote is named after it, and read into the newest version."""
+    assert json.loads(fixture.read_text(encoding="utf-8"))["version"] == fixture.stem
+    assert deserialize(fixture.read_bytes()).version == SCHEMA_VERSION
+
+
+def test_every_release_has_a_document() -> None:
+    """Every version that can be read is tested with a document of its own."""
+    assert {fixture.stem for fixture in FIXTURES} == set(MIGRATIONS.known)
+
+
+def marking(registry: MigrationRegistry, source: str, target: str) -> None:
+    """Register a migration that leaves its mark in the document."""
+
+    @registry.migration(source, target)
+    def mark(document: dict[str, Any]) -> dict[str, Any]:
+        document["reasoning"]["summary"] += f" {source}>{target}"
+        return document
+
+
+def registry_of(*steps: str) -> MigrationRegistry:
+    """Return a registry with marking migrations, each written as in ``0.1.0>0.2.0``."""
+    registry = MigrationRegistry("1.0.0")
+    for step in steps:
+        marking(registry, *step.split(">"))
+    return registry
+
+
+def document(version: str) -> dict[str, Any]:
+    """Return a small document of a version."""
+    return {"version": version, "reasoning": {"summary": "came"}}
+
+
+@pytest.mark.parametrize("backwards", [False, True])
+def test_the_shortest_chain_is_taken(backwards: bool) -> None:
+    """The shortest chain is taken, whatever the order of registration, loops and dead ends."""
+    steps = [
+        "0.1.0>0.2.0",
+        "0.2.0>0.3.0",
+        "0.3.0>1.0.0",
+        "0.1.0>0.5.0",
+        "0.5.0>1.0.0",
+        "0.5.0>0.1.0",
+        "0.1.0>0.9.0",
+    ]
+    registry = registry_of(*(reversed(steps) if backwards else steps))
+    assert registry.chain("0.1.0") == ("0.1.0", "0.5.0", "1.0.0")
+    assert registry.migrate(document("0.1.0")) == {
+        "version": "1.0.0",
+        "reasoning": {"summary": "came 0.1.0>0.5.0 0.5.0>1.0.0"},
+    }
+    assert registry.migrate(document("0.2.0"))["reasoning"] == {
+        "summary": "came 0.2.0>0.3.0 0.3.0>1.0.0"
+    }
+    assert registry.known == ("0.1.0", "0.2.0", "0.3.0", "0.5.0", "1.0.0")
+
+
+def test_the_document_that_was_given_stays_as_it_was() -> None:
+    """Migrations work on a copy, all the way down."""
+    given = document("0.5.0")
+    registry_of("0.5.0>1.0.0").migrate(given)
+    assert given == document("0.5.0")
+
+
+def test_a_document_of_the_target_needs_no_migration() -> None:
+    """A document of the target, or one that does not tell, stays as it is."""
+    registry = registry_of("0.5.0>1.0.0", "1.0.0>0.5.0")
+    assert registry.migrate(document("1.0.0")) == document("1.0.0")
+    assert registry.migrate({}) == {}
+
+
+def test_the_decoder_migrates() -> None:
+    """An older document is read after its migration, and written in the newest version."""
+    ctx = deserialize(json.dumps(document("0.9.0")), migrations=registry_of("0.9.0>1.0.0"))
+    assert ctx.reasoning.summary == "came 0.9.0>1.0.0"
+    assert json.loads(serialize(ctx))["version"] == "1.0.0"
+
+
+@pytest.mark.parametrize(
+    ("version", "newer"),
+    [
+        ("1.0.1", True),
+        ("2.0.0", True),
+        ("10.0.0", True),
+        ("0.0.1", False),
+        ("0.8.0", False),
+        ("1.0", False),
+        ("next", False),
+        ("", False),
+    ],
+)
+def test_an_unknown_version_is_refused(version: str, newer: bool) -> None:
+    """A version without a chain is refused with what is known; a later release's is told apart."""
+    with pytest.raises(UnknownVersionError) as caught:
+        deserialize(
+            json.dumps(document(version)), migrations=registry_of("0.9.0>1.0.0", "0.8.0>0.7.0")
+        )
+    error = caught.value
+    assert (error.version, error.target, error.known, error.newer) == (
+        version,
+        "1.0.0",
+        ("0.9.0", "1.0.0"),
+        newer,
+    )
+    assert ("is newer than this release reads" in str(error)) is newer
+    assert str(error).endswith("Use 0.9.0, 1.0.0.")
+
+
+def test_a_version_that_is_no_text_is_refused() -> None:
+    """A version is text."""
+    with pytest.raises(InvalidDataError, match=r"\$.version: float is not text"):
+        MIGRATIONS.migrate({"version": 1.0})
+
+
+@pytest.mark.parametrize("target", ["1.0.0", "0.9.0"])
+def test_a_migration_is_registered_once_and_leads_somewhere(target: str) -> None:
+    """A duplicate migration, or one from a version to itself, is refused."""
+    registry = registry_of("0.9.0>1.0.0")
+    with pytest.raises(
+        InvalidOptionError, match="Use one for each pair of different versions"
+    ) as caught:
+        marking(registry, "0.9.0", target)
+    assert caught.value.value == ("0.9.0", target)
+    assert registry.migrate(document("0.9.0"))["reasoning"] == {"summary": "came 0.9.0>1.0.0"}
+
+
+def test_a_migration_that_fails_is_named() -> None:
+    """A migration that raises, or returns no document, is reported with its versions."""
+    with pytest.raises(
+        MigrationError, match=r"from 0.9.0 to 1.0.0 failed: KeyError: 'reasoning'. Register "
+    ) as caught:
+        registry_of("0.9.0>1.0.0").migrate({"version": "0.9.0"})
+    assert isinstance(caught.value.__cause__, KeyError)
+    registry = MigrationRegistry("1.0.0")
+
+    @registry.migration("0.9.0", "1.0.0")
+    def forgets(document: dict[str, Any]) -> dict[str, Any]:
+        document.clear()
+        return None  # type: ignore[return-value]
+
+    with pytest.raises(MigrationError, match="returned NoneType"):
+        registry.migrate({"version": "0.9.0"})
+
+
+def test_the_packages_own_registry_reads_the_current_version_alone() -> None:
+    """Version 1.0.0 is the first: the registry that the decoder asks knows no other."""
+    assert MIGRATIONS.known == (SCHEMA_VERSION,) == (AgentContext().version,)

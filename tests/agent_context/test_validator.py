@@ -1,0 +1,338 @@
+"""The rights of every agent to every key, and no way around them."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from polycontext.agent_context import (
+    DEFAULT_RIGHTS,
+    AgentContext,
+    ContextValidator,
+    ContextViolationError,
+    Fact,
+    Intent,
+    deserialize,
+)
+from polycontext.agent_context.consistency import WITH_IDS
+from polycontext.agent_context.kinds import Shape
+from polycontext.agent_context.record_base import with_changes
+from polycontext.agent_context.schema import SCHEMA, all_keys
+from polycontext.base import InvalidDataError, InvalidOptionError, UnknownNameError
+from tests.agent_context.strategies import CONTEXTS, of_kind
+
+EVERYBODY = {
+    "metadata.locale",
+    "diagnostics.errors",
+    "diagnostics.warnings",
+    "audit.agent_runs",
+    "audit.diffs",
+}
+LLM = {"llm.provider", "llm.model", "llm.usage", "llm.decisions", "llm.cache"}
+ENRICHMENT = {
+    "enrichment.facts",
+    "enrichment.derived_knowledge",
+    "enrichment.relationships",
+    "enrichment.context_links",
+}
+RETRIEVAL = {"retrieval.plans", "retrieval.queries", "retrieval.artifacts"}
+REASONING = {
+    "reasoning.intents",
+    "reasoning.entities",
+    "reasoning.hypotheses",
+    "reasoning.conclusions",
+    "reasoning.dependency_map",
+    "reasoning.confidence_scores",
+    "reasoning.summary",
+}
+IDENTITY = {"metadata.session_id", "metadata.trace_id", "metadata.created_at"}
+MATRIX = {
+    "intent_detection": {"reasoning.intents", "reasoning.entities"} | EVERYBODY,
+    "reasoning_structure": {"reasoning.hypotheses", "reasoning.dependency_map"} | EVERYBODY,
+    "retrieval_planner": RETRIEVAL | EVERYBODY,
+    "context_synthesizer": ENRICHMENT | EVERYBODY,
+    "inference": {"reasoning.conclusions", "reasoning.confidence_scores"}
+    | ENRICHMENT
+    | LLM
+    | EVERYBODY,
+    "validation": {"diagnostics.validation_reports"} | EVERYBODY,
+    "summarization": {"reasoning.summary"} | EVERYBODY,
+    "orchestrator": IDENTITY
+    | REASONING
+    | ENRICHMENT
+    | RETRIEVAL
+    | LLM
+    | {"diagnostics.performance", "diagnostics.validation_reports"}
+    | EVERYBODY,
+    "somebody": set(),
+}
+"""The keys that each agent may write; ``somebody`` is not registered."""
+KEYS = [key.path for key in all_keys()]
+CTX = AgentContext.new("session-1", "trace-1")
+
+
+def test_the_matrix_is_of_the_standard_agents_and_of_every_key() -> None:
+    """The table below knows every agent of the default rights, and every key of the schema."""
+    assert set(MATRIX) - {"somebody"} == set(DEFAULT_RIGHTS)
+    assert MATRIX["orchestrator"] == set(KEYS)
+
+
+@pytest.mark.parametrize("agent", MATRIX)
+def test_the_default_rights_are_the_matrix(agent: str) -> None:
+    """An agent may write a key exactly if the matrix says so; a refusal lists what it may write."""
+    validator = ContextValidator.default()
+    for namespace, key in (path.split(".") for path in KEYS):
+        if f"{namespace}.{key}" in MATRIX[agent]:
+            validator.validate_write(agent, namespace, key)
+            continue
+        with pytest.raises(ContextViolationError) as caught:
+            validator.validate_write(agent, namespace, key)
+        refusal = caught.value
+        assert (refusal.agent_id, refusal.namespace, refusal.key, refusal.allowed) == (
+            agent,
+            namespace,
+            key,
+            validator.allowed(agent),
+        )
+        assert set(refusal.allowed) == set(DEFAULT_RIGHTS.get(agent, ()))
+
+
+@pytest.mark.parametrize("agent", MATRIX)
+def test_the_guard_writes_what_the_matrix_allows_and_no_trail(agent: str) -> None:
+    """A guarded write succeeds exactly where the matrix allows it, and never on the trail."""
+    for namespace, key in (path.split(".") for path in KEYS):
+        held, is_allowed = (
+            getattr(getattr(CTX, namespace), key),
+            f"{namespace}.{key}" in MATRIX[agent],
+        )
+        if is_allowed and namespace != "audit":
+            assert ContextValidator.default().safe_set(CTX, agent, namespace, key, held) == CTX
+            continue
+        with pytest.raises(
+            ContextViolationError, match="the audit system alone" if is_allowed else "may not write"
+        ):
+            ContextValidator.default().safe_set(CTX, agent, namespace, key, held)
+
+
+@pytest.mark.parametrize(
+    ("rights", "expected"),
+    [
+        (["reasoning"], REASONING),
+        (["reasoning.intents"], {"reasoning.intents"}),
+        (["reasoning.intents", "llm"], {"reasoning.intents"} | LLM),
+        (["metadata"], {"metadata.locale"}),
+        (["metadata.session_id"], {"metadata.session_id"}),
+        (["*"], set(KEYS)),
+        (["*", "llm"], set(KEYS)),
+        ([], set()),
+    ],
+)
+def test_rights_are_namespaces_keys_or_everything(rights: list[str], expected: set[str]) -> None:
+    """A right to a namespace covers its keys except identifying ones; a star covers everything."""
+    validator = ContextValidator()
+    validator.register_agent("x", rights)
+    assert {path for path in KEYS if allows(validator, "x", path)} == expected
+
+
+def allows(validator: ContextValidator, agent: str, path: str) -> bool:
+    """Tell whether an agent may write a key."""
+    namespace, key = path.split(".")
+    try:
+        validator.validate_write(agent, namespace, key)
+    except ContextViolationError:
+        return False
+    return True
+
+
+@pytest.mark.parametrize(
+    "agent", ["Orchestrator", "orchestrator ", "orchestrato", "", "*", "ｏrchestrator"]
+)
+def test_agents_are_compared_exactly(agent: str) -> None:
+    """A name that only looks like a registered one has no rights."""
+    with pytest.raises(ContextViolationError, match="not registered"):
+        ContextValidator.default().validate_write(agent, "llm", "model")
+
+
+@pytest.mark.parametrize("name", [None, 3, ["intent_detection"], {}])
+def test_names_are_text(name: Any) -> None:
+    """Whatever else is given for a name is refused as an unknown one is, hashable or not."""
+    validator = ContextValidator.default()
+    with pytest.raises(InvalidDataError, match=r"agent: \w+ is not text"):
+        validator.register_agent(name, ["llm"])
+    with pytest.raises(ContextViolationError, match="not registered"):
+        validator.validate_write(name, "llm", "model")
+    assert validator.allowed(name) == ()
+    for write in ((name, "model"), ("llm", name)):
+        with pytest.raises(UnknownNameError, match="Use "):
+            validator.validate_write("orchestrator", *write)
+    with pytest.raises(UnknownNameError, match=r"Use \*, metadata"):
+        validator.register_agent("x", [name])
+
+
+def test_registering_again_replaces_the_rights() -> None:
+    """The last registration counts."""
+    validator = ContextValidator.default()
+    validator.register_agent("orchestrator", ["llm.model"])
+    assert validator.allowed("orchestrator") == ("llm.model",)
+    assert not allows(validator, "orchestrator", "llm.provider")
+
+
+@pytest.mark.parametrize(
+    "right",
+    [
+        "reasonin",
+        "reasoning.intent",
+        "reasoning.",
+        ".intents",
+        "reasoning.intents.type",
+        "**",
+        "",
+        "*.*",
+    ],
+)
+def test_a_right_to_what_does_not_exist_is_refused(right: str) -> None:
+    """A misspelt right is refused on registration, and nothing is registered."""
+    validator = ContextValidator()
+    with pytest.raises(UnknownNameError, match="Use "):
+        validator.register_agent("x", ["llm", right])
+    assert validator.allowed("x") == ()
+
+
+def test_a_single_string_is_no_list_of_rights() -> None:
+    """A string would otherwise be taken for its letters."""
+    with pytest.raises(InvalidOptionError, match=r"Use a list, such as \['reasoning'\]"):
+        ContextValidator().register_agent("x", "reasoning")
+
+
+@pytest.mark.parametrize(
+    "path", ["reasoning.intent", "reasonin.intents", "intents", "", "reasoning.intents.0", 3]
+)
+def test_a_write_to_what_does_not_exist_is_refused(path: Any) -> None:
+    """Even the orchestrator writes only what the schema has."""
+    with pytest.raises(UnknownNameError, match="Use "):
+        ContextValidator.default().safe_update(CTX, "orchestrator", {path: ()})
+
+
+def test_plain_data_is_structured() -> None:
+    """Records may be given as JSON dicts and lists, or mixed with records."""
+    guard = ContextValidator.default()
+    written = guard.safe_set(
+        CTX,
+        "intent_detection",
+        "reasoning",
+        "intents",
+        [{"type": "a", "entities": ["x"]}, Intent("b", 1)],
+    )
+    assert written.reasoning.intents == (Intent("a", entities=("x",)), Intent("b", 1.0))
+    assert CTX.reasoning.intents == ()
+
+
+def test_what_was_handed_in_stays_outside() -> None:
+    """Changing the data after a write changes no context."""
+    facts: list[Any] = [{"id": "f1", "provenance": {"query": ["q"]}}]
+    written = ContextValidator.default().safe_set(CTX, "inference", "enrichment", "facts", facts)
+    facts[0]["provenance"]["query"].append("more")
+    facts.append({})
+    assert written.enrichment.facts == (Fact("f1", provenance={"query": ("q",)}),)
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "path"),
+    [
+        ("reasoning.intents", [{"confidence": 2}], "$.reasoning.intents[0].confidence"),
+        ("reasoning.intents", [{"sure": 1}], "$.reasoning.intents[0].sure"),
+        ("reasoning.intents", Intent(), "$.reasoning.intents"),
+        ("reasoning.intents", None, "$.reasoning.intents"),
+        ("reasoning.entities", {"a": {1, 2}}, "$.reasoning.entities.a"),
+        ("reasoning.summary", 3, "$.reasoning.summary"),
+        ("llm.usage", {"by_agent": {"x": "1"}}, "$.llm.usage.by_agent.x"),
+        ("metadata.created_at", "yesterday", "$.metadata.created_at"),
+    ],
+)
+def test_a_value_outside_the_schema_is_refused_by_path(key: str, value: object, path: str) -> None:
+    """The guard checks the value as the decoder would."""
+    namespace, name = key.split(".")
+    with pytest.raises(InvalidDataError) as caught:
+        ContextValidator.default().safe_set(CTX, "orchestrator", namespace, name, value)
+    assert caught.value.path == path
+
+
+def test_several_writes_are_one() -> None:
+    """All changes of an update arrive together."""
+    written = ContextValidator.default().safe_update(
+        CTX,
+        "inference",
+        {
+            "reasoning.conclusions": [{"id": "c"}],
+            "reasoning.confidence_scores": {"c": 1},
+            "llm.model": "m",
+        },
+    )
+    assert (
+        written.reasoning.conclusions[0].id,
+        written.reasoning.confidence_scores,
+        written.llm.model,
+    ) == ("c", {"c": 1.0}, "m")
+
+
+@pytest.mark.parametrize(
+    "bad", [{"llm.usage": 3}, {"retrieval.plans": []}, {"llm.modle": "m"}, {"audit.diffs": []}]
+)
+def test_one_fault_refuses_the_whole_update(bad: dict[str, Any]) -> None:
+    """One illegal change refuses the whole update, whatever the order."""
+    guard = ContextValidator.default()
+    for changes in ({"llm.model": "m", **bad}, {**bad, "llm.model": "m"}):
+        with pytest.raises((InvalidDataError, ContextViolationError, UnknownNameError)):
+            guard.safe_update(CTX, "inference", changes)
+    assert CTX.llm.model == ""
+
+
+@given(st.data(), CONTEXTS)
+def test_a_write_changes_its_key_and_shares_the_rest(
+    data: st.DataObject, ctx: AgentContext
+) -> None:
+    """A write changes its key and leaves every other key and namespace the same object."""
+    key = data.draw(st.sampled_from([key for key in all_keys() if key.namespace != "audit"]))
+    value = data.draw(of_kind(key.kind))
+    try:
+        written = ContextValidator.default().safe_set(
+            ctx, "orchestrator", key.namespace, key.key, value
+        )
+    except InvalidDataError as error:
+        assert key.path in WITH_IDS and (  # noqa: PT018  one condition
+            "is there already" in error.what or "refers to" in error.what
+        )
+        return
+    held, read = getattr(getattr(written, key.namespace), key.key), key.kind.read(value)
+    unsigned = (
+        {"agent_id": ""}
+        if "agent_id" in getattr(key.item, "__annotations__", ()) and key.shape is Shape.ARRAY
+        else {}
+    )
+    assert (
+        held == read
+        if not unsigned
+        else [with_changes(entry, **unsigned) for entry in held]
+        == [with_changes(e, **unsigned) for e in read]
+    )
+    for namespace, keys in SCHEMA.items():
+        before, after = getattr(ctx, namespace), getattr(written, namespace)
+        assert (before is after) == (namespace != key.namespace)
+        assert all(
+            getattr(before, name) is getattr(after, name)
+            for name in keys
+            if (namespace, name) != (key.namespace, key.key)
+        )
+
+
+def test_a_write_keeps_unknown_fields() -> None:
+    """Unknown fields of the root and of the namespace survive a write."""
+    ctx = deserialize('{"x":1,"llm":{"y":2}}', lenient=True)
+    written = ContextValidator.default().safe_set(ctx, "inference", "llm", "model", "m")
+    assert (written.extras, written.llm.extras, written.llm.model) == ({"x": 1}, {"y": 2}, "m")
+
+
+def test_an_update_of_nothing_is_the_same_context() -> None:
+    """No change gives an equal context."""
+    assert ContextValidator.default().safe_update(CTX, "inference", {}) == CTX

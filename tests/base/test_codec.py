@@ -1,0 +1,437 @@
+"""The codec reads back what it writes, coerces nothing, and names the first fault by path."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta, timezone
+from enum import Enum, IntEnum, StrEnum
+from typing import Any, Literal
+
+import pytest
+from attrs import field, frozen
+from hypothesis import given
+from hypothesis import strategies as st
+
+from polycontext.base import InvalidDataError
+from polycontext.base.codec import json_object, strict_converter, structured, to_text
+from polycontext.base.json_data import EMPTY, FrozenDict, freeze_object
+
+
+class Colour(StrEnum):
+    """Be written by value."""
+
+    RED = "red"
+    BLUE = "blue"
+
+
+class Rank(IntEnum):
+    """Be written by name."""
+
+    LOW = 0
+    HIGH = 1
+
+
+class Way(Enum):
+    """Be written by name, whatever the value is."""
+
+    UP = (0, 1)
+
+
+@frozen
+class Inner:
+    """Hold a little of everything."""
+
+    name: str
+    count: int = 0
+    share: float = 0.0
+    is_open: bool = False
+    colour: Colour = Colour.RED
+    rank: Rank | None = None
+    way: Way = Way.UP
+    when: datetime = datetime(2026, 1, 1, tzinfo=UTC)
+    data: Mapping[str, Any] = EMPTY
+    more: FrozenDict[Any] = EMPTY
+
+
+@frozen
+class Outer:
+    """Hold lists, tables and a name that Python keeps for itself."""
+
+    class_: str
+    items: tuple[Inner, ...] = ()
+    names: list[str] = field(factory=list)
+    table: Mapping[str, Inner] = field(factory=dict)
+
+
+@frozen
+class Circle:
+    """Be a member of a union."""
+
+    radius: int
+
+
+@frozen
+class Square:
+    """Be another member of it."""
+
+    side: int
+
+
+Shape = Circle | Square
+
+
+@frozen
+class Drawing:
+    """Hold members of a union."""
+
+    shapes: tuple[Shape, ...]
+
+
+CONVERTER = strict_converter(unions={Shape: "shape"})
+WHOLE = strict_converter(complete=True)
+SPARSE = strict_converter(sparse=(Inner,))
+
+TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=9)
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers(-9, 2**64 - 1) | TEXTS,
+    lambda x: st.lists(x) | st.dictionaries(TEXTS, x),
+    max_leaves=6,
+)
+OBJECTS = st.dictionaries(TEXTS, JSON, max_size=3).map(freeze_object)
+INNERS = st.builds(
+    Inner,
+    TEXTS,
+    st.integers(-(2**63), 2**64 - 1),
+    st.floats(allow_nan=False, allow_infinity=False),
+    st.booleans(),
+    st.sampled_from(Colour),
+    st.none() | st.sampled_from(Rank),
+    st.sampled_from(Way),
+    st.datetimes(timezones=st.just(UTC)),
+    OBJECTS,
+    OBJECTS,
+)
+OUTERS = st.builds(
+    Outer,
+    TEXTS,
+    st.lists(INNERS, max_size=3).map(tuple),
+    st.lists(TEXTS, max_size=3),
+    st.dictionaries(TEXTS, INNERS, max_size=2),
+)
+
+
+@pytest.mark.parametrize("converter", [CONVERTER, WHOLE, SPARSE])
+@given(outer=OUTERS)
+def test_what_is_written_is_read_back(converter: Any, outer: Outer) -> None:
+    """Reading what was written gives an equal record, through text and without it."""
+    assert structured(converter, json_object(to_text(converter, outer)), Outer) == outer
+    assert structured(converter, converter.unstructure(outer), Outer) == outer
+
+
+def test_the_form() -> None:
+    """Enums of text are written by value, others by name, dates as ISO, `class_` as `class`."""
+    outer = Outer(
+        "x", (Inner("a", rank=Rank.HIGH, colour=Colour.BLUE, data=freeze_object({"k": [1]})),)
+    )
+    assert json.loads(to_text(CONVERTER, outer)) == {
+        "class": "x",
+        "items": [
+            {
+                "name": "a",
+                "count": 0,
+                "share": 0.0,
+                "is_open": False,
+                "colour": "blue",
+                "rank": "HIGH",
+                "way": "UP",
+                "when": "2026-01-01T00:00:00+00:00",
+                "data": {"k": [1]},
+                "more": {},
+            }
+        ],
+        "names": [],
+        "table": {},
+    }
+    assert (
+        to_text(SPARSE, outer.items[0])
+        == '{"name":"a","colour":"blue","rank":"HIGH","data":{"k":[1]}}'
+    )
+    plain = CONVERTER.unstructure(outer)["items"][0]
+    assert (type(plain["colour"]), type(plain["rank"]), type(plain["data"]["k"])) == (
+        str,
+        str,
+        list,
+    )
+
+
+def test_what_is_read_is_frozen() -> None:
+    """JSON data come out immutable."""
+    inner = structured(CONVERTER, {"name": "a", "data": {"k": [{}]}, "more": {"k": [1]}}, Inner)
+    assert (inner.data, inner.more) == (freeze_object({"k": [{}]}), freeze_object({"k": [1]}))
+    assert type(inner.data) is type(inner.more) is FrozenDict
+
+
+def test_a_union_is_told_by_its_tag() -> None:
+    """The name of the class stands under the key that the room chose."""
+    drawing = Drawing((Circle(1), Square(2)))
+    assert CONVERTER.unstructure(drawing) == {
+        "shapes": [{"radius": 1, "shape": "Circle"}, {"side": 2, "shape": "Square"}]
+    }
+    assert structured(CONVERTER, CONVERTER.unstructure(drawing), Drawing) == drawing
+    assert to_text(CONVERTER, Circle(1), Shape) == '{"radius":1,"shape":"Circle"}'
+
+
+def _inner(**changes: object) -> dict[str, object]:
+    return {"class": "x", "items": [{"name": "a"}, {"name": "b", **changes}]}
+
+
+FAULTS: dict[str, tuple[object, str, str]] = {
+    "no object": ([], "$", "list is not an object"),
+    "a missing field": ({}, "$.class", "is missing"),
+    "an unknown field": ({"class": "x", "colour": 1}, "$.colour", "is unknown"),
+    "an unknown field with an odd name": ({"class": "x", "a b": 1}, "$['a b']", "is unknown"),
+    "a key that is no text": ({"class": "x", 3: 1}, "$.3", "is unknown"),
+    "the name that Python has": ({"class_": "x"}, "$.class", "is missing"),
+    "another type where Python has another name": ({"class": 1}, "$.class", "int is not text"),
+    "no list": ({"class": "x", "items": {}}, "$.items", "dict is not a list"),
+    "text for a list": ({"class": "x", "names": "abc"}, "$.names", "str is not a list"),
+    "another type in a list": ({"class": "x", "names": ["a", 1]}, "$.names[1]", "int is not text"),
+    "no table": ({"class": "x", "table": []}, "$.table", "list is not an object"),
+    "a fault in a table": (
+        {"class": "x", "table": {"a b": {"name": 1}}},
+        "$.table['a b'].name",
+        "int is not text",
+    ),
+    "a missing field below": ({"class": "x", "items": [{}]}, "$.items[0].name", "is missing"),
+    "no text": (_inner(name=None), "$.items[1].name", "NoneType is not text"),
+    "a lone surrogate": (_inner(name="\ud800"), "$.items[1].name", "lone surrogate U+D800"),
+    "a truth value for a count": (
+        _inner(count=True),
+        "$.items[1].count",
+        "True is not a whole number",
+    ),
+    "a count as text": (_inner(count="1"), "$.items[1].count", "'1' is not a whole number"),
+    "a count that is not whole": (
+        _inner(count=1.0),
+        "$.items[1].count",
+        "1.0 is not a whole number",
+    ),
+    "a count of 65 bits": (
+        _inner(count=2**64),
+        "$.items[1].count",
+        "is not a whole number of 64 bits",
+    ),
+    "a number as text": (_inner(share="1"), "$.items[1].share", "'1' is not a number"),
+    "a truth value for a number": (_inner(share=True), "$.items[1].share", "True is not a number"),
+    "not a number": (_inner(share=float("nan")), "$.items[1].share", "nan is not a number"),
+    "a number for a truth value": (
+        _inner(is_open=1),
+        "$.items[1].is_open",
+        "1 is not a truth value",
+    ),
+    "an unknown member": (_inner(colour="RED"), "$.items[1].colour", "unknown 'RED'"),
+    "a member that is no text": (_inner(colour=[]), "$.items[1].colour", "unknown list"),
+    "a member by number": (_inner(rank=1), "$.items[1].rank", "unknown 1"),
+    "a naive moment": (
+        _inner(when="2026-01-01T00:00:00"),
+        "$.items[1].when",
+        "is without a time zone",
+    ),
+    "no moment": (_inner(when="noon"), "$.items[1].when", "'noon' is not a moment"),
+    "a moment as a number": (_inner(when=0), "$.items[1].when", "int is not text"),
+    "no JSON object": (_inner(data=[1]), "$.items[1].data", "list is no object"),
+    "a fault in JSON data": (
+        _inner(more={"a": [0, {"b": {1}}]}),
+        "$.items[1].more.a[1].b",
+        "set is not JSON data",
+    ),
+    "a wide integer in JSON data": (
+        _inner(data={"n": 1 << 70}),
+        "$.items[1].data.n",
+        "an integer of 71 bits",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_a_fault_is_refused_by_path(name: str) -> None:
+    """The error says where the first fault is, what it is, and what would be legal."""
+    data, path, what = FAULTS[name]
+    with pytest.raises(InvalidDataError) as caught:
+        structured(CONVERTER, data, Outer)
+    assert caught.value.path == path
+    assert what in caught.value.what
+    assert caught.value.legal
+
+
+UNION_FAULTS = {
+    "no tag": ({"radius": 1}, "$.shapes[0].shape", "is missing"),
+    "an unknown tag": ({"shape": "Blob"}, "$.shapes[0].shape", "unknown 'Blob'"),
+    "a tag that is no text": ({"shape": []}, "$.shapes[0].shape", "unknown list"),
+    "a fault in the member": (
+        {"shape": "Circle", "radius": "1"},
+        "$.shapes[0].radius",
+        "'1' is not a whole number",
+    ),
+    "another member's field": ({"shape": "Circle", "side": 1}, "$.shapes[0].radius", "is missing"),
+    "no object": (1, "$.shapes[0]", "int is not an object"),
+}
+
+
+@pytest.mark.parametrize("name", UNION_FAULTS)
+def test_a_fault_in_a_union_is_refused_by_path(name: str) -> None:
+    """A tag that is missing or unknown is named with the tags that are legal."""
+    data, path, what = UNION_FAULTS[name]
+    with pytest.raises(InvalidDataError) as caught:
+        structured(CONVERTER, {"shapes": [data]}, Drawing)
+    assert (caught.value.path, caught.value.what[: len(what)]) == (path, what)
+
+
+def test_the_first_of_several_faults_is_named() -> None:
+    """Of all faults the one that stands first in the record is named."""
+    with pytest.raises(InvalidDataError) as caught:
+        structured(CONVERTER, _inner(count="1", share="x"), Outer)
+    assert caught.value.path == "$.items[1].count"
+
+
+def test_a_complete_record_needs_its_defaults_too() -> None:
+    """Where a converter is complete, a field at its default may not be missing."""
+    with pytest.raises(
+        InvalidDataError, match=r"^\$\.count: is missing. Use an object with name, count"
+    ):
+        structured(WHOLE, {"name": "a"}, Inner)
+
+
+@frozen
+class Stamped:
+    """Say what it is and which version of it."""
+
+    schema: Literal["stamp"]
+    version: Literal[1, 2]
+
+
+def test_a_literal_is_compared_with_its_type() -> None:
+    """One of the values that are legal passes; what is merely equal to one does not."""
+    assert structured(CONVERTER, {"schema": "stamp", "version": 2}, Stamped) == Stamped("stamp", 2)
+    for version in (3, True, 1.0, "1", [1]):
+        with pytest.raises(InvalidDataError, match=r"^\$\.version: .* cannot be read. Use 1, 2\.$"):
+            structured(CONVERTER, {"schema": "stamp", "version": version}, Stamped)
+
+
+@frozen
+class Picky:
+    """Refuse by itself."""
+
+    name: str
+
+    def __attrs_post_init__(self) -> None:
+        if self.name == "own":
+            raise InvalidDataError("name", "is taken", "another name")
+        if self.name == "other":
+            raise ValueError("no such luck")
+        if self.name == "silent":
+            raise ValueError
+
+
+def test_what_a_record_refuses_by_itself_is_named_too() -> None:
+    """An error with facts keeps them under its path, and any other error shows its own text."""
+    with pytest.raises(InvalidDataError, match=r"^\$\[1\]\.name: is taken. Use another name\.$"):
+        structured(CONVERTER, [{"name": "a"}, {"name": "own"}], tuple[Picky, ...])
+    with pytest.raises(InvalidDataError, match=r"^\$\[0\]: no such luck. Use what we wrote\.$"):
+        structured(CONVERTER, [{"name": "other"}], tuple[Picky, ...], legal="what we wrote")
+    with pytest.raises(InvalidDataError, match=r"^\$: no such luck. Use the fields of Picky\.$"):
+        structured(CONVERTER, {"name": "other"}, Picky)
+    with pytest.raises(InvalidDataError, match=r"^\$: ValueError. Use the fields of Picky\.$"):
+        structured(CONVERTER, {"name": "silent"}, Picky)
+
+
+def test_a_reader_names_the_data() -> None:
+    """The root of paths is the reader's choice."""
+    with pytest.raises(InvalidDataError, match=r"^item\.name: int is not text\. Use str\.$"):
+        structured(CONVERTER, {"name": 1}, Inner, path="item")
+    with pytest.raises(InvalidDataError, match=r"^item: not JSON"):
+        json_object("{", path="item")
+
+
+@pytest.mark.parametrize(
+    "text", ["", "{", "[1]", "null", b"\xff", '{"a": NaN}', '"\\ud800"', "[" * 2000, None, 1]
+)
+def test_what_is_no_json_object_is_refused(text: Any) -> None:
+    """Text that is no JSON, or another value than an object, is one kind of error."""
+    with pytest.raises(InvalidDataError, match=r"^\$: .*. Use the text of a JSON object\.$"):
+        json_object(text)
+
+
+def test_a_moment_keeps_its_zone() -> None:
+    """A date and time keeps its zone."""
+    when = datetime(2026, 1, 1, tzinfo=timezone(timedelta(hours=2)))
+    assert structured(CONVERTER, {"name": "a", "when": when.isoformat()}, Inner).when == when
+
+
+@pytest.mark.parametrize("when", ["noon", "2026-01-01T00:00:00", 0])
+def test_the_moment_that_is_shown_as_legal_is_legal(when: object) -> None:
+    """An error about a moment ends with one that can be copied."""
+    with pytest.raises(InvalidDataError, match="Use ISO 8601 with a time zone, such as") as caught:
+        structured(CONVERTER, {"name": "a", "when": when}, Inner)
+    shown = caught.value.legal.rpartition(" ")[2]
+    assert structured(CONVERTER, {"name": "a", "when": shown}, Inner).when == datetime(
+        2026, 1, 31, 12, tzinfo=UTC
+    )
+
+
+def test_the_room_does_not_load_the_codec() -> None:
+    """Importing the room loads no cattrs and no orjson."""
+    code = (
+        "import sys, polycontext.linearity; print([m for m in ('cattrs', 'orjson', "
+        "'polycontext.base.codec') if m in sys.modules])"
+    )
+    assert (
+        subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=True
+        ).stdout.strip()
+        == "[]"
+    )
+
+
+@frozen
+class Shelf:
+    """Hold a list, a table, and JSON data that were frozen."""
+
+    books: list[Inner]
+    places: Mapping[str, int]
+    notes: Mapping[str, Any]
+
+
+SHELVES = strict_converter()
+
+
+@pytest.mark.parametrize(
+    ("field_name", "value", "what", "legal"),
+    [
+        ("books", "abc", "str is not a list", "a list"),
+        ("books", {}, "dict is not a list", "a list"),
+        ("places", [1], "list is not an object", "an object"),
+    ],
+)
+def test_lists_and_tables_take_nothing_else(
+    field_name: str, value: object, what: str, legal: str
+) -> None:
+    """A text is no list of letters, a list no table; the error says what would be legal."""
+    data = {"books": [], "places": {}, "notes": {}, field_name: value}
+    with pytest.raises(InvalidDataError) as caught:
+        structured(SHELVES, data, Shelf)
+    assert (caught.value.path, caught.value.what, caught.value.legal) == (
+        f"$.{field_name}",
+        what,
+        legal,
+    )
+
+
+def test_lists_tables_and_json_data_are_read_and_written_back() -> None:
+    """Lists, tables and JSON data are frozen when read and written back as plain data."""
+    data = {"books": [{"name": "a"}], "places": {"a": 3}, "notes": {"deep": [1, {"x": None}]}}
+    shelf = structured(SHELVES, data, Shelf)
+    assert (shelf.books[0].name, shelf.places["a"], shelf.notes["deep"][1]) == ("a", 3, {"x": None})
+    written = json.loads(to_text(SHELVES, shelf))
+    assert (written["places"], written["notes"]) == (data["places"], data["notes"])

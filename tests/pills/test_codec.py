@@ -1,0 +1,175 @@
+"""Pills as JSON: their schema accepts what we write, and what it accepts we read."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from jsonschema import Draft7Validator, ValidationError
+
+from polycontext.base import InvalidDataError
+from polycontext.pills import (
+    Pill,
+    PillDocument,
+    PillType,
+    TextProperties,
+    document_from_json,
+    document_to_json,
+    pill_from_json,
+    pill_schema,
+    pill_to_json,
+)
+
+LOST = st.builds(
+    TextProperties,
+    pill=st.none() | st.text(),
+    face=st.none() | st.text(),
+    rear_nonsticky=st.none() | st.booleans(),
+    keymap=st.none() | st.text(),
+)
+NAMES = st.from_regex(r"[a-z*/.-]{1,12}", fullmatch=True)
+PILLS = st.builds(Pill, NAMES, st.sampled_from(PillType), st.integers(0, 99)) | st.builds(
+    Pill, NAMES, text_properties=LOST
+)
+
+
+def check(value: Any) -> None:
+    """Raise `ValidationError` unless the schema accepts `value`."""
+    Draft7Validator(pill_schema()).validate(value)
+
+
+def test_the_schema_is_the_seed_s() -> None:
+    """Its title, fields and requirements are those of the contract."""
+    schema = pill_schema()
+    Draft7Validator.check_schema(schema)
+    assert (schema["title"], schema["required"]) == ("Context Pill", ["name", "type"])
+    assert list(schema["properties"]) == ["name", "type", "text_properties", "content"]
+    assert list(schema["properties"]["text_properties"]["properties"]) == [
+        "pill",
+        "face",
+        "rear_nonsticky",
+        "keymap",
+    ]
+    assert schema["properties"]["type"]["enum"] == list(PillType)
+
+
+def test_a_pill_is_written_with_all_its_properties() -> None:
+    """Names and values are those of the schema; content is there once it is resolved."""
+    assert pill_to_json(Pill("src/agent.py"), "x = 1\n") == {
+        "name": "src/agent.py",
+        "type": "file",
+        "text_properties": {
+            "pill": "src/agent.py",
+            "face": "sly-agent-q-context-pill-face",
+            "rear_nonsticky": True,
+            "keymap": "sly-agent-q-context-pill-map",
+        },
+        "content": "x = 1\n",
+    }
+
+
+@given(PILLS, st.none() | st.text())
+def test_a_pill_survives_json_and_pleases_the_schema(pill: Pill, content: str | None) -> None:
+    """Sound or with lost properties, with content or without."""
+    data = pill_to_json(pill, content)
+    check(data)
+    assert pill_from_json(data, pill.start) == pill
+
+
+def test_a_pill_without_properties_is_read_and_repaired() -> None:
+    """The schema requires name and type alone."""
+    pill = pill_from_json({"name": "a", "type": "symbol", "more": 1})
+    assert not pill.is_sound
+    assert PillDocument("[@a]", [pill]).repair().pills == (Pill("a", PillType.SYMBOL),)
+
+
+FAULTS: list[tuple[Any, str]] = [
+    ([], "$: list is no object"),
+    ({"type": "file"}, "$: Invalid context name: NoneType is not text"),
+    ({"name": "a"}, "$: Invalid context name: unknown type None. Use file, symbol, buffer"),
+    ({"name": "a", "type": "poem"}, "$: Invalid context name: unknown type 'poem'"),
+    ({"name": "a", "type": "file", "content": 3}, "$.content: int is not text"),
+    ({"name": "a", "type": "file", "text_properties": []}, "$.text_properties: list is no object"),
+    (
+        {"name": "a", "type": "file", "text_properties": {"face": None}},
+        "$.text_properties.face: None is of another type. Use a string",
+    ),
+    (
+        {"name": "a", "type": "file", "text_properties": {"rear_nonsticky": 1}},
+        "$.text_properties.rear_nonsticky: 1 is of another type. Use a boolean",
+    ),
+]
+
+
+@pytest.mark.parametrize(("data", "place"), FAULTS, ids=[place for _, place in FAULTS])
+def test_what_the_schema_refuses_is_refused_with_its_place(data: Any, place: str) -> None:
+    """Both agree, and the error says where and what would be legal."""
+    with pytest.raises(ValidationError):
+        check(data)
+    with pytest.raises(InvalidDataError) as caught:
+        pill_from_json(data)
+    assert str(caught.value).startswith(place)
+
+
+@pytest.mark.parametrize(
+    ("data", "place"),
+    [
+        ("text", "$: str is no object"),
+        ({}, "$.text: NoneType is not text"),
+        ({"text": "", "pills": {}}, "$.pills: dict is not a list"),
+        ({"text": "[@a]", "pills": ["a"]}, "$.pills[0]: str is no object"),
+        (
+            {"text": "[@a]", "pills": [{"name": "a", "type": "file"}]},
+            "$.pills[0].start: None is no position",
+        ),
+        (
+            {"text": "[@a]", "pills": [{"name": "a", "type": "file", "start": True}]},
+            "$.pills[0].start: True is no position",
+        ),
+        (
+            {"text": "[@a]", "pills": [{"name": "a", "type": 1, "start": 0}]},
+            "$.pills[0]: Invalid context name",
+        ),
+        (
+            {"text": "[@a]", "pills": [{"name": "a", "type": "file", "start": 2}]},
+            "$.pills[0]: [@a] does not stand at 2",
+        ),
+    ],
+)
+def test_what_is_no_document_is_refused_with_its_place(data: Any, place: str) -> None:
+    """The error names the pill and the field."""
+    with pytest.raises(InvalidDataError) as caught:
+        document_from_json(data)
+    assert str(caught.value).startswith(place)
+
+
+def test_a_document_is_text_and_pills_with_their_places() -> None:
+    """Each pill of it pleases the schema; without pills it is plain text."""
+    document = PillDocument("look at ").insert_pill("a", type="buffer")
+    data = document_to_json(document)
+    assert [pill["start"] for pill in data["pills"]] == [8]
+    for pill in data["pills"]:
+        check(pill)
+    assert document_from_json(data) == document
+    assert document_from_json({"text": "[@a]"}) == PillDocument("[@a]")
+
+
+def test_a_damaged_document_is_recovered_when_it_is_asked_for() -> None:
+    """On request a damaged document is recovered from its text; invalid pills are still refused."""
+    data: dict[str, Any] = {
+        "text": "🙂 [@a] and [@b]",
+        "pills": [
+            {"name": "a", "type": "symbol", "start": 3, "text_properties": {"face": "plain"}},
+            {"name": "b", "type": "buffer"},
+            {"name": "a", "type": "file", "start": 2},
+            {"name": "gone", "type": "file", "start": 0},
+        ],
+    }
+    with pytest.raises(InvalidDataError):
+        document_from_json(data)
+    recovered = document_from_json(data, recover=True)
+    assert recovered.pills == (Pill("a", PillType.SYMBOL, 2), Pill("b", PillType.BUFFER, 11))
+    assert document_from_json(document_to_json(recovered), recover=True) == recovered
+    for broken in ({"name": "a", "start": 0}, {"name": "a", "type": "file", "start": "2"}, "a"):
+        with pytest.raises(InvalidDataError, match=r"^\$\.pills\[0\]"):
+            document_from_json({"text": "[@a]", "pills": [broken]}, recover=True)

@@ -1,0 +1,459 @@
+"""Completion: which candidates a prefix gets, in which order, and which files are left out."""
+
+import os
+import tempfile
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from pathspec import GitIgnoreSpec
+from pathspec.patterns.gitignore import GitIgnorePatternError
+
+from polycontext.pills import (
+    BufferResolver,
+    Candidate,
+    Completer,
+    FileResolver,
+    InvalidPillNameError,
+    Pill,
+    PillType,
+    SymbolResolver,
+    tree,
+)
+from tests.growth import BOUND, growth
+from tests.pills.trees import planted
+
+NAMES = st.from_regex(r"[abA/._]{1,8}", fullmatch=True)
+
+
+def names(completer: Completer, prefix: str, limit: int = 20) -> list[str]:
+    """Return the names offered for `prefix`."""
+    return [each.name for each in completer.candidates(prefix, limit=limit)]
+
+
+def buffers(*known: str) -> Completer:
+    """Return a completer of buffers with these names."""
+    return Completer([BufferResolver(dict.fromkeys(known, ""))])
+
+
+@pytest.mark.parametrize(
+    "prefix",
+    [
+        "@src/ag",
+        "src/ag",
+        "[@src/ag",
+        "ag",
+        "sag",
+        "s/a",
+        "SRC/AG",
+        "agent.py",
+        "src/agent.py",
+        "scagpy",
+    ],
+)
+def test_what_is_typed_finds_the_file(tmp_path: Path, prefix: str) -> None:
+    """A file is found by segment, subsequence or base name, in any case, with or without ``@``."""
+    root = planted(tmp_path, {"src/agent.py": "", "docs/index.md": "", "README.md": ""})
+    assert names(Completer([FileResolver([root])]), prefix) == ["src/agent.py"]
+
+
+def test_the_best_comes_first() -> None:
+    """Candidates are ranked from exact matches and prefixes down to subsequences."""
+    ranked = ["ag", "agenda", "x/agent", "z/agx/y", "x/bag", "x/axg", "a/xxg"]
+    assert names(buffers(*reversed(ranked)), "ag") == ranked
+
+
+def test_equals_come_by_length_and_alphabet() -> None:
+    """So the order never depends on that of the sources."""
+    assert names(buffers("ab", "aaa", "aa", "b"), "a") == ["aa", "ab", "aaa"]
+    assert names(buffers("b", "a", "aa"), "@") == ["a", "b", "aa"]
+
+
+def test_parts_may_be_left_out() -> None:
+    """Each part of the prefix begins a part of the path, in order."""
+    assert names(buffers("src/core/agent.py", "arc/sgent.py"), "src/ag") == ["src/core/agent.py"]
+    assert names(buffers("src/core/agent.py", "src_x/coreag/x"), "s/ag")[0] == "src/core/agent.py"
+    deep = "/".join("a" * 200)
+    assert names(buffers(f"{deep}/b", deep), "/".join("a" * 100 + "c")) == []
+    assert names(buffers(f"x{deep}/bc", f"{deep}/b/d"), "/".join("a" * 99 + "b")) == [
+        f"{deep}/b/d",
+        f"x{deep}/bc",
+    ]
+
+
+def test_accents_are_found_however_they_are_written() -> None:
+    """Composed or not, in the name or in the prefix."""
+    assert names(buffers("cafe\u0301"), "caf\xe9") == ["cafe\u0301"]
+
+
+def test_candidates_say_their_type_and_are_filtered_by_it(tmp_path: Path) -> None:
+    """Candidates carry their type; a filter on types skips the other sources."""
+    root = planted(tmp_path, {"agent.py": "def agent(): ...\n"})
+    completer = Completer(
+        [FileResolver([root]), SymbolResolver([root]), BufferResolver({"*agent*": "x"})]
+    )
+    assert {each.type: (each.name, each.detail) for each in completer.candidates("agent")} == {
+        PillType.FILE: ("agent.py", ""),
+        PillType.SYMBOL: ("agent.agent", "agent.py:1"),
+        PillType.BUFFER: ("*agent*", ""),
+    }
+    assert [
+        each.name for each in completer.candidates("agent", types=["symbol", PillType.BUFFER])
+    ] == ["agent.agent", "*agent*"]
+    assert completer.candidates("agent", types="buffer") == completer.candidates(
+        "agent", types=["buffer"]
+    )
+    assert completer.candidates("agent", types=[]) == ()
+    with pytest.raises(InvalidPillNameError):
+        completer.candidates("agent", types=["poem"])
+
+
+def test_the_limit_is_kept() -> None:
+    """Twenty by default."""
+    completer = buffers(*(f"a{number}" for number in range(50)))
+    assert len(names(completer, "a")) == len(names(completer, "")) == 20
+    assert [
+        len(names(completer, prefix, limit)) for prefix in ("", "a") for limit in (0, 1, 49, 99)
+    ] == [0, 1, 49, 50] * 2
+
+
+def test_sources_are_asked_once_until_refreshed(tmp_path: Path) -> None:
+    """A file made since is offered after `refresh`."""
+    completer = Completer([FileResolver([planted(tmp_path, {"a1": ""})])])
+    assert names(completer, "a") == ["a1"]
+    planted(tmp_path, {"a2": ""})
+    assert names(completer, "a") == ["a1"]
+    completer.refresh()
+    assert names(completer, "a") == ["a1", "a2"]
+
+
+def test_more_than_any_name_has_is_nothing_s_prefix(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A page pasted behind the ``@`` is not searched for; a name typed whole is."""
+    completer = buffers("abc", "ab")
+    assert names(completer, "abc") == ["abc"]
+    monkeypatch.setattr("polycontext.pills.completion._in_order", None)
+    assert names(completer, "abcd") == names(completer, "/" * 100_000) == []
+
+
+@given(st.lists(NAMES, max_size=12), NAMES)
+def test_every_candidate_has_the_characters_in_order(known: list[str], prefix: str) -> None:
+    """And every name that has them is a candidate, each once, whatever it is made of."""
+    offered = names(buffers(*known), prefix)
+
+    def has_in_order(name: str) -> bool:
+        left = iter(name.lower())
+        return all(char in left for char in prefix.lower())
+
+    assert sorted(offered) == sorted({name for name in known if has_in_order(name)})
+
+
+@given(st.lists(NAMES, max_size=12), NAMES, st.sampled_from("abA/._"))
+def test_typing_on_never_offers_what_was_not_there(
+    known: list[str], prefix: str, char: str
+) -> None:
+    """Candidates of a longer prefix are candidates of the shorter one."""
+    completer = buffers(*known)
+    assert set(names(completer, prefix + char)) <= set(names(completer, prefix))
+
+
+# --- the scan ---------------------------------------------------------------
+
+
+def test_ignore_files_are_honoured(tmp_path: Path) -> None:
+    """Nested ignore files are honoured: the deeper one wins, and invalid lines are skipped."""
+    root = planted(
+        tmp_path,
+        {
+            ".gitignore": "*.log\nbuild/\n!\n/only-here\n",
+            "a.log": "",
+            "a.py": "",
+            "only-here": "",
+            "sub/only-here": "",
+            "build/out.py": "",
+            "build/.gitignore": "!*\n",
+            "sub/.gitignore": "!keep.log\n*.py\n/local\n",
+            "sub/local": "",
+            "sub/deep/local": "",
+            "sub/keep.log": "",
+            "sub/other.log": "",
+            "sub/b.py": "",
+            "sub/deep/.ignore": "*.txt\n!b.py\n",
+            "sub/deep/b.py": "",
+            "sub/deep/c.txt": "",
+            "sub/deep/.gitignore": "!c.txt\n",
+        },
+    )
+    offered = {each.name for each in FileResolver([root]).entries()}
+    assert {name for name in offered if "ignore" not in name} == {
+        "a.py",
+        "sub/only-here",
+        "sub/keep.log",
+        "sub/deep/b.py",
+        "sub/deep/local",
+    }
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "*a" * 40 + "b",
+        "****a****b",
+        "*a*a*a*a*b",
+        "**/a/**/a/**/a/**/b",
+        "***/a***a***b",
+        "\\*" * 30 + "b",
+    ],
+)
+def test_an_ignore_file_cannot_hold_the_scan_up(tmp_path: Path, line: str) -> None:
+    """A pattern with catastrophic backtracking does not slow the scan; other lines still count."""
+    deep = "a/" * 100 + "a" * 250
+    root = planted(
+        tmp_path,
+        {
+            ".gitignore": line + "\n*.log\n**/*x*y*\n",
+            "a" * 250: "",
+            deep: "",
+            "a.log": "",
+            "sub/axby": "",
+        },
+    )
+    assert [each.name for each in FileResolver([root]).entries()] == [".gitignore", "a" * 250, deep]
+
+
+@pytest.mark.parametrize(
+    "line", ["*a*a*b", "*a*a*a*a*b", "a*b*c/", "/*a*[ab]*?b", "a*/b*c*d", "!*a*a*b", "**/*a*a*b"]
+)
+def test_a_line_with_many_stars_costs_no_more_than_a_longer_path(line: str) -> None:
+    """Matching an ignore pattern takes linear time in the length of a path."""
+    spec = tree._spec([line] * 20)
+    assert growth(lambda length: spec.check_file("a" * length + "c"), 4_000) < BOUND
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "a/**/a/**/a/**/b",
+        "**/a/**/a*/**/*a/b",
+        "/**/a/**/a/**/a/**/b/**",
+        "*a/**/*a*/**/a/**/b",
+        "!a/**/a/**/a/b",
+    ],
+)
+def test_a_line_with_many_folders_left_open_costs_no_more_than_a_longer_path(line: str) -> None:
+    """Matching is linear in the depth of a path as well, however many ``**`` a line has."""
+    spec = tree._spec([line] * 20)
+    assert growth(lambda depth: spec.check_file("a/" * depth + "c"), 25) < BOUND
+
+
+@given(
+    st.lists(
+        st.sampled_from(
+            ["a", "b", "*", "*", "/", "?", "[ab]", "[.+]", "**/", "/**/", "!", r"\*", "."]
+        ),
+        min_size=1,
+        max_size=10,
+    ),
+    st.lists(
+        st.lists(st.text("ab.*", min_size=1, max_size=4), min_size=1, max_size=7).map("/".join),
+        max_size=20,
+    ),
+)
+@example(["**/a/**/b/**/*"], ["ab/a/b/a", "a/b/ab", "ab/b/a"])
+def test_stars_find_what_they_find_in_pathspec(pieces: list[str], paths: list[str]) -> None:
+    """An expression that tries nothing twice matches the same paths, and no line is passed over."""
+    line = tree._with_single_stars("".join(pieces))
+    try:
+        expected = GitIgnoreSpec.from_lines([line])
+    except GitIgnorePatternError:
+        return
+    spec = tree._spec([line])
+    for path in paths:
+        assert spec.check_file(path).include == expected.check_file(path).include
+
+
+def test_a_walk_ends_where_its_time_is_up(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """A walk that exceeds its time offers what it found and warns that files are missing."""
+    root = planted(tmp_path, {f"{number}.py": "" for number in range(10)})
+    found = [
+        *tree.walk_files(
+            root, clock=iter(range(0, 10 * tree.MOST_SECONDS, tree.MOST_SECONDS // 4)).__next__
+        )
+    ]
+    assert found == ["0.py", "1.py", "2.py", "3.py", "4.py"]
+    assert "not all files" in caplog.text
+
+
+def test_a_walk_ends_where_it_has_matched_too_much(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A walk that matches too many rules offers what it found and warns that files are missing."""
+    root = planted(
+        tmp_path,
+        {".gitignore": "*.log\n" * 10, **{f"file{number}.py": "" for number in range(100)}},
+    )
+    monkeypatch.setattr(tree, "MOST_MATCHED", 10 * tree._A_RULE + 5_000)
+    offered = [each.name for each in FileResolver([root]).entries()]
+    assert 10 < len(offered) < 100
+    assert "not all files" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("line", "hidden"),
+    [
+        ("a**b", "axxb"),
+        ("***.tmp", "x.tmp"),
+        ("a/**", "a/b/c"),
+        ("a/**/c", "a/b/c"),
+        ("**/c", "a/b/c"),
+    ],
+)
+def test_stars_mean_what_they_mean_to_git(tmp_path: Path, line: str, hidden: str) -> None:
+    """Two stars span folders only as a whole path step; elsewhere they match like one."""
+    root = planted(tmp_path, {".gitignore": line, hidden: "", "b/kept": ""})
+    assert [each.name for each in FileResolver([root]).entries()] == [".gitignore", "b/kept"]
+
+
+def test_a_huge_ignore_file_is_read_up_to_a_bound(tmp_path: Path) -> None:
+    """An ignore file is read up to a bound, and the line that the bound cuts is dropped."""
+    comment = "#" + "x" * 98 + "\n"
+    root = planted(
+        tmp_path,
+        {
+            ".gitignore": comment * 999 + "*.log\n" + "y" * 93 + "\nzzzz\n*.md\n" * 50_000,
+            "a.log": "",
+            "a.md": "",
+            "zz": "",
+        },
+    )
+    assert [each.name for each in FileResolver([root]).entries()] == [".gitignore", "a.md", "zz"]
+
+
+def test_links_special_files_and_version_control_are_passed_over(tmp_path: Path) -> None:
+    """The scan offers nothing outside the root or twice, and a FIFO does not block it."""
+    planted(tmp_path, {"secret/key.txt": ""})
+    root = planted(
+        tmp_path / "root",
+        {"a.txt": "", ".git/config": "", ".hg/x": "", "sub/.git": "gitdir: elsewhere"},
+    )
+    (root / "out").symlink_to(tmp_path / "secret")
+    (root / "key").symlink_to(tmp_path / "secret/key.txt")
+    (root / "loop").symlink_to(".")
+    os.mkfifo(root / ".gitignore")
+    assert [each.name for each in FileResolver([root, root]).entries()] == ["a.txt", "sub/.git"]
+
+
+def test_an_ignore_file_in_another_encoding_is_read_as_far_as_it_goes(tmp_path: Path) -> None:
+    """It is UTF-8 whatever the system says; a line that is not costs itself only."""
+    root = planted(
+        tmp_path,
+        {
+            ".gitignore": b"f\xfcr.txt\n*.log\n" + "日本.md\n".encode(),
+            "a.log": "",
+            "a.txt": "",
+            "日本.md": "",
+        },
+    )
+    assert [each.name for each in FileResolver([root]).entries() if each.name != ".gitignore"] == [
+        "a.txt"
+    ]
+
+
+def test_a_name_that_cannot_be_attached_is_not_offered(tmp_path: Path) -> None:
+    """Whatever is offered can be resolved."""
+    good, bad = (
+        ["a b.txt", "[id].tsx", "日本.md"],
+        ["a]b", "a\nb", "end.", "back\\slash", " blank", "[@x]"],
+    )
+    root = planted(tmp_path, dict.fromkeys([*good, *bad], "x"))
+    Path(os.fsdecode(os.fsencode(root) + b"/\xff")).touch()
+    resolver = FileResolver([root])
+    offered = [each.name for each in resolver.entries()]
+    assert sorted(offered) == sorted(good)
+    assert {resolver.resolve(name).content for name in offered} == {"x"}
+
+
+def test_a_folder_that_cannot_be_read_is_passed_over(tmp_path: Path) -> None:
+    """As is a root that is not there, and an ignore file that vanishes."""
+    assert list(FileResolver([tmp_path / "nowhere"]).entries()) == []
+    with tempfile.TemporaryDirectory() as folder:
+        root = planted(Path(folder), {"a": "", "shut/b": "", ".gitignore": "a\n"})
+        root.chmod(0o755)
+        (root / "shut").chmod(0)
+        (root / ".gitignore").chmod(0)
+        as_root = os.geteuid() == 0
+        if as_root:
+            os.seteuid(65534)
+        try:
+            offered = [each.name for each in FileResolver([root]).entries()]
+        finally:
+            if as_root:
+                os.seteuid(0)
+            (root / "shut").chmod(0o755)
+    assert offered == [".gitignore", "a"]
+
+
+def test_a_candidate_is_ordered_by_its_name() -> None:
+    """Then by type and place."""
+    assert Candidate("a", PillType.SYMBOL) < Candidate("b", PillType.FILE)
+
+
+def test_namesakes_are_the_places_that_a_reference_may_have_moved_to(tmp_path: Path) -> None:
+    """Namesakes share the pill's type and last part; the longest common suffix comes first."""
+    sources = {
+        "lib/core/agent.py": "",
+        "agent.py": "",
+        "other/AGENT.py": "",
+        "src/agent.pyi": "",
+        "src/sub/my_agent.py": "",
+    }
+    completer = Completer(
+        [FileResolver([planted(tmp_path, sources)]), BufferResolver({"agent.py": ""})]
+    )
+    moved = Pill("src/core/agent.py")
+    assert [each.name for each in completer.namesakes(moved)] == [
+        "lib/core/agent.py",
+        "agent.py",
+        "other/AGENT.py",
+    ]
+    assert [len(completer.namesakes(moved, limit)) for limit in (-1, 0, 1, 9)] == [0, 0, 1, 3]
+    assert completer.namesakes(Pill("agent.py", "buffer")) == (
+        Candidate("agent.py", PillType.BUFFER),
+    )
+    assert (
+        completer.namesakes(Pill("gone.py")) == completer.namesakes(Pill("agent", "symbol")) == ()
+    )
+
+
+def test_a_symbol_is_looked_for_by_the_end_of_its_dotted_name(tmp_path: Path) -> None:
+    """A method of a class of that name comes before a function of that name."""
+    planted(
+        tmp_path, {"new.py": "class Agent:\n    def run(self): ...\n", "a.py": "def run(): ...\n"}
+    )
+    completer = Completer([SymbolResolver([tmp_path])])
+    assert [each.name for each in completer.namesakes(Pill("old.Agent.run", "symbol"))] == [
+        "new.Agent.run",
+        "a.run",
+    ]
+
+
+def test_ignore_files_are_matched_by_one_engine(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ignore patterns use Python's `re` even where google-re2 is installed."""
+    asked: list[object] = []
+
+    class Asked(GitIgnoreSpec):
+        def __init__(self, patterns: Iterable[Any], *, backend: str | None = None) -> None:
+            asked.append(backend)
+            super().__init__(patterns, backend=backend)
+
+    monkeypatch.setattr("pathspec.GitIgnoreSpec", Asked)
+    (tmp_path / ".gitignore").write_text("*a*b\n", encoding="utf-8")
+    (tmp_path / "c.txt").write_text("x", encoding="utf-8")
+    assert [each.name for each in Completer([FileResolver([tmp_path])]).candidates("c")] == [
+        "c.txt"
+    ]
+    assert set(asked) == {"simple"}

@@ -1,0 +1,343 @@
+"""The pill document, including every row of the table of errors in docs/attachments.md."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from polycontext.base import CallerError, InvalidDataError, InvalidOptionError, UnknownNameError
+from polycontext.pills import (
+    DuplicatePillError,
+    InvalidPillNameError,
+    Pill,
+    PillDocument,
+    PillType,
+    TextProperties,
+)
+from polycontext.pills.pill import PILL_FACE, PILL_KEYMAP
+from polycontext.window import PositionError
+
+LOOK = PillDocument("look at ").insert_pill("src/agent.py")
+
+
+def test_a_pill_is_inserted_at_the_end() -> None:
+    """The text is ``[@name]``, and the name is in the context list."""
+    assert LOOK.to_text() == "look at [@src/agent.py]"
+    assert LOOK.context == ("src/agent.py",)
+    assert LOOK.pills == (Pill("src/agent.py", PillType.FILE, 8),)
+
+
+def test_a_pill_carries_the_text_properties_of_the_seed() -> None:
+    """Every character of a pill has them, brackets included; no other character has any."""
+    expected = TextProperties(
+        pill="src/agent.py", face=PILL_FACE, rear_nonsticky=True, keymap=PILL_KEYMAP
+    )
+    (pill,) = LOOK.pills
+    assert {LOOK.text_properties(at) for at in range(pill.start, pill.end)} == {expected}
+    assert {LOOK.text_properties(at) for at in (*range(pill.start), pill.end)} == {None}
+    assert (PILL_FACE, PILL_KEYMAP) == (
+        "sly-agent-q-context-pill-face",
+        "sly-agent-q-context-pill-map",
+    )
+
+
+def test_text_typed_behind_a_pill_does_not_join_it() -> None:
+    """Nor does text typed in front of it."""
+    typed = LOOK.insert_text(23, "!").insert_text(8, "?")
+    assert typed.to_text() == "look at ?[@src/agent.py]!"
+    assert typed.pills == (Pill("src/agent.py", PillType.FILE, 9),)
+    assert typed.text_properties(24) is None
+
+
+def test_text_at_is_what_del_would_take() -> None:
+    """A whole pill, one character, or nothing."""
+    assert [LOOK.text_at(at) for at in (0, 8, 15, 22, 23)] == [
+        "l",
+        "[@src/agent.py]",
+        "[@src/agent.py]",
+        "[@src/agent.py]",
+        "",
+    ]
+
+
+@pytest.mark.parametrize("at", range(8, 23))
+def test_deleting_any_character_of_a_pill_removes_it(at: int) -> None:
+    """Its text and its place in the context list go together, what is around it stays."""
+    document = LOOK.insert_text(23, " now").delete_range(at, at + 1)
+    assert (document.to_text(), document.context) == ("look at  now", ())
+
+
+def test_deleting_a_range_takes_the_pills_it_touches() -> None:
+    """Pills beside it stay, and an empty range takes nothing, wherever it is."""
+    document = PillDocument.parse("a[@b]c[@d]e[@f]")
+    assert document.delete_range(4, 8).to_text() == "ae[@f]"
+    assert document.delete_range(5, 6).context == ("b", "d", "f")
+    assert document.delete_range(3, 3) == document
+
+
+def test_a_pill_is_removed_by_name_or_by_itself() -> None:
+    """The text around it stays as it is."""
+    document = LOOK.insert_text(23, " now")
+    assert (
+        document.remove_pill("src/agent.py")
+        == document.remove_pill(document.pills[0])
+        == PillDocument("look at  now")
+    )
+
+
+def test_a_pill_is_updated_in_its_place() -> None:
+    """To another name, another type, or both; pills behind it move along."""
+    document = LOOK.insert_pill("b.py")
+    updated = document.update_pill("src/agent.py", new_name="Agent", type="symbol")
+    assert updated.to_text() == "look at [@Agent][@b.py]"
+    assert updated.pill("Agent").type is PillType.SYMBOL
+    assert document.update_pill("b.py", type="buffer").pill("b.py").type is PillType.BUFFER
+    with pytest.raises(DuplicatePillError):
+        document.update_pill("b.py", new_name="src/agent.py")
+
+
+def test_visiting_hands_the_pill_to_the_visitor() -> None:
+    """`visit` returns the visitor's result."""
+    assert LOOK.visit("src/agent.py", lambda pill: (pill.name, pill.start)) == ("src/agent.py", 8)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "",
+        " ",
+        "a ",
+        " a",
+        "a\nb",
+        "a\0b",
+        "a\tb",
+        "a[b",
+        "a]b",
+        "]a[",
+        "[[[a]]]",
+        "[@a]",
+        "a[@b]",
+        "\ud800",
+        "\u202ea",
+        "a\u200bb",
+        "x" * 1025,
+    ],
+)
+def test_an_invalid_name_is_refused(name: str) -> None:
+    """An invalid name raises the user-facing message with a note, and changes nothing."""
+    with pytest.raises(InvalidPillNameError) as caught:
+        LOOK.insert_pill(name)
+    assert str(caught.value) == "Invalid context name"
+    assert isinstance(caught.value, CallerError | ValueError)
+    assert caught.value.name == name
+    assert "Use 1 to 1024 printable characters" in caught.value.__notes__[0]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "../etc/passwd",
+        "/etc/passwd",
+        "~/.ssh/id_rsa",
+        "C:\\secret",
+        "file:///etc/passwd",
+        "a/../../b",
+        "a\\b",
+        "src/",
+    ],
+)
+def test_a_file_outside_of_every_root_is_refused_at_once(name: str) -> None:
+    """A file outside every root is refused on insert and update; a saved document still opens."""
+    document = PillDocument("see ").insert_pill("src/agent.py")
+    edits: tuple[Callable[[], object], ...] = (
+        lambda: document.insert_pill(name),
+        lambda: document.insert_pill(name, duplicate="update"),
+        lambda: document.update_pill("src/agent.py", new_name=name),
+    )
+    for edit in edits:
+        with pytest.raises(InvalidPillNameError, match="is not a path from a root"):
+            edit()
+    assert document.to_text() == "see [@src/agent.py]"
+    assert PillDocument(f"[@{name}]", [Pill(name)]).context == (name,)
+    assert PillDocument().insert_pill(name, type="symbol").context == (name,)
+
+
+def test_a_name_that_is_no_text_or_an_unknown_type_is_refused() -> None:
+    """With the message that a user is shown as well."""
+    with pytest.raises(InvalidPillNameError) as caught:
+        LOOK.insert_pill(None)  # type: ignore[arg-type]
+    assert (str(caught.value), caught.value.problem) == (
+        "Invalid context name",
+        "NoneType is not text",
+    )
+    with pytest.raises(InvalidPillNameError) as caught:
+        LOOK.insert_pill("a", type="poem")
+    assert str(caught.value) == "Invalid context name"
+    assert (caught.value.name, caught.value.legal) == ("a", "file, symbol, buffer")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "make-context-item",
+        "*scratch*",
+        "a b.txt",
+        "x" * 1024,
+        "日本/語.md",
+        "app/[[...slug]]/page.tsx",
+        "@types/node",
+        "a@b",
+    ],
+)
+def test_a_valid_name_comes_back_from_the_text(name: str) -> None:
+    """Files, symbols and buffers of any script, with blanks, and brackets in pairs."""
+    document = PillDocument("see ").insert_pill(name).insert_text(4, "[@[")
+    assert PillDocument.parse(document.to_text()).context == (name,)
+
+
+def test_a_duplicate_is_refused() -> None:
+    """With the message that a user is shown, whatever its type or place."""
+    with pytest.raises(DuplicatePillError) as caught:
+        LOOK.insert_pill("src/agent.py", 0, "symbol")
+    assert str(caught.value) == "Context already attached"
+    assert "update_pill" in caught.value.legal
+    again = Pill("a", PillType.FILE, 4)
+    with pytest.raises(DuplicatePillError):
+        PillDocument("[@a][@a]", [Pill("a"), again])
+
+
+def test_an_unknown_pill_is_refused_with_near_names() -> None:
+    """Removing, updating and visiting say which pills there are."""
+    for act in (LOOK.remove_pill, LOOK.update_pill, LOOK.pill, lambda name: LOOK.visit(name, repr)):
+        with pytest.raises(UnknownNameError) as caught:
+            act("src/agents.py")
+        assert (caught.value.kind, caught.value.near, caught.value.legal) == (
+            "pill",
+            ("src/agent.py",),
+            ("src/agent.py",),
+        )
+    with pytest.raises(UnknownNameError) as caught:
+        PillDocument().pill("a")
+    assert caught.value.legal == ()
+
+
+def test_lost_and_changed_properties_are_made_anew() -> None:
+    """Repair restores corrupt properties and lost pills and leaves the rest unchanged."""
+    corrupt = Pill("a", "symbol", 0, text_properties=TextProperties(pill="b", face="plain"))
+    document = PillDocument("[@a] [@lost] [@b] [@a]", [corrupt, Pill("b", PillType.BUFFER, 13)])
+    assert [pill.is_sound for pill in document.pills] == [False, True]
+    repaired = document.repair()
+    assert repaired.pills == (
+        Pill("a", PillType.SYMBOL, 0),
+        Pill("lost", PillType.FILE, 5),
+        Pill("b", PillType.BUFFER, 13),
+    )
+    assert repaired.repair() == repaired
+    assert repaired.text == document.text
+
+
+def test_parsing_takes_the_first_of_a_name_and_its_type_from_the_caller() -> None:
+    """A name's second time stays text, and what is no pill stays text."""
+    text = "[@a.py] and [@Agent], [@a.py] [@] [@ x] [y] @z [@open"
+    document = PillDocument.parse(text, lambda name: "file" if "." in name else "symbol")
+    assert document.pills == (Pill("a.py", PillType.FILE, 0), Pill("Agent", PillType.SYMBOL, 12))
+    assert document.to_text() == text
+
+
+def test_a_bracketed_name_that_is_typed_is_text() -> None:
+    """Only inserting, parsing and repairing make pills."""
+    assert (
+        PillDocument("see [@a]").context
+        == PillDocument("see ").insert_text(4, "[@a]").context
+        == ()
+    )
+
+
+@pytest.mark.parametrize("position", [-1, 24, True, 1.5, None])
+def test_a_position_outside_is_refused(position: int) -> None:
+    """Every operation that takes one says what is legal."""
+    for act in (
+        LOOK.pill_at,
+        LOOK.text_at,
+        LOOK.text_properties,
+        lambda at: LOOK.insert_text(at, "x"),
+        lambda at: LOOK.delete_range(at, 23),
+    ):
+        with pytest.raises(PositionError, match=r"is outside of the text. Use 0\.\.23\.$"):
+            act(position)
+
+
+def test_a_position_inside_of_a_pill_takes_nothing() -> None:
+    """Neither text nor another pill; the refusal says where there is room."""
+    for at in range(9, 23):
+        with pytest.raises(
+            PositionError,
+            match=r"is inside of the pill \[@src/agent.py\]. Use up to 8 or from 23 on",
+        ):
+            LOOK.insert_text(at, "x")
+        with pytest.raises(PositionError):
+            LOOK.insert_pill("b", at)
+
+
+def test_a_range_that_runs_backwards_is_refused() -> None:
+    """The refusal names both ends."""
+    with pytest.raises(PositionError, match=r"position 2 is before the start 4. Use 4\.\.23"):
+        LOOK.delete_range(4, 2)
+
+
+@pytest.mark.parametrize(
+    ("text", "pills", "place"),
+    [
+        (None, [], "$.text: NoneType is not text"),
+        ("a\ud800", [], "$.text: lone surrogate U+D800 at character 1"),
+        ("[@a]", [Pill("a", PillType.FILE, 1)], "$.pills[0]: [@a] does not stand at 1"),
+        ("[@a]", [Pill("a", PillType.FILE, -4)], "$.pills[0]"),
+        ("[@a][@b]", [Pill("b", PillType.FILE, 4), Pill("a")], "$.pills[1]"),
+    ],
+)
+def test_a_document_that_contradicts_itself_is_refused(
+    text: str, pills: list[Pill], place: str
+) -> None:
+    """A pill stands where it says, in order, in text that can be stored."""
+    with pytest.raises(InvalidDataError) as caught:
+        PillDocument(text, pills)
+    assert str(caught.value).startswith(place)
+
+
+def test_a_duplicate_may_update_the_pill_that_is_there() -> None:
+    """`duplicate="update"` updates the existing pill in place and inserts nothing."""
+    damaged = PillDocument(
+        "see [@a] now", [Pill("a", PillType.FILE, 4, text_properties=TextProperties())]
+    )
+    updated = damaged.insert_pill("a", 0, "symbol", duplicate="update")
+    assert (updated.to_text(), updated.pills) == ("see [@a] now", (Pill("a", PillType.SYMBOL, 4),))
+    assert updated.insert_pill("b", 0, duplicate="update").to_text() == "[@b]see [@a] now"
+    refusals: list[tuple[type[Exception], dict[str, Any]]] = [
+        (PositionError, {"at": 5, "duplicate": "update"}),
+        (InvalidPillNameError, {"type": "poem", "duplicate": "update"}),
+        (InvalidOptionError, {"duplicate": "ignore"}),
+        (InvalidOptionError, {"duplicate": None}),
+    ]
+    for refused, options in refusals:
+        with pytest.raises(refused):
+            updated.insert_pill("a", **options)
+
+
+def test_damaged_pills_are_recreated_where_their_text_stands() -> None:
+    """Pills with wrong places or properties are restored where their text is; typed text is not."""
+    text = "🙂 [@a] and [@typed] and [@a] [@b]"
+    pills = [
+        Pill("b", PillType.BUFFER, 99, text_properties=TextProperties(pill="c")),
+        Pill(
+            "a", PillType.SYMBOL, 25
+        ),  # an editor that counts UTF-16 units says one more than stands there
+        Pill("a", PillType.FILE, 2),
+        Pill("gone", PillType.FILE, 0),
+    ]
+    recovered = PillDocument.recover(text, pills)
+    assert recovered == PillDocument(
+        text, [Pill("a", PillType.SYMBOL, 24), Pill("b", PillType.BUFFER, 29)]
+    )
+    assert PillDocument.recover(text, []) == PillDocument(text)
+    with pytest.raises(InvalidDataError, match="NoneType is not text"):
+        PillDocument.recover(None, pills)  # type: ignore[arg-type]

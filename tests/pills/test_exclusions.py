@@ -1,0 +1,125 @@
+"""Version control files, ignored files, secrets and foreign names are excluded by default."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from polycontext.pills import tree
+from polycontext.pills.errors import CannotAttachError, Reason
+from polycontext.pills.file_resolver import FileResolver
+from polycontext.pills.symbol_resolver import SymbolResolver
+
+FILES = {
+    ".git/config": "[remote]\n",
+    ".gitignore": "build/\n*.log\n!kept.log\n",
+    "build/out.py": "def made(): ...\n",
+    "run.log": "started\n",
+    "kept.log": "kept\n",
+    "sub/.gitignore": "private.txt\n",
+    "sub/private.txt": "mine\n",
+    "sub/open.txt": "ours\n",
+    ".env": "TOKEN=1\n",
+    ".env.example": "TOKEN=\n",
+    "keys/server.pem": "----\n",
+    ".ssh/config": "Host x\n",
+    "main.py": "def main(): ...\n",
+}
+OPEN = [".env.example", ".gitignore", "kept.log", "main.py", "sub/.gitignore", "sub/open.txt"]
+
+
+@pytest.fixture(name="root")
+def planted(tmp_path: Path) -> Path:
+    """Return a folder with all of it."""
+    for name, text in FILES.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    return tmp_path
+
+
+def noted_reads(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Return the list to which the path of each ignore file is added that is read from now on."""
+    read: list[str] = []
+    lines = tree._lines
+
+    def noting(path: str) -> list[str]:
+        read.append(path)
+        return lines(path)
+
+    monkeypatch.setattr(tree, "_lines", noting)
+    return read
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_only_what_is_open_is_read(root: Path, name: str) -> None:
+    """The rest says why, and is read by a resolver that was told to."""
+    if name in OPEN:
+        assert FileResolver([root]).resolve(name).content == FILES[name]
+    else:
+        with pytest.raises(CannotAttachError) as caught:
+            FileResolver([root]).resolve(name)
+        assert caught.value.reason is Reason.KEPT_BACK
+    assert FileResolver([root], everything=True).resolve(name).content == FILES[name]
+
+
+def test_only_what_is_open_is_offered(root: Path) -> None:
+    """Completion offers no secret, ignored file or symbol of an ignored file."""
+    assert sorted(each.name for each in FileResolver([root]).entries()) == OPEN
+    assert [each.name for each in SymbolResolver([root]).entries()] == ["main.main"]
+    with pytest.raises(CannotAttachError):
+        SymbolResolver([root]).resolve("build.out.made")
+
+
+def test_a_file_below_too_many_rules_is_kept_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A file with too many ignore rules above it is refused, and only some of them are read."""
+    (folder := tmp_path / "a/b/c/d/e").mkdir(parents=True)
+    (folder / "x.py").write_text("1\n", encoding="utf-8")
+    for each in (folder, *folder.parents[:5]):
+        (each / ".gitignore").write_text("*.log\n" * 10, encoding="utf-8")
+    resolver = FileResolver([tmp_path])
+    assert resolver.resolve("a/b/c/d/e/x.py").content == "1\n"
+    monkeypatch.setattr(tree, "MOST_MATCHED", 25 * tree._A_RULE)
+    read = noted_reads(monkeypatch)
+    with pytest.raises(
+        CannotAttachError, match="more ignore rules above it than can be matched"
+    ) as caught:
+        resolver.resolve("a/b/c/d/e/x.py")
+    assert caught.value.reason is Reason.KEPT_BACK
+    assert len(read) == 3
+
+
+def test_a_file_below_rules_that_take_long_is_kept_back(tmp_path: Path) -> None:
+    """A rule may take long whatever its length: the time of a processor is bounded as well."""
+    ticks = iter(range(0, 100 * tree.MOST_SECONDS, tree.MOST_SECONDS // 2))
+    assert tree.is_ignored(tmp_path, "a/b.py", clock=lambda: next(ticks)) is False
+    assert tree.is_ignored(tmp_path, "a/b/c/d.py", clock=lambda: next(ticks)) is None
+
+
+def test_ignore_files_are_read_once(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file that no link leads to is looked for in them under one name."""
+    read = noted_reads(monkeypatch)
+    FileResolver([root]).resolve("sub/open.txt")
+    assert read == [str(root / ".gitignore"), str(root / "sub/.gitignore")]
+
+
+def test_a_link_to_what_is_kept_back_is_kept_back(root: Path) -> None:
+    """Another name does not open it."""
+    (root / "notes.txt").symlink_to(".env")
+    with pytest.raises(CannotAttachError) as caught:
+        FileResolver([root]).resolve("notes.txt")
+    assert caught.value.reason is Reason.KEPT_BACK
+
+
+def test_a_file_with_other_names_is_kept_back(
+    root: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """A hard link may lead to what is outside; nobody can tell where the other name stands."""
+    outside = tmp_path_factory.mktemp("outside") / "secret.txt"
+    outside.write_text("secret\n", encoding="utf-8")
+    os.link(outside, root / "linked.txt")
+    with pytest.raises(CannotAttachError) as caught:
+        FileResolver([root]).resolve("linked.txt")
+    assert "2 names" in "".join(caught.value.__notes__)
+    assert FileResolver([root], everything=True).resolve("linked.txt").content == "secret\n"
