@@ -16,7 +16,7 @@ from polycontext.agent_context.kinds import MAX_INTEGER, MIN_INTEGER, Kind, Shap
 from polycontext.agent_context.record_base import layout
 from polycontext.agent_context.records import SCHEMA_VERSION, AgentContext
 
-SHIPPED = Path(__file__).resolve().parents[1] / "nodes" / "agent_context"
+SHIPPED = Path(__file__).resolve().parents[1] / "apps" / "agent_context"
 
 _SCALARS: dict[str, dict[str, Any]] = {
     "text": {"type": "string"},

@@ -19,9 +19,11 @@ DATA = ROOT / "../shared/data"
 """Recordings, which stay outside; tests that need them skip where they are absent."""
 IS_DEEP = os.environ.get("HYPOTHESIS_PROFILE") == "deep"
 """With this profile (`just deep`) what is marked `deep` is run as well."""
-ROOMS = ("linearity", "window", "pressure", "polynomial", "nodes")
+ROOMS = ("base", "linearity", "window", "pressure", "polynomial", "nodes")
 """From the lowest to the highest."""
-APPLICATIONS = ("apps/adapters", "apps/models", "apps/cli", "apps/server", "apps/testing")
+APPLICATIONS = tuple(
+    f"apps/{place.parent.name}" for place in sorted((ROOT / "apps").glob("*/__init__.py"))
+)
 """The applications beside the rooms, which use only the public APIs of the rooms."""
 FRONT = "front"
 """The package itself, which stands above the rooms and loads them lazily."""

@@ -121,7 +121,7 @@ def test_the_program_says_what_is_missing(
     """Without its extra it ends as for wrong usage."""
     for name in ("polycontext.cli", "polycontext.cli.app"):
         monkeypatch.delitem(sys.modules, name, raising=False)
-    monkeypatch.setattr("polycontext.linearity.errors.find_spec", lambda name: None)
+    monkeypatch.setattr("polycontext.base.errors.find_spec", lambda name: None)
     assert program("demo") == 2
     assert capsys.readouterr().err.startswith("demo: the command line needs click. Run pip install")
 
@@ -135,6 +135,6 @@ def test_strategies_without_their_library_name_the_extra(monkeypatch: pytest.Mon
     monkeypatch.setattr("polycontext.testing._load", missing)
     with pytest.raises(ModuleNotFoundError):
         vars(testing)["__getattr__"]("another")
-    monkeypatch.setattr("polycontext.linearity.errors.find_spec", lambda name: None)
+    monkeypatch.setattr("polycontext.base.errors.find_spec", lambda name: None)
     with pytest.raises(MissingExtraError, match=r"pip install .\.\[laws\]."):
         vars(testing)["__getattr__"]("hypothesis")

@@ -73,12 +73,13 @@ def test_what_lies_behind_a_public_api_is_rejected(tmp_path: Path, application: 
     place = copy_of_the_rooms(tmp_path)
     module = place / "polycontext" / application / "deep.py"
     module.write_text(
-        "from polycontext.pills import Pill\nfrom polycontext.pressure import native\n"
+        "from polycontext.window.items import ContextItem\nfrom polycontext.pressure import native\n"
     )
     assert lint(tmp_path, place).returncode == 0
-    module.write_text("from polycontext.pills.pill import Pill\n")
+    module.write_text("from polycontext.window.items.item import ContextItem\n")
     result = lint(tmp_path, place)
     assert result.returncode == 1, result.stdout + result.stderr
-    assert f"polycontext.{application} is not allowed to import polycontext.pills.pill" in " ".join(
-        result.stdout.split()
+    assert (
+        f"polycontext.{application} is not allowed to import polycontext.window.items.item"
+        in " ".join(result.stdout.split())
     )

@@ -257,7 +257,7 @@ def test_a_symlink_leads_nowhere(folder: ObjectStoreExternalizer, tmp_path: Path
 
 def test_a_folder_needs_no_extra(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """A local folder works without obstore; a bucket raises an error that names the extra."""
-    monkeypatch.setattr("polycontext.linearity.errors.find_spec", lambda _: None)
+    monkeypatch.setattr("polycontext.base.errors.find_spec", lambda _: None)
     for name in ("obstore", "obstore.store", "obstore.exceptions"):
         monkeypatch.setitem(sys.modules, name, None)
     for place in (tmp_path / "path", str(tmp_path / "text"), (tmp_path / "url").as_uri()):

@@ -37,7 +37,7 @@ EMPTY = {
         name: {} for name in ("reasoning", "enrichment", "retrieval", "llm", "diagnostics", "audit")
     },
 }
-FIXTURE = ROOT / "tests" / "nodes" / "agent_context" / "fixtures" / "1.0.0.json"
+FIXTURE = ROOT / "tests" / "agent_context" / "fixtures" / "1.0.0.json"
 
 
 @given(CONTEXTS)
@@ -86,7 +86,7 @@ def test_the_shipped_schema_is_up_to_date(tmp_path: Any) -> None:
     """The file in the package is what the record classes say now."""
     script("agent_schema").write_json_schema(tmp_path)
     assert (tmp_path / SCHEMA_FILE).read_text(encoding="utf-8") == (
-        ROOT / "nodes" / "agent_context" / SCHEMA_FILE
+        ROOT / "apps" / "agent_context" / SCHEMA_FILE
     ).read_text(encoding="utf-8")
     jsonschema.Draft202012Validator.check_schema(json_schema())
 

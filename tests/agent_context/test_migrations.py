@@ -18,7 +18,7 @@ from polycontext.agent_context.migrations import MIGRATIONS
 from polycontext.base import InvalidDataError, InvalidOptionError
 from tests.house import ROOT
 
-FIXTURES = sorted((ROOT / "tests" / "nodes" / "agent_context" / "fixtures").glob("*.json"))
+FIXTURES = sorted((ROOT / "tests" / "agent_context" / "fixtures").glob("*.json"))
 
 
 @pytest.mark.parametrize("fixture", FIXTURES, ids=lambda path: path.stem)

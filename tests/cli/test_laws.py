@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from polycontext.base import require_extra
-from polycontext.linearity import errors
+from polycontext.base import errors, require_extra
 from polycontext.testing.law_runner import all_laws
 from tests.cli.command import Command, Ran, spawn
 

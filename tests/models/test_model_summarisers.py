@@ -676,7 +676,7 @@ def test_who_lacks_the_sdk_is_told_what_to_install(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """At once, unless a client is given."""
-    monkeypatch.setattr("polycontext.linearity.errors.find_spec", lambda _: None)
+    monkeypatch.setattr("polycontext.base.errors.find_spec", lambda _: None)
     monkeypatch.setitem(sys.modules, name, None)
     kind = OpenAISummariser if name == "openai" else AnthropicSummariser
     with pytest.raises(
