@@ -29,15 +29,6 @@ ROOMS = (FRONT, "base", "linearity", "window", "pressure", "polynomial", "nodes"
 APPLICATIONS = tuple(
     f"apps/{door.parent.name}" for door in sorted((ROOT / "apps").glob("*/__init__.py"))
 )
-    "apps/adapters",
-    "apps/models",
-    "apps/cli",
-    "apps/server",
-    "apps/testing",
-    "apps/agent_context",
-    "apps/pills",
-    "apps/postgresql",
-)
 MAY_BE_SHORT = ("__init__.py", "__main__.py")
 WORST = 5
 

@@ -73,7 +73,8 @@ def test_what_lies_behind_a_public_api_is_rejected(tmp_path: Path, application: 
     place = copy_of_the_rooms(tmp_path)
     module = place / "polycontext" / application / "deep.py"
     module.write_text(
-        "from polycontext.window.items import ContextItem\nfrom polycontext.pressure import native\n"
+        "from polycontext.window.items import ContextItem\n"
+        "from polycontext.pressure import native\n"
     )
     assert lint(tmp_path, place).returncode == 0
     module.write_text("from polycontext.window.items.item import ContextItem\n")
