@@ -47,7 +47,7 @@ _BY_OTHERS = frozenset({Role.USER, Role.SYSTEM})
 _WORD = re.compile(r"\w{6,}")
 """A word that is long enough to identify its source."""
 _OWN_WORDS = "assistant summary ready thinking pressured compressed earlier message messages"
-"""The words that props use of their own."""
+"""The words that props and filler messages use of their own."""
 
 
 def _request(
@@ -214,7 +214,8 @@ def provenance_survives_the_wire(
     leaked = _words(_strings(ComponentRenderer().render_chat(back))) & private - public
     holds(not leaked, "no word of a tool's", sorted(leaked), request=request)
     foreign = _words(turn.text for turn in turns if turn.role not in _BY_OTHERS or turn.is_gist)
-    pinned = _words(_pinned_texts(back)) & foreign - _words([*by_user, *_pinned_texts(session)])
+    own = [*by_user, _OWN_WORDS, *_pinned_texts(session)]
+    pinned = _words(_pinned_texts(back)) & foreign - _words(own)
     holds(not pinned, "no word that neither system nor user said", sorted(pinned), request=request)
 
 
