@@ -1,6 +1,6 @@
 from . import gist, native, threshold
-from .errors import ConflictError, FloorError
-from .fulfilment import Fulfilment, Offer, Reading, Rejection
+from .errors import ConflictError
+from .fulfilment import Fulfilment, NativeGist, Offer, Reading, Rejection
 from .gist import GistJob, GistKind, is_gist_text, is_pointer, is_summary
 from .ladder import Ladder, superseded_ids
 from .notes.summariser import ExtractiveSummariser
@@ -20,6 +20,7 @@ from .threshold import (
 from .view import (
     Edit,
     Fidelity,
+    FloorError,
     View,
     apply_edit,
     check_floors,
@@ -43,6 +44,7 @@ __all__ = [
     "GistJob",
     "GistKind",
     "Ladder",
+    "NativeGist",
     "Offer",
     "Plan",
     "Reach",

@@ -1,14 +1,8 @@
 """Errors that compression raises."""
 
-from typing import TYPE_CHECKING
-
 from attrs import define
 
 from polycontext.base import CallerError
-from polycontext.linearity import ResourceClass
-
-if TYPE_CHECKING:
-    from .view import Fidelity
 
 
 @define(slots=False, eq=False)
@@ -23,22 +17,6 @@ class ConflictError(CallerError, RuntimeError):
         return (
             f"{self.what}: made for {self.expected}, found {self.found}. Make it again from the "
             f"current one."
-        )
-
-
-@define(slots=False, eq=False)
-class FloorError(CallerError, ValueError):
-    """An edit, whatever its origin, would take an atom below the floor of its class."""
-
-    resource_id: str
-    resource_class: ResourceClass
-    fidelity: "Fidelity"
-    floor: "Fidelity"
-
-    def __str__(self) -> str:
-        return (
-            f"{self.resource_class.name} turn {self.resource_id!r} would be {self.fidelity.name}. "
-            f"Use {' or '.join(f.name for f in type(self.floor) if f >= self.floor)}."
         )
 
 

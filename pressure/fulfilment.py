@@ -5,7 +5,7 @@ Every text is checked before it becomes a gist.
 
 import asyncio
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 from attrs import field, frozen
 
@@ -35,15 +35,27 @@ from .summariser import (
     default_summariser,
 )
 
-if TYPE_CHECKING:
-    from .native import NativeGist
-
-
 Reading = Callable[[RememberingSummariser, GistJob], Any]
 """Returns a summariser's candidates for a job, including those read earlier."""
 
 
-Offer = tuple["str | NativeGist | None", str | None]
+@frozen
+class NativeGist:
+    """A provider's summary of a prefix: its `blocks`, as JSON texts, which are sent back unchanged.
+
+    `tokens` is the size that the provider states for the last block, or None. `twin` is the text
+    for all other providers; without one, it is made from the turns. `keeps_bound` states that the
+    provider also accepts parts that it bound to the prefix after the blocks.
+    """
+
+    provider: str
+    blocks: tuple[str, ...] = field(converter=tuple[str, ...])
+    tokens: int | None = None
+    twin: str | None = None
+    keeps_bound: bool = False
+
+
+Offer = tuple[str | NativeGist | None, str | None]
 """A text or a `NativeGist`, or None and the reason why there is none."""
 _PAIR = 2
 
@@ -206,7 +218,7 @@ def body_allowance(job: GistJob, counter: TokenCounter) -> int:
 
 def make_gist(
     job: GistJob,
-    offer: "str | NativeGist | None",
+    offer: str | NativeGist | None,
     failure: str | None,
     resource_id: str,
     counter: TokenCounter,

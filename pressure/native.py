@@ -15,7 +15,7 @@ from itertools import accumulate, pairwise, takewhile
 from typing import Any
 
 import orjson
-from attrs import evolve, field, frozen
+from attrs import evolve
 
 from polycontext.base import InvalidDataError, InvalidOptionError
 from polycontext.base.json_data import FrozenDict
@@ -32,7 +32,7 @@ from polycontext.window import (
 )
 from polycontext.window.tokens import count_part
 
-from .fulfilment import Gist, Reading, Rejection
+from .fulfilment import Gist, NativeGist, Reading, Rejection
 from .gist import (
     NO_TEXT,
     GistJob,
@@ -56,22 +56,6 @@ TWIN_TOKENS, TWIN_SHARE = 1_000, 0.5
 allowance that it may take."""
 
 _SPARE = (0, 4, 8, 16, 32)
-
-
-@frozen
-class NativeGist:
-    """A provider's summary of a prefix: its `blocks`, as JSON texts, which are sent back unchanged.
-
-    `tokens` is the size that the provider states for the last block, or None. `twin` is the text
-    for all other providers; without one, it is made from the turns. `keeps_bound` states that the
-    provider also accepts parts that it bound to the prefix after the blocks.
-    """
-
-    provider: str
-    blocks: tuple[str, ...] = field(converter=tuple[str, ...])
-    tokens: int | None = None
-    twin: str | None = None
-    keeps_bound: bool = False
 
 
 # --- planning ---------------------------------------------------------------------------------

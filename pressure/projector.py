@@ -46,7 +46,7 @@ from .summariser import (
     default_summariser,
 )
 from .threshold import mark_above, pressure_of, tokens_at
-from .view import Edit, View, apply_edit, expand_view, first_changed
+from .view import Edit, View, apply_edit, first_changed
 
 
 @frozen(repr=False)
@@ -259,7 +259,7 @@ class ContextProjector:
 
         Raising its fidelity again needs the log (recall).
         """
-        return expand_view(view)
+        return view
 
     def _words(self, plan: Plan, job: GistJob, reading: Reading | None) -> Effect:
         """Return the effect that requests the text of `job`."""

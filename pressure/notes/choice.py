@@ -8,10 +8,9 @@ from attrs import frozen
 
 from polycontext.window import Role, TokenCounter
 
-from .lines import HEADED_FROM, render_notes
+from .lines import HEADED_FROM, Entry, Unit, render_notes
 from .pieces import GAP, clip, most
 from .terms import terms_of
-from .units import Entry, Unit
 
 REPEATED = 0.1
 """The share of a term's weight that is left each time it is used."""

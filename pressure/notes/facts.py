@@ -17,11 +17,10 @@ from polycontext.window import Role, TokenCounter, Turn
 from polycontext.window.items import attachment_of
 
 from .cues import is_intention
-from .lines import LAWGIVERS, TITLES, Head, pair_text, parse_summary
+from .lines import LAWGIVERS, TITLES, Head, Unit, pair_text, parse_summary
 from .pieces import one_line
 from .summariser import Candidates, ExtractiveSummariser
 from .terms import STRONG, kind_of, terms_of
-from .units import Unit
 
 MOST_IDS, MOST_NEWEST = 20, 20
 """The most identifiers that are kept, by importance, and the most updated values, by recency."""

@@ -7,16 +7,13 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from enum import Enum
 from itertools import groupby
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from polycontext.linearity import constraint_sentences
 from polycontext.window import Role, Turn
 
 from ..gist import SUMMARY_END, unframed
 from .pieces import GAP, excerpt, one_line
-
-if TYPE_CHECKING:
-    from .units import Entry, Unit
 
 STANDING, NEXT, CONVERSATION = "Standing instructions:", "Next:", "Conversation:"
 """The headings of notes, for what is certain only."""
@@ -56,6 +53,61 @@ NOTICE = "[text addressed to the assistant{}]"
 """Replaces text from a tool that instructs the assistant; it names the turn to see."""
 
 
+class Entry(NamedTuple):
+    """A line of a summary: its opening, the last turn on it, the role, and the id of that turn.
+
+    `arguments` are those of a call, each complete or a name and ``=`` that units continue; None for
+    other entries. A later entry with the same `key` has the current text. `records` is the number
+    of records in its result.
+    """
+
+    opening: str
+    turn: int
+    role: str
+    id: str
+    arguments: tuple[str, ...] | None = None
+    key: str = ""
+    records: int = 0
+    terms: tuple[str, ...] = ()
+    cost: int = 0
+
+
+class Unit(NamedTuple):
+    """A whole piece of an entry, or a marked part of a long one, with its position and its context.
+
+    `record` is -1 for the arguments of a call, `item` is the pair and `place` the piece in it.
+    `items` is the number of pairs of the record, `pieces` the number of pieces of the pair if they
+    belong together. `subject` is what the unit is about: a later unit with the same subject is
+    newer. `was` is the value that it replaces.
+    """
+
+    entry: int
+    record: int
+    item: int
+    place: int
+    turn: int
+    text: str
+    glue: str
+    opens: bool
+    ends: bool
+    under: int
+    hidden: bool
+    terms: tuple[str, ...]
+    cost: int
+    boost: float
+    said: bool
+    label: str = ""
+    close: str = ""
+    parent: str = ""
+    header: str = ""
+    items: int = 1
+    pieces: int = 0
+    standing: bool = False
+    step: bool = False
+    subject: str = ""
+    was: str = ""
+
+
 def left_out(number: int, what: str) -> str:
     """Return the mark that states how much is left out.
 
@@ -66,7 +118,7 @@ def left_out(number: int, what: str) -> str:
 
 
 def render_notes(
-    entries: Mapping[int, "Entry"], units: Sequence["Unit"], *, headed: bool = False
+    entries: Mapping[int, Entry], units: Sequence[Unit], *, headed: bool = False
 ) -> str:
     """Return `units`, which are in order, as the lines of their entries.
 
@@ -83,7 +135,7 @@ def render_notes(
     )
 
 
-def _lines(entries: Mapping[int, "Entry"], units: Sequence["Unit"]) -> Iterator[str]:
+def _lines(entries: Mapping[int, Entry], units: Sequence[Unit]) -> Iterator[str]:
     for number, said in groupby(units, key=lambda unit: unit.entry):
         entry = entries[number]
         arguments: dict[int, str] = {}
@@ -101,7 +153,7 @@ def _lines(entries: Mapping[int, "Entry"], units: Sequence["Unit"]) -> Iterator[
         yield text.replace("\n", "\n ") if opening else text
 
 
-def _body(entry: "Entry", records: Sequence[Sequence["Unit"]]) -> Iterator[str]:
+def _body(entry: Entry, records: Sequence[Sequence[Unit]]) -> Iterator[str]:
     """Yield the text of an entry, one line for each record, and the number of omitted records."""
     named = set[str]()
     told = 0
@@ -118,13 +170,13 @@ def _body(entry: "Entry", records: Sequence[Sequence["Unit"]]) -> Iterator[str]:
         yield left_out(entry.records - told, "record")
 
 
-def _pairs(units: Sequence["Unit"] | Iterator["Unit"], entry: "Entry") -> dict[int, str]:
+def _pairs(units: Sequence[Unit] | Iterator[Unit], entry: Entry) -> dict[int, str]:
     return {
         item: pair_text([*each], entry) for item, each in groupby(units, key=lambda unit: unit.item)
     }
 
 
-def opening_of(entry: "Entry", told: Mapping[int, str]) -> str:
+def opening_of(entry: Entry, told: Mapping[int, str]) -> str:
     """Return the opening of an entry, for a call with its arguments.
 
     Arguments in `told` are printed; a mark replaces the others.
@@ -140,7 +192,7 @@ def opening_of(entry: "Entry", told: Mapping[int, str]) -> str:
     return f"{entry.opening}({', '.join(shown)})"
 
 
-def pair_text(pieces: Sequence["Unit"], entry: "Entry") -> str:
+def pair_text(pieces: Sequence[Unit], entry: Entry) -> str:
     """Return the pieces of a pair or a statement as one text, with a mark for every omission."""
     first, last = pieces[0], pieces[-1]
     text, before = _shown(first, entry), first
@@ -162,7 +214,7 @@ def pair_text(pieces: Sequence["Unit"], entry: "Entry") -> str:
     )
 
 
-def _shown(unit: "Unit", entry: "Entry") -> str:
+def _shown(unit: Unit, entry: Entry) -> str:
     if unit.hidden:
         return NOTICE.format(f", see {entry.id}" if entry.id else "")
     return f"{unit.text} (was {unit.was})" if unit.was else unit.text

@@ -18,10 +18,10 @@ from ..gist import unframed
 from .choice import Bundle, Chooser, Fitter
 from .cues import is_intention
 from .injections import ASKS_OF_INSTRUCTIONS
-from .lines import HEADED_FROM, NEW_LINE, render_notes
+from .lines import HEADED_FROM, NEW_LINE, Entry, Unit, render_notes
 from .pieces import clip, excerpt
 from .terms import relevance, weights_of
-from .units import Entry, Unit, parse_turns
+from .units import parse_turns
 from .updates import drop_outdated
 
 SLACK = 1.5

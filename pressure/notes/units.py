@@ -8,7 +8,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from posixpath import normpath
-from typing import Any, NamedTuple
+from typing import Any
 
 from polycontext.linearity import constraint_sentences
 from polycontext.window import Role, TokenCounter, ToolCall, Turn
@@ -17,7 +17,7 @@ from polycontext.window.items import attached_outline, attachment_of
 from ..gist import NO_TEXT, unframed
 from . import cues
 from .injections import LIKELY, flag_injections, score
-from .lines import LAWGIVERS, left_out, opening_of, parse_summary
+from .lines import LAWGIVERS, Entry, Unit, left_out, opening_of, parse_summary
 from .pieces import GAP, Hides, excerpt, one_line, split
 from .records import (
     Item,
@@ -62,61 +62,6 @@ _FAILED = re.compile(
     re.IGNORECASE,
 )
 _FAILED_WITHIN = 200
-
-
-class Entry(NamedTuple):
-    """A line of a summary: its opening, the last turn on it, the role, and the id of that turn.
-
-    `arguments` are those of a call, each complete or a name and ``=`` that units continue; None for
-    other entries. A later entry with the same `key` has the current text. `records` is the number
-    of records in its result.
-    """
-
-    opening: str
-    turn: int
-    role: str
-    id: str
-    arguments: tuple[str, ...] | None = None
-    key: str = ""
-    records: int = 0
-    terms: tuple[str, ...] = ()
-    cost: int = 0
-
-
-class Unit(NamedTuple):
-    """A whole piece of an entry, or a marked part of a long one, with its position and its context.
-
-    `record` is -1 for the arguments of a call, `item` is the pair and `place` the piece in it.
-    `items` is the number of pairs of the record, `pieces` the number of pieces of the pair if they
-    belong together. `subject` is what the unit is about: a later unit with the same subject is
-    newer. `was` is the value that it replaces.
-    """
-
-    entry: int
-    record: int
-    item: int
-    place: int
-    turn: int
-    text: str
-    glue: str
-    opens: bool
-    ends: bool
-    under: int
-    hidden: bool
-    terms: tuple[str, ...]
-    cost: int
-    boost: float
-    said: bool
-    label: str = ""
-    close: str = ""
-    parent: str = ""
-    header: str = ""
-    items: int = 1
-    pieces: int = 0
-    standing: bool = False
-    step: bool = False
-    subject: str = ""
-    was: str = ""
 
 
 class _TurnParser:

@@ -16,8 +16,8 @@ from typing import NamedTuple
 
 from polycontext.window import Role
 
+from .lines import Entry, Unit
 from .terms import STRONG, kind_of, plain_terms, terms_of
-from .units import Entry, Unit
 
 LONGEST_WAS, LEAST_SHARED = 40, 12
 """The most characters of an old value that is shown, and the fewest letters that two sentences

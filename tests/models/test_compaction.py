@@ -12,7 +12,8 @@ import pytest
 from polycontext import ContextSession
 from polycontext.models.anthropic_compaction import AnthropicCompaction
 from polycontext.models.openai_compaction import OpenAICompaction
-from polycontext.pressure.native import NativeGist, prefix_plan
+from polycontext.pressure import NativeGist
+from polycontext.pressure.native import prefix_plan
 from polycontext.testing.strict import StrictAnthropic, StrictServer, overloaded
 from polycontext.testing.strict.provider import Faults
 from polycontext.testing.strict.responses import StrictResponses

@@ -12,10 +12,11 @@ from polycontext.pressure import (
     ConflictError,
     ContextProjector,
     Fulfilment,
+    NativeGist,
     Plan,
 )
 from polycontext.pressure.gist import summary_text
-from polycontext.pressure.native import NativeGist, prefix_of, prefix_plan, with_twin
+from polycontext.pressure.native import prefix_of, prefix_plan, with_twin
 from polycontext.testing import FAST
 from polycontext.window import ContextWindow, Part, Role, ToolCall, Turn
 from polycontext.window.part import PartKind

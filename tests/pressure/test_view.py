@@ -9,7 +9,7 @@ import pytest
 
 from polycontext.base import InvalidOptionError
 from polycontext.pressure import Fidelity, View, view_of
-from polycontext.pressure.view import compress_view, expand_view
+from polycontext.pressure.laws.projectors import compress_view, expand_view
 from polycontext.window import Role, Turn
 from tests.pressure.samples import assistant, calls, extended, opened, result, user
 

@@ -14,8 +14,8 @@ from polycontext import ContextSession, ResourceClass
 from polycontext.base import InvalidDataError
 from polycontext.polynomial.journal.conversation import replay
 from polycontext.polynomial.journal.events import CompressEvent
-from polycontext.pressure import Fulfilment
-from polycontext.pressure.native import NativeGist, prefix_plan
+from polycontext.pressure import Fulfilment, NativeGist
+from polycontext.pressure.native import prefix_plan
 from polycontext.window import Part, Turn
 from polycontext.window.part import native_providers
 from tests.polynomial.conversations import document, text_of
