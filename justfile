@@ -31,10 +31,9 @@ types:
 layers:
     uv run lint-imports
 
-# Count the files, characters of code, errors and names of the house against what was agreed, and the words of the docs.
+# Check the structure of the code (circles, deep imports, public names, what is loaded, lines) and the wording of the docs.
 house:
     uv run python .ci/house.py
-    uv run python .ci/words.py
     uv run codespell README.md CONTRIBUTING.md CHANGELOG.md docs/*.md
     # In an environment of its own: with it comes google-re2, which pathspec would take.
     git ls-files README.md CONTRIBUTING.md CHANGELOG.md "docs/*.md" ":!docs/gists.md" ":!docs/command-line.md" ":!docs/decisions" | xargs uvx --from proselint==0.16.0 proselint check --config .ci/proselint.json
@@ -97,10 +96,6 @@ faults *arguments:
 # Give 92 kinds of hostile text to everything that reads from outside, and print what it costs a megabyte: [--short] [--only READER].
 attack *arguments:
     uv run python -m tests.attack {{ arguments }}
-
-# Break the code on purpose and count what the tests notice: [ROOM ...] [--sample N] [--again].
-mutants *arguments:
-    uv run --group mutation python .ci/mutants.py {{ arguments }}
 
 # Print the benchmarks.
 bench *arguments:
@@ -188,7 +183,7 @@ wheel:
 
 # Run the tests of what uses a dependency on the lowest direct versions, with few examples.
 lowest *arguments:
-    HYPOTHESIS_PROFILE=mutation uv run --isolated --resolution lowest-direct pytest -q -p no:cacheprovider --numprocesses auto -m "not no_cover" {{ arguments }} {{ of_dependencies }}
+    HYPOTHESIS_PROFILE=coverage uv run --isolated --resolution lowest-direct pytest -q -p no:cacheprovider --numprocesses auto -m "not no_cover" {{ arguments }} {{ of_dependencies }}
 
 # Run everything that CI runs.
 check:

@@ -61,7 +61,6 @@ CONTENTS = {
     "Internals": [
         "docs/architecture",
         "docs/retention",
-        "docs/mutation",
         "docs/differences",
     ],
 }

@@ -13,7 +13,7 @@ def main(program: str = "polycontext") -> int:
         sys.stdout.write(f"polycontext {polycontext.__version__}\n")
         return 0
     try:
-        from polycontext.cli.app import main as run  # noqa: PLC0415 - an extra
+        from polycontext.cli import main as run  # noqa: PLC0415 - an extra
     except ModuleNotFoundError as missing:
         sys.stderr.write(f"{program}: {missing}\n")
         return 2

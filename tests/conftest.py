@@ -6,11 +6,10 @@ other run is `dev`, which finds new examples. Both try few; `just deep` tries
 two thousand, and runs the tests and the parameters that are marked `deep`,
 which every other run leaves out. No profile has a deadline: a busy machine is
 not a defect.
-`mutation` runs thousands of times over broken code: few examples, always the
-same, and none made smaller, because nobody reads them. `just lowest` takes it
-too: it asks whether old versions of libraries will do. `coverage` is half of
-that: tracing doubles the time, and what a property reaches it reaches at once;
-`just coverage` leaves out what is marked `no_cover` or `wheel`, too.
+`coverage` tries few examples, always the same, and makes none smaller: tracing
+doubles the time, and what a property reaches it reaches at once; `just coverage`
+leaves out what is marked `no_cover` or `wheel`, too. `just lowest` takes it as
+well: it asks whether old versions of libraries will do.
 """
 
 import os
@@ -27,15 +26,14 @@ settings.register_profile("dev", deadline=None, max_examples=20, stateful_step_c
 settings.register_profile("ci", settings.get_profile("dev"), derandomize=True, print_blob=True)
 settings.register_profile("deep", deadline=None, max_examples=2000, stateful_step_count=100)
 settings.register_profile(
-    "mutation",
+    "coverage",
     deadline=None,
     derandomize=True,
-    max_examples=20,
+    max_examples=10,
     stateful_step_count=20,
     phases=(Phase.explicit, Phase.generate),
     suppress_health_check=[HealthCheck.too_slow],
 )
-settings.register_profile("coverage", settings.get_profile("mutation"), max_examples=10)
 settings.load_profile(
     os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.environ.get("CI") else "dev")
 )
