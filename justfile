@@ -2,7 +2,7 @@
 of_dependencies := replace("""
 tests/base/test_codec.py tests/base/test_json_data.py tests/linearity/test_ledger_data.py
 tests/window/items tests/apps/pills tests/window/tokens tests/window/test_front_doors.py tests/test_front.py
-tests/polynomial/machine tests/polynomial/legacy tests/polynomial/stores
+tests/polynomial/machine tests/polynomial/stores
 tests/adapters tests/apps/agent_context tests/cli tests/nodes/history tests/nodes/memory tests/models tests/testing
 tests/server/test_agui.py tests/server/test_chats.py tests/server/test_server_command.py tests/server/test_uploads.py
 """, "\n", " ")

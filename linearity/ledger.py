@@ -222,7 +222,7 @@ class LinearityMap:
             for name, tag in self.items()
         )
         ledger = _WrittenLedger(
-            "polycontext.linearity", 2, self._stats.promotions, self._stats.drops, tags
+            "polycontext.linearity", 1, self._stats.promotions, self._stats.drops, tags
         )
         data: dict[str, Any] = _converter().unstructure(ledger)
         return data
@@ -307,7 +307,7 @@ class _WrittenTag:
 @frozen
 class _WrittenLedger:
     schema: Literal["polycontext.linearity"]
-    version: Literal[2]
+    version: Literal[1]
     promotions: int
     drops: int
     tags: tuple[_WrittenTag, ...]
@@ -323,7 +323,7 @@ def _converter() -> "Converter":
 def _read(data: object) -> tuple[list[tuple[str, Tag]], LinearityStats]:
     from polycontext.base.codec import structured  # noqa: PLC0415 - loaded on first use
 
-    ledger = structured(_converter(), _of_version_1(data), _WrittenLedger)
+    ledger = structured(_converter(), data, _WrittenLedger)
     items: dict[str, Tag] = {}
     for index, written in enumerate(ledger.tags):
         if not written.id or written.id in items:
@@ -343,16 +343,6 @@ def _read(data: object) -> tuple[list[tuple[str, Tag]], LinearityStats]:
             ) from None
         items[written.id] = tag
     return list(items.items()), _read_stats(ledger)
-
-
-def _of_version_1(data: object) -> object:
-    """Return a ledger of version 1 as one of version 2: version 1 has no pinned resources."""
-    if not isinstance(data, dict) or type(version := data.get("version")) is not int:
-        return data
-    if version != 1 or not isinstance(data.get("tags"), list):
-        return data
-    tags = [{"pinned": False, **tag} if isinstance(tag, dict) else tag for tag in data["tags"]]
-    return {**data, "version": 2, "tags": tags}
 
 
 def _read_stats(ledger: _WrittenLedger) -> LinearityStats:

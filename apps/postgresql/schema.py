@@ -8,12 +8,8 @@ after it came too late several times.
 """
 
 import re
-from pathlib import Path
 from typing import Any
 
-from alembic.migration import MigrationContext
-from alembic.operations import Operations
-from alembic.script import ScriptDirectory
 from sqlalchemy import (
     ARRAY,
     BigInteger,
@@ -50,19 +46,20 @@ from sqlalchemy.sql.dml import ReturningInsert
 
 from polycontext.window import Role
 
-VERSION = "1"
-"""The newest version, which the tables below have; `versions` contains the steps towards it."""
+VERSION = "polycontext 1"
+"""The version of the tables below, which is the comment of the first one."""
 
 EVENT_COLUMNS = ("kind", "state", "at", "resource_id", "class", "pinned", "tokens")
 """The columns of an event apart from key and text, in the order of a `Row`."""
 
-_VERSIONS = Path(__file__).parent / "versions"
-_VERSION_TABLE = "alembic_version"
 _ALONE = 0x504C5943
 """The id ("PLYC") of the advisory lock that is held while tables are created."""
 
 _MADE = text("SELECT count(*) FROM pg_namespace WHERE nspname = :schema")
-_THERE = text("SELECT count(*) FROM pg_tables WHERE schemaname = :schema AND tablename = :name")
+_FOUND = text(
+    "SELECT obj_description(c.oid, 'pg_class') FROM pg_class c JOIN pg_namespace n "
+    "ON n.oid = c.relnamespace WHERE n.nspname = :schema AND c.relname = 'sessions'"
+)
 
 
 class Tables:
@@ -79,6 +76,7 @@ class Tables:
             Column("indexed", Integer, nullable=False, server_default="0"),
             Column("reserved_for", BigInteger),
             Column("reserved_until", DateTime(timezone=True)),
+            comment=VERSION,
         )
         self.texts = Table("texts", every, _id(), Column("content", Text), Column("more", Text))
         self.events = Table(
@@ -131,47 +129,27 @@ class Tables:
         )
 
 
-def prepare(db: Connection, schema: str) -> str | None:
-    """Bring the tables of `schema` up to the newest version in this transaction.
+def prepare(db: Connection, tables: Tables) -> str | None:
+    """Create the tables in this transaction unless they are there.
 
-    If their version is unknown, return it and change nothing. Of several concurrent callers, one
+    If they have another version, return it and change nothing. Of several concurrent callers, one
     creates the tables and the others wait for it.
     """
-    if (version := _version(db, schema)) == VERSION:
-        return None
-    script = ScriptDirectory(_VERSIONS, version_locations=[_VERSIONS])
-    db.execute(select(func.pg_advisory_xact_lock(_ALONE)))
-    version = _version(db, schema)
-    if version is not None and version not in {step.revision for step in script.walk_revisions()}:
-        return version
-    # IF NOT EXISTS would require the right to create schemas even if the schema exists.
-    if not db.scalar(_MADE, {"schema": schema}):
-        db.execute(CreateSchema(schema))
-    db.execute(
-        select(func.set_config("search_path", func.quote_ident(schema), true()))
-    )  # for this transaction alone
-    context = MigrationContext.configure(
-        db, opts={"version_table": _VERSION_TABLE, "version_table_schema": schema}
-    )
-    with Operations.context(context):
-        for step in reversed([*script.iterate_revisions("heads", version or "base")]):
-            step.module.upgrade()
-    context.stamp(script, "heads")
-    return None
-
-
-def _version(db: Connection, schema: str) -> str | None:
-    """Return the version of the tables in `schema`, None if there are none."""
+    schema = str(tables.metadata.schema)
+    asked = {"schema": schema}
     # This queries the catalogue's tables, since `to_regclass` may answer from a cache that is older
     # than the lock.
-    if not db.scalar(_THERE, {"schema": schema, "name": _VERSION_TABLE}):
-        return None
-    version: str | None = db.scalar(
-        select(Column("version_num", Text)).select_from(
-            Table(_VERSION_TABLE, MetaData(schema=schema))
-        )
-    )
-    return version
+    version: str | None = db.scalar(_FOUND, asked)
+    if version is None:
+        db.execute(select(func.pg_advisory_xact_lock(_ALONE)))
+        version = db.scalar(_FOUND, asked)
+    if version is not None:
+        return None if version == VERSION else version
+    # IF NOT EXISTS would require the right to create schemas even if the schema exists.
+    if not db.scalar(_MADE, asked):
+        db.execute(CreateSchema(schema))
+    tables.metadata.create_all(db, checkfirst=False)
+    return None
 
 
 def _id() -> "Column[int]":

@@ -25,7 +25,7 @@ from polycontext.base import InvalidOptionError
 from polycontext.polynomial import StoreBusyError, StoreError
 from polycontext.polynomial.stores import hide_secrets
 
-from .schema import Statements, Tables, prepare
+from .schema import VERSION, Statements, Tables, prepare
 
 T = TypeVar("T")
 
@@ -64,17 +64,14 @@ class PostgreSQLServer:
         )
         self._threads = ThreadPoolExecutor(pool, "polycontext-postgresql")
         try:
-            newer = self.write(lambda db: prepare(db, schema))
+            other = self.write(lambda db: prepare(db, self.tables))
         except BaseException:
             self._engine.dispose()
             raise
-        if newer is not None:
+        if other is not None:
             self._engine.dispose()
-            problem = (
-                f"the schema {schema!r} was written by a newer polycontext "
-                f"(version {newer:.20} of its tables)"
-            )
-            raise StoreError(self.name, problem, "Upgrade polycontext, or use another schema")
+            problem = f"the tables in the schema {schema!r} are those of {other:.40}"
+            raise StoreError(self.name, problem, f"Use another schema, this one reads {VERSION}")
 
     def _connect_arguments(self) -> dict[str, Any]:
         """Return the connection arguments that the URL does not set.
@@ -107,7 +104,7 @@ class PostgreSQLServer:
 
     @classmethod
     def shared(cls, url: str, schema: str, timeout: float, pool: int) -> "PostgreSQLServer":
-        """Return the server at `url`, with its tables created or brought up to date.
+        """Return the server at `url`, with its tables created.
 
         Call `release` once for each call.
         """

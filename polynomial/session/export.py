@@ -24,7 +24,7 @@ from .. import stores
 from ..journal.conversation import Conversation, replayed
 from ..journal.events import Event
 from ..journal.rows import CONVERTER, event_from_json, event_to_json
-from ..journal.settings import SCHEMA, Settings, read_document
+from ..journal.settings import Settings
 from ..journal.snapshots import due, snapshot_of_all
 from ..journal.source_ranges import with_sources
 from ..machine.step import ContextPolicy
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 S = TypeVar("S", bound="ContextSession")
 
 FORMAT = "polycontext session"
+SCHEMA = 1
 
 Lines = Iterable[str | bytes] | str | bytes
 """Lines, such as an open file, or one text of lines."""
@@ -130,11 +131,6 @@ class Imported:
         self._lines = _numbered(lines)
         place, text = next(self._lines, ("line 1", ""))
         data = json_object(text, path=place, legal=_HEADER)
-        self._saved: list[Event] | None = None
-        if "format" not in data and "max_tokens" in data:
-            settings, self._saved, companions = read_document(data)
-            self.header = Header(FORMAT, SCHEMA, "session", len(self._saved), companions, settings)
-            return
         self.header = structured(CONVERTER, data, Header, path=place, legal=_HEADER)
         if (self.header.format, self.header.schema) != (FORMAT, SCHEMA):
             what = f"format {self.header.format!r:.60}, schema {self.header.schema}"
@@ -163,9 +159,7 @@ class Imported:
         places: list[str] = []
         events, stages, conversation = list[Event](), [empty], empty
         try:
-            for _, event, conversation in replayed(
-                with_sources(self._events(places)) if self._saved is None else self._saved, empty
-            ):
+            for _, event, conversation in replayed(with_sources(self._events(places)), empty):
                 events.append(event)
                 if not conversation.has_passed(stages[-1].revision):
                     stages = [empty]
@@ -173,7 +167,7 @@ class Imported:
                     stages.append(conversation)
         except InvalidDataError as error:
             # The error counts events: translate its number to a line.
-            counted = _COUNTED.match(error.path) if places else None
+            counted = _COUNTED.match(error.path)
             path = (
                 error.path
                 if counted is None
@@ -294,7 +288,7 @@ class Archive(Generic[S]):
         """Store the session that `export` wrote at `url`, or in memory, and return it.
 
         Every event is replayed before anything is stored, and the session is stored as a whole or
-        not at all. No model is called. Sessions that were saved as one document can be loaded, too.
+        not at all. No model is called.
 
         The session keeps its settings. Pass objects again that cannot be saved (a summariser, a
         classifier, a counter of your own), and `threshold` if it is not the default.

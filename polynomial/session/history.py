@@ -265,7 +265,7 @@ class History(SessionPart):
         >>> session = ContextSession(max_tokens=8000)
         >>> _ = session.add_user_turn("Where is my parcel?")
         >>> next(session.history.export())[:80]
-        '{"format":"polycontext session","schema":4,"session_id":"session","events":1,"co'
+        '{"format":"polycontext session","schema":1,"session_id":"session","events":1,"co'
         """
         return subjects.export.session_lines(self._session)
 

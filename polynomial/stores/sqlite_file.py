@@ -17,7 +17,7 @@ from typing import ClassVar, Self
 from filelock import FileLock, Timeout
 
 from ..errors import StoreBusyError, StoreError
-from .sqlite_schema import DAMAGED, migrate, problem_of
+from .sqlite_schema import DAMAGED, create_tables, problem_of
 
 _FAILED = (sqlite3.Error, UnicodeDecodeError)
 """The exceptions that SQLite raises.
@@ -225,7 +225,7 @@ class SQLiteFile:
             self._check(db)
             for setting in _SETTINGS:
                 db.execute(setting)
-            migrate(db)
+            create_tables(db)
         except BaseException:
             db.close()
             raise

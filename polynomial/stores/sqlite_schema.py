@@ -1,4 +1,4 @@
-"""The tables of a SQLite store, as numbered steps from one version to the next.
+"""The tables of a SQLite store.
 
 `texts` stores each text once, however many events and sessions refer to it; `events` stores
 everything else. `pieces` and `heads` are derived; they are the snapshots. `indexes` is derived too.
@@ -6,9 +6,6 @@ It records up to which event the words of a session are indexed, in a table of t
 first search creates (`word_index`). Losing derived tables costs time and nothing else. Each row
 that is read back has a checksum, and each session records how many events it had when the file was
 last closed or a snapshot was made, since SQLite does not detect missing or changed rows.
-
-A released step is never changed; changes are added as new steps
-(docs/decisions/2026-11-23-sqlite-store.md).
 """
 
 import sqlite3
@@ -16,37 +13,33 @@ import sqlite3
 APPLICATION_ID = 0x504C5943
 """The application id ("PLYC") that distinguishes these files from other databases."""
 
-STEPS = (
-    """
-    CREATE TABLE sessions (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, revision
-        INTEGER NOT NULL);
-    CREATE TABLE texts (id INTEGER PRIMARY KEY, content TEXT, more TEXT, checksum INTEGER NOT NULL);
-    CREATE TABLE events (
-        session INTEGER NOT NULL, number INTEGER NOT NULL, kind TEXT NOT NULL, state
-        TEXT NOT NULL, at INTEGER NOT NULL,
-        resource_id TEXT, class INTEGER, pinned INTEGER, tokens INTEGER, text INTEGER,
-        checksum INTEGER NOT NULL,
-        PRIMARY KEY (session, number)
-    ) WITHOUT ROWID;
-    CREATE TABLE companions (
-        session INTEGER NOT NULL, name TEXT NOT NULL, body TEXT NOT NULL, checksum
-        INTEGER NOT NULL, PRIMARY KEY (session, name)
-    ) WITHOUT ROWID;
-    CREATE TABLE commands (session INTEGER NOT NULL, key TEXT NOT NULL, revision INTEGER
-        NOT NULL, PRIMARY KEY (session, key)) WITHOUT ROWID;
-    CREATE TABLE pieces (
-        session INTEGER NOT NULL, revision INTEGER NOT NULL, body BLOB NOT NULL,
-        checksum INTEGER NOT NULL, PRIMARY KEY (session, revision)
-    );
-    CREATE TABLE heads (session INTEGER PRIMARY KEY, revision INTEGER NOT NULL, body BLOB
-        NOT NULL, checksum INTEGER NOT NULL);
-    """,
-    """
-    CREATE TABLE indexes (session INTEGER PRIMARY KEY, made INTEGER NOT NULL, upto INTEGER
-        NOT NULL);
-    """,
-)
-"""Step n leads from version n - 1 to version n."""
+SCHEMA = 1
+"""The version of the tables; files of another one are refused."""
+
+TABLES = """
+CREATE TABLE sessions (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, revision INTEGER NOT
+    NULL);
+CREATE TABLE texts (id INTEGER PRIMARY KEY, content TEXT, more TEXT, checksum INTEGER NOT NULL);
+CREATE TABLE events (
+    session INTEGER NOT NULL, number INTEGER NOT NULL, kind TEXT NOT NULL, state TEXT NOT NULL,
+    at INTEGER NOT NULL, resource_id TEXT, class INTEGER, pinned INTEGER, tokens INTEGER,
+    text INTEGER, checksum INTEGER NOT NULL,
+    PRIMARY KEY (session, number)
+) WITHOUT ROWID;
+CREATE TABLE companions (
+    session INTEGER NOT NULL, name TEXT NOT NULL, body TEXT NOT NULL, checksum INTEGER NOT NULL,
+    PRIMARY KEY (session, name)
+) WITHOUT ROWID;
+CREATE TABLE commands (session INTEGER NOT NULL, key TEXT NOT NULL, revision INTEGER NOT NULL,
+    PRIMARY KEY (session, key)) WITHOUT ROWID;
+CREATE TABLE pieces (
+    session INTEGER NOT NULL, revision INTEGER NOT NULL, body BLOB NOT NULL,
+    checksum INTEGER NOT NULL, PRIMARY KEY (session, revision)
+);
+CREATE TABLE heads (session INTEGER PRIMARY KEY, revision INTEGER NOT NULL, body BLOB NOT NULL,
+    checksum INTEGER NOT NULL);
+CREATE TABLE indexes (session INTEGER PRIMARY KEY, made INTEGER NOT NULL, upto INTEGER NOT NULL);
+"""
 
 DAMAGED = "Restore a copy of the file, or what `sqlite3 FILE .recover` brings back of it"
 """The advice for a file that differs from what was written."""
@@ -113,31 +106,22 @@ def problem_of(db: sqlite3.Connection) -> tuple[str, str] | None:
             "the database belongs to something else",
             "Use another file, or one that a session store made",
         )
-    if version > len(STEPS):
+    if version not in (0, SCHEMA):
         return (
-            (
-                f"it was written by a newer polycontext (schema {version}; "
-                f"this one reads up to {len(STEPS)})"
-            ),
-            "Upgrade polycontext",
+            f"it was written by another polycontext (schema {version}; this one reads {SCHEMA})",
+            "Open it with the version that wrote it, or use another file",
         )
     if version and any(row != ("ok",) for row in db.execute("PRAGMA integrity_check(sessions)")):
         return "the file is damaged: sessions are missing", DAMAGED
     return None
 
 
-def migrate(db: sqlite3.Connection) -> None:
-    """Bring a database up to the newest version, in one transaction.
-
-    An empty file has version 0.
-    """
+def create_tables(db: sqlite3.Connection) -> None:
+    """Create the tables in an empty file, whose version is 0, in one transaction."""
     (version,) = db.execute("PRAGMA user_version").fetchone()
-    if version == len(STEPS):
+    if version == SCHEMA:
         return
-    db.execute("BEGIN IMMEDIATE")
-    for step in STEPS[version:]:
-        for statement in filter(str.strip, step.split(";")):
-            db.execute(statement)
-    db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-    db.execute(f"PRAGMA user_version = {len(STEPS)}")
-    db.execute("COMMIT")
+    db.executescript(
+        f"BEGIN IMMEDIATE; {TABLES} PRAGMA application_id = {APPLICATION_ID};"
+        f"PRAGMA user_version = {SCHEMA}; COMMIT"
+    )

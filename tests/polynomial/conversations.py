@@ -209,7 +209,7 @@ def text_of(session: ContextSession) -> str:
 
 
 def document(session: ContextSession) -> dict[str, Any]:
-    """Return a session as the one document in which sessions were saved once; it is read still."""
+    """Return an exported session as one object: the settings, the events and the companions."""
     header, *events = (json.loads(line) for line in session.history.export())
     return {
         "schema": header["schema"],
@@ -217,3 +217,21 @@ def document(session: ContextSession) -> dict[str, Any]:
         "events": events,
         "companions": header["companions"],
     }
+
+
+def lines_of(data: dict[str, Any]) -> str:
+    """Return the export of which `document` made `data`."""
+    events = data.get("events")
+    beside: dict[str, Any] = {name: data[name] for name in data if name in ("schema", "companions")}
+    settings = {name: data[name] for name in data if name not in {*beside, "events"}}
+    header: dict[str, Any] = {
+        "format": "polycontext session",
+        "session_id": "session",
+        "events": events,
+        "settings": settings,
+        **beside,
+    }
+    listed: list[Any] = []
+    if isinstance(events, list):
+        header["events"], listed = len(events), events
+    return "".join(json.dumps(line) + "\n" for line in [header, *listed])

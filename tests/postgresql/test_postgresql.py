@@ -17,14 +17,9 @@ from typing import Any
 
 import psycopg
 import pytest
-from alembic.autogenerate import compare_metadata
-from alembic.migration import MigrationContext
-from alembic.operations import Operations
 from hypothesis import given
 from hypothesis import strategies as st
 from psycopg.sql import SQL, Identifier
-from sqlalchemy import create_engine, text
-from sqlalchemy.schema import CreateSchema
 
 from polycontext.base import InvalidOptionError, errors
 from polycontext.polynomial import ContextSession
@@ -33,8 +28,7 @@ from polycontext.polynomial.journal.events import Event, TurnEvent
 from polycontext.polynomial.stores.locations import store_at
 from polycontext.postgresql import PostgreSQLStore
 from polycontext.postgresql import schema as tables
-from polycontext.postgresql.schema import Tables, escape, unescape
-from polycontext.postgresql.versions import v1
+from polycontext.postgresql.schema import escape, unescape
 from polycontext.pressure import ConflictError
 from polycontext.testing.store_lives import HOSTILE, lived_events
 from tests.polynomial.conversations import WORDS
@@ -189,49 +183,19 @@ def test_processes_that_come_at_once_make_the_tables_once(postgresql: Server, sc
     assert len(said) == 40
 
 
-@pytest.mark.parametrize("by", ["a store", "the steps"])
-def test_the_tables_that_versions_make_are_those_that_are_asked(
-    by: str, postgresql: Server, schema: str
-) -> None:
-    """Nothing differs between what the steps have made and what the statements are written for."""
-    engine = create_engine(postgresql.url.replace("postgresql", "postgresql+psycopg", 1))
-    with engine.connect() as db:
-        if by == "a store":
-            PostgreSQLStore(postgresql.url, schema=schema).close()
-        else:
-            db.execute(CreateSchema(schema))
-            db.execute(text(f"SET LOCAL search_path = {schema}"))
-            with Operations.context(MigrationContext.configure(db)):
-                v1.upgrade()
-        options = {
-            "include_schemas": True,
-            "version_table_schema": schema,
-            "compare_type": True,
-            "include_name": lambda name, kind, parents: kind != "schema" or name == schema,
-        }
-        assert (
-            compare_metadata(MigrationContext.configure(db, opts=options), Tables(schema).metadata)
-            == []
-        )
-    engine.dispose()
-
-
-def test_a_newer_version_is_refused(
+def test_another_version_is_refused(
     postgresql: Server, schema: str, store: PostgreSQLStore, asked: psycopg.Connection[Any]
 ) -> None:
     """It is told, and nothing is changed."""
     store.append("s", 0, [], {"notes": "1"})
     store.close()
-    asked.execute("UPDATE alembic_version SET version_num = '99'")
+    asked.execute("COMMENT ON TABLE sessions IS 'polycontext 99'")
     with pytest.raises(
         StoreError,
-        match=(
-            rf"the schema '{schema}' was written by a newer polycontext \(version 99 of its "
-            r"tables\). Upgrade polycontext"
-        ),
+        match=rf"in the schema '{schema}' are those of polycontext 99. Use another schema",
     ):
         PostgreSQLStore(postgresql.url, schema=schema)
-    asked.execute("UPDATE alembic_version SET version_num = '1'")
+    asked.execute("COMMENT ON TABLE sessions IS 'polycontext 1'")
     with closing(PostgreSQLStore(postgresql.url, schema=schema)) as again:
         assert again.load("s").companions == {"notes": "1"}
 

@@ -24,7 +24,7 @@ from polycontext.testing import FAST, Move
 from polycontext.window import ContextWindow, OrderError, Role, Splice, Turn
 from polycontext.window import sources as room
 from polycontext.window.sources import Sources
-from tests.polynomial.conversations import document, session_moves, text_of
+from tests.polynomial.conversations import document, lines_of, session_moves, text_of
 
 
 def grown(turns: int, max_tokens: int = 400, **options: Any) -> ContextSession:
@@ -71,7 +71,7 @@ def changed(session: ContextSession, number: int, sources: Any) -> str:
         for splice in edit.get("splices", [])
         for turn in splice.get("turns", [])
     ][number]["sources"] = sources
-    return json.dumps(data)
+    return lines_of(data)
 
 
 def test_a_session_told_by_ranges_is_the_same_when_it_is_loaded() -> None:
@@ -234,8 +234,8 @@ def test_what_a_projector_tells_by_other_places_is_written_by_ids() -> None:
     )
 
 
-def test_lists_of_ids_load_as_before() -> None:
-    """Schema 3 and earlier listed every source id, and such a session loads and saves unchanged."""
+def test_lists_of_ids_load() -> None:
+    """A session whose gists list every source id loads and saves unchanged."""
     session = grown(120)
     data = document(session)
     lists = iter(gists(session))
@@ -243,9 +243,9 @@ def test_lists_of_ids_load_as_before() -> None:
         for splice in event.get("edit", {}).get("splices", []):
             for turn in splice.get("turns", []):
                 turn["sources"] = [*next(lists).sources]
-    loaded = ContextSession.history.load(json.dumps({**data, "schema": 3}), counter=FAST)
+    loaded = ContextSession.history.load(lines_of(data), counter=FAST)
     assert loaded.conversation == session.conversation
-    assert document(loaded) == {**data, "schema": 4}
+    assert document(loaded) == data
     assert all(type(gist.sources) is tuple for gist in gists(loaded))
     for number in range(60):
         loaded.add_user_turn(f"Crate {number} left with the tide.")
@@ -278,7 +278,7 @@ FAULTS: dict[str, tuple[Any, str]] = {
 def test_sources_that_make_no_sense_are_refused(name: str) -> None:
     """The error names the event and what is wrong with it."""
     sources, told = FAULTS[name]
-    with pytest.raises(InvalidDataError, match=rf"\$\.events\[\d+\].*{told}"):
+    with pytest.raises(InvalidDataError, match=rf"line \d+.*{told}"):
         ContextSession.history.load(changed(grown(40), 0, sources), counter=FAST)
 
 
@@ -287,9 +287,9 @@ def test_a_turn_that_came_in_is_not_told_by_ranges() -> None:
     data = document(grown(3))
     data["events"][1]["turn"]["sources"] = [[0, 1]]
     with pytest.raises(
-        InvalidDataError, match=r"\$\.events\[1\]\.turn\.sources: ranges on a turn that came in"
+        InvalidDataError, match=r"line 3\.turn\.sources: ranges on a turn that came in"
     ):
-        ContextSession.history.load(json.dumps(data), counter=FAST)
+        ContextSession.history.load(lines_of(data), counter=FAST)
 
 
 def test_an_edit_without_gists_has_no_sources() -> None:

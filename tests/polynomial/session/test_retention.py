@@ -6,7 +6,6 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-import orjson
 import pytest
 
 from polycontext.base import InvalidDataError, InvalidOptionError, PolycontextError
@@ -19,7 +18,7 @@ from polycontext.polynomial.stores import InMemoryStore, SQLiteStore
 from polycontext.pressure.projector import ContextProjector
 from polycontext.window import ContextItem, ContextWindow, Part, Turn
 from tests.house import seeds
-from tests.polynomial.conversations import WORDS, document, session_of, text_of
+from tests.polynomial.conversations import WORDS, document, lines_of, session_of, text_of
 from tests.polynomial.session.faulty import Counting, FaultyStore, Living, Ticking, seeded
 from tests.polynomial.session.test_failing_stores import Caller
 from tests.polynomial.session.test_time_travel import CALL, Least, said
@@ -419,7 +418,7 @@ def test_a_journal_that_says_erased_of_words_is_refused() -> None:
         "at": "2026-01-01T00:00:00+00:00",
     })  # fmt: skip
     with pytest.raises(InvalidDataError, match="has words still"):
-        ContextSession.history.load(orjson.dumps(data), counter=WORDS)
+        ContextSession.history.load(lines_of(data), counter=WORDS)
 
 
 def test_tasks_forget_too() -> None:

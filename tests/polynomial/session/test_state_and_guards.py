@@ -1,6 +1,5 @@
 """The state always agrees with the guards, and every commit leaves a view that fits."""
 
-import json
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from random import Random
@@ -20,7 +19,7 @@ from polycontext.polynomial.machine.step import is_over_budget
 from polycontext.polynomial.session.compression import allow_truncation
 from polycontext.pressure import FixedThreshold, Signals
 from polycontext.window import REQUEST_OVERHEAD, InvalidMessagesError
-from tests.polynomial.conversations import document, session_of, text_of, words
+from tests.polynomial.conversations import document, lines_of, session_of, text_of, words
 from tests.polynomial.session.faulty import Counting, heard_of, seeded
 
 
@@ -142,7 +141,7 @@ def test_a_state_that_no_guard_says_is_settled_at_the_end_of_a_journal() -> None
     session.add_user_turn("hello")
     saved = document(session)
     saved["events"][-1]["state"] = "PRESSURED"
-    again = ContextSession.history.load(json.dumps(saved), counter=session.window.counter)
+    again = ContextSession.history.load(lines_of(saved), counter=session.window.counter)
     assert again.state == ContextState.ACCUMULATING
     again.add_user_turn("and on")
     assert [turn.text for turn in again.log()] == ["hello", "and on"]

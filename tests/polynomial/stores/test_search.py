@@ -431,20 +431,6 @@ def test_an_index_that_is_damaged_is_made_anew(path: Path, damage: str) -> None:
         assert found(session, '"parcel 7"') == ["parcel 7"]
 
 
-@pytest.mark.parametrize(
-    "released",
-    sorted((Path(__file__).parent / "released").glob("*.db")),
-    ids=lambda path: path.name,
-)
-def test_a_file_of_before_is_searched(released: Path, path: Path) -> None:
-    """A file of an earlier schema is upgraded, and indexed at its first search."""
-    path.write_bytes(released.read_bytes())
-    with kept(path) as session:
-        assert "Where is my parcel? It is number QX7-2281." in found(session, "QX7-2281")
-        said(session, "quittengelee")
-        assert found(session, "quittengelee") == ["quittengelee"]
-
-
 def test_python_without_fts5_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     """Searching is all that it cannot do."""
     session = ContextSession(2_000, counter=FAST)
