@@ -1,7 +1,7 @@
 from . import gist, native, threshold
 from .errors import ConflictError
 from .fulfilment import Fulfilment, NativeGist, Offer, Reading, Rejection
-from .gist import GistJob, GistKind, is_gist_text, is_pointer, is_summary
+from .gist import GistJob, GistKind, is_gist_text, is_summary
 from .ladder import Ladder, superseded_ids
 from .notes.summariser import ExtractiveSummariser
 from .plan import Plan, plan_at, unbinding_plan
@@ -61,7 +61,6 @@ __all__ = [
     "gist",
     "is_gist_text",
     "is_looping",
-    "is_pointer",
     "is_summary",
     "native",
     "plan_at",

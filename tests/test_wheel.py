@@ -103,7 +103,6 @@ def test_every_module_imports(python: Path) -> None:
     }
     extras |= {
         "agents": "openai-agents",
-        "autogen_core": "autogen",
         "google.adk": "google-adk",
         "pydantic_ai": "pydantic-ai",
     }

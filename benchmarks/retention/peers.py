@@ -109,49 +109,6 @@ def _as_converse(message: Message) -> dict[str, Any]:
     return {"role": message["role"], "content": [*said, *uses]}
 
 
-def autogen(asked: Asked) -> list[Message]:
-    """`TokenLimitedChatCompletionContext`, which drops messages from the middle.
-
-    It holds all but system messages.
-    """
-    system, rest = _parted(asked.messages)
-    models, contexts = (
-        import_module("autogen_core.models"),
-        import_module("autogen_core.model_context"),
-    )
-    native = [_as_autogen(models, asked.messages[place]) for place in rest]
-    places = {id(message): place for message, place in zip(native, rest, strict=True)}
-
-    def count_tokens(messages: Sequence[Any], tools: object) -> int:  # noqa: ARG001 - protocol
-        return sum(message_tokens(asked.messages[places[id(message)]]) for message in messages)
-
-    client = SimpleNamespace(count_tokens=count_tokens)
-    context = contexts.TokenLimitedChatCompletionContext(
-        client, token_limit=_left(asked, system), initial_messages=native
-    )
-    return _picked(
-        asked, system, (places[id(message)] for message in asyncio.run(context.get_messages()))
-    )
-
-
-def _as_autogen(models: Any, message: Message) -> Any:
-    match message["role"]:
-        case "user":
-            return models.UserMessage(
-                content=message["content"], source=message.get("name") or "user"
-            )
-        case "tool":
-            result = models.FunctionExecutionResult(
-                content=message["content"],
-                name="tool",
-                call_id=message["tool_call_id"],
-                is_error=False,
-            )
-            return models.FunctionExecutionResultMessage(content=[result])
-        case _:
-            return models.AssistantMessage(content=message.get("content") or "", source="assistant")
-
-
 def semantic_kernel(asked: Asked) -> list[Message]:
     """`ChatHistoryTruncationReducer`, which counts messages."""
     contents = import_module("semantic_kernel.contents")
@@ -249,7 +206,6 @@ PEERS: dict[str, tuple[str, Method]] = {
     "litellm": ("litellm", litellm),
     "llama-index-core": ("llama_index", llama_index),
     "strands-agents": ("strands", strands),
-    "autogen-core": ("autogen_core", autogen),
     "semantic-kernel": ("semantic_kernel", semantic_kernel),
     "agent-framework-core": ("agent_framework", agent_framework),
 }

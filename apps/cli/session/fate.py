@@ -9,7 +9,8 @@ from attrs import frozen
 from polycontext.linearity import ResourceClass
 from polycontext.polynomial import ContextSession
 from polycontext.polynomial.journal import ERASED, is_erased
-from polycontext.pressure import Fidelity, is_pointer, is_summary, superseded_ids
+from polycontext.pressure import Fidelity, is_summary, superseded_ids
+from polycontext.pressure.gist import is_pointer
 from polycontext.window import Turn
 
 
