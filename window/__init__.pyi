@@ -21,6 +21,7 @@ from .tokens.tiktoken_counter import TiktokenCounter, default_counter
 from .tokens.vocabulary import InexactCountWarning
 from .turn import Role, ToolCall, Turn
 from .window_contents import Epoch
+from .wire_text import compact, loaded_object
 
 __all__ = [
     "REQUEST_OVERHEAD",
@@ -51,6 +52,7 @@ __all__ = [
     "ToolCall",
     "Turn",
     "calibrate",
+    "compact",
     "context_to_string",
     "count_tools",
     "count_turn",
@@ -59,6 +61,7 @@ __all__ = [
     "find_model",
     "image_size",
     "is_exact",
+    "loaded_object",
     "open_calls",
     "part_removal",
 ]

@@ -77,7 +77,7 @@ def _with(request: Any, fitted: Fitted[Message]) -> Any:
 
     Dropped thinking blocks require a beta header and a `thinking` option.
     """
-    options = get_format("anthropic").options(fitted.session.window.epoch)
+    options = get_format("anthropic").options(fitted.session.window.epoch.unbound)
     body = {**request.json, "messages": fitted.natives}
     # A request without thinking needs no options for dropped thinking blocks.
     if not options or body.get("thinking") in (None, {"type": "disabled"}):

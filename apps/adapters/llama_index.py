@@ -10,8 +10,8 @@ from itertools import takewhile
 from typing import Any, TypeVar
 
 from polycontext.base import InvalidOptionError, require_extra
-from polycontext.window import Part, Role, ToolCall, Turn
-from polycontext.window.providers import dumped, loaded_object
+from polycontext.window import Part, Role, ToolCall, Turn, loaded_object
+from polycontext.window.providers import dumped
 
 from .blocks import arguments_text, disambiguator, picture, pictures, thought, tool
 from .bridge import Bridge, Fitted

@@ -7,8 +7,9 @@ from typing import Any
 import click
 from attrs import frozen
 
+from polycontext.testing.strict import findings
 from polycontext.window import InvalidMessagesError
-from polycontext.window.providers import Provider, findings
+from polycontext.window.providers import Provider
 
 from .command import command
 from .options import Json, MessageFormat, complete_file

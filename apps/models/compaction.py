@@ -54,7 +54,7 @@ class Compacting:
         """Return the effect of sending the prefix exactly as a session sends it."""
         wire = get_format(self.provider)
         rendered = wire.render(turns)
-        options = merge_options(wire.options(plan.window.epoch), rendered.options)
+        options = merge_options(wire.options(plan.window.epoch.unbound), rendered.options)
         ask = partial(self.ask, Rendered(rendered.messages, rendered.system, options=options))
         return Effect(ask, ask)
 

@@ -227,7 +227,7 @@ class ModelSummariser(ABC):
             wire.judge()(wire.render(sent).messages)
         except InvalidMessagesError:
             return None
-        return Asked(sent, answer, end, wire.options(window.epoch))
+        return Asked(sent, answer, end, wire.options(window.epoch.unbound))
 
     def _read(self, turns: Sequence[Turn], brief: Brief, counter: TokenCounter) -> Asking:
         """Summarise `turns` in pieces that fit a request, each with the notes on those before."""

@@ -21,9 +21,10 @@ from polycontext.window import (
     TokenCounter,
     ToolCall,
     Turn,
+    compact,
     count_turn,
 )
-from polycontext.window.providers import Message, Provider, Rendered, WireFormat, compact
+from polycontext.window.providers import Message, Provider, Rendered, WireFormat
 
 from ..errors import ContextOverflowError
 from ..projection import Projection

@@ -14,7 +14,15 @@ from attrs import frozen
 from polycontext.base import InvalidOptionError, UnknownNameError
 from polycontext.linearity import ResourceClass
 from polycontext.pressure import Fulfilment
-from polycontext.window import ContextItem, ContextWindow, InvalidTurnError, Role, ToolCall, Turn
+from polycontext.window import (
+    ContextItem,
+    ContextWindow,
+    InvalidTurnError,
+    Role,
+    ToolCall,
+    Turn,
+    loaded_object,
+)
 from polycontext.window.filler import OPENING, opening_of
 from polycontext.window.providers import Provider, format_of
 
@@ -320,8 +328,6 @@ def check_turn(turn: object) -> Turn:
             "a Turn; add_message takes a provider's message, add_user_turn a text",
         )
     for index, part in enumerate(turn.parts):
-        from polycontext.window.providers import loaded_object  # noqa: PLC0415 - needed for parts
-
         if part.data and loaded_object(part.data) is None:
             raise InvalidTurnError(
                 f"parts[{index}].data",

@@ -128,7 +128,7 @@ class Delivery:
                 fresh(rendered.messages),
                 tuple(map(fresh, rendered.system)),
                 tuple(map(fresh, rendered.leading)),
-                merge_options(wire.options(window.epoch), rendered.options),
+                merge_options(wire.options(window.epoch.unbound), rendered.options),
                 tuple(written.left_behind),
             )
 

@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
+from polycontext.testing.strict import check_request, findings
 from polycontext.window import InvalidMessagesError
-from polycontext.window.providers import check, check_request, findings
+from polycontext.window.providers import check
 from tests.cli.command import ANTHROPIC_EXAMPLE, EXAMPLE, Command, as_lines, saved, user
 
 BLANK = {"role": "user", "content": [{"type": "text", "text": " "}]}

@@ -1,7 +1,7 @@
 from . import anthropic, chat, responses
-from .blocks import compact, copied_messages, dumped, loaded_object
-from .breach import Breach, Spot
-from .formats import AUTO, check, check_request, findings, format_of, get_format, unwrap
+from .blocks import Place, copied_messages, dumped, is_whole, shown
+from .breach import Breach, ObjectJudge, Spot, entry_breaches, first
+from .formats import AUTO, check, format_of, get_format, unwrap
 from .layout import fresh, left_behind
 from .tool_pairs import NO_RESULT
 from .wire import Judge, Message, Parsed, Provider, Rendered, WireFormat, Writer, as_provider
@@ -12,7 +12,9 @@ __all__ = [
     "Breach",
     "Judge",
     "Message",
+    "ObjectJudge",
     "Parsed",
+    "Place",
     "Provider",
     "Rendered",
     "Spot",
@@ -22,16 +24,16 @@ __all__ = [
     "as_provider",
     "chat",
     "check",
-    "check_request",
-    "compact",
     "copied_messages",
     "dumped",
-    "findings",
+    "entry_breaches",
+    "first",
     "format_of",
     "fresh",
     "get_format",
+    "is_whole",
     "left_behind",
-    "loaded_object",
     "responses",
+    "shown",
     "unwrap",
 ]

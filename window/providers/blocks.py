@@ -5,7 +5,6 @@ index, compare and write the copy without failing on bytes, NaN, cycles or text 
 stored.
 """
 
-import json
 import reprlib
 from collections.abc import AsyncIterable, Awaitable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
@@ -13,18 +12,11 @@ from typing import Any, TypeGuard
 
 from attrs import frozen
 
-from polycontext.base import InvalidDataError
 from polycontext.base.json_data import MAX_DEPTH, STORABLE, copy_json
 
 from ..errors import InvalidMessagesError, InvalidTurnError
-from ..turn import Turn
+from ..wire_text import WIRE_INTEGERS
 from .wire import Message, Provider
-
-EMPTY = "[empty]"
-"""The text that is written where a provider rejects empty content."""
-
-FOREIGN = "[content in another provider's format]"
-"""The text of a turn that holds nothing but another provider's blocks."""
 
 _PARSED: Mapping[str, Any] = {
     **dict.fromkeys(("parsed", "parsed_arguments"), True),
@@ -32,9 +24,6 @@ _PARSED: Mapping[str, Any] = {
     "tool_calls": {"__all__": {"function": {"parsed_arguments": True}}},
 }
 """Fields that an SDK adds to a parsed answer, and that no provider accepts."""
-
-_INTEGERS = range(-(2**1024), 2**1024)
-"""The integers that a JSON reader using doubles can still hold."""
 
 
 @frozen
@@ -133,14 +122,14 @@ def _is_of_langchain(given: object) -> bool:
 def _copied(message: Mapping[str, Any], place: Place) -> Message:
     try:
         return copy_json(  # type: ignore[no-any-return]
-            message, "", place.no_json, integers=_INTEGERS
+            message, "", place.no_json, integers=WIRE_INTEGERS
         )
     except InvalidMessagesError:
         # Most messages are plain, so SDK objects are only searched for after a failure.
         plain = dumped(message)
         if plain == message:
             raise
-    return copy_json(plain, "", place.no_json, integers=_INTEGERS)  # type: ignore[no-any-return]
+    return copy_json(plain, "", place.no_json, integers=WIRE_INTEGERS)  # type: ignore[no-any-return]
 
 
 def _message_of(given: object, provider: Provider) -> Any:
@@ -159,29 +148,6 @@ def dumped(value: Any, levels: int = MAX_DEPTH) -> Any:
     if levels and isinstance(value, list | tuple):
         return [dumped(inner, levels - 1) for inner in value]
     return value
-
-
-def compact(value: object) -> str:
-    """Return JSON text without spaces, in the original key order.
-
-    >>> compact({"b": [1, "ä"], "a": None})
-    '{"b":[1,"ä"],"a":null}'
-    """
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-
-
-def loaded_object(text: str) -> dict[str, Any] | None:
-    """Return the JSON object in `text`, or None if it does not hold one that can be sent.
-
-    >>> loaded_object('{"city": "Paris"}'), loaded_object('{"x": NaN}'), loaded_object("Paris")
-    ({'city': 'Paris'}, None, None)
-    """
-    try:
-        # Validate at the depth that it will have inside a message.
-        value = copy_json([[[json.loads(text)]]], integers=_INTEGERS)[0][0][0]
-    except (ValueError, RecursionError, InvalidDataError):
-        return None
-    return value if isinstance(value, dict) else None
 
 
 def check_blocks(blocks: Sequence[object], place: Place, where: str) -> list[Message]:
@@ -208,17 +174,3 @@ def check_blocks(blocks: Sequence[object], place: Place, where: str) -> list[Mes
             )
         checked.append(block)
     return checked
-
-
-def is_visible(text: str) -> bool:
-    """Return whether `text` contains anything but white space.
-
-    >>> is_visible("a "), is_visible(" "), is_visible("")
-    (True, False, False)
-    """
-    return bool(text) and not text.isspace()
-
-
-def stand_in(turn: Turn) -> str:
-    """Return the text for a turn that has no content to write."""
-    return FOREIGN if turn.parts else EMPTY

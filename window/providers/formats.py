@@ -3,22 +3,24 @@
 Each format is imported lazily, on first access.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from itertools import groupby
 from typing import Any
 
 from attrs import evolve
 
-from polycontext.base import UnknownNameError
-
-from .. import providers as formats
 from ..errors import InvalidMessagesError
+from . import anthropic, chat, responses
 from .blocks import Place, copied_messages
 from .wire import Provider, WireFormat, as_provider
 
-_FOLDERS = {"anthropic": "anthropic", "openai": "chat", "openai-responses": "responses"}
-"""The package of each format, which is imported on first use."""
+_VENDORS: Mapping[Provider, Any] = {
+    Provider.ANTHROPIC: anthropic,
+    Provider.OPENAI: chat,
+    Provider.RESPONSES: responses,
+}
+"""The package of each format, whose modules are imported on first use."""
 
 
 def get_format(provider: Provider | str) -> WireFormat:
@@ -35,17 +37,11 @@ def get_format(provider: Provider | str) -> WireFormat:
 
 @cache
 def _loaded(known: Provider) -> WireFormat:
-    vendor = _vendor(known)
+    vendor = _VENDORS[known]
     form = WireFormat(
         known, vendor.parse, vendor.render, vendor.check, vendor.Writer, vendor.GrowingList
     )
-    return evolve(form, options=vendor.options_in) if known is Provider.ANTHROPIC else form
-
-
-def _vendor(provider: Provider | str) -> Any:
-    if str(provider) not in _FOLDERS:
-        raise UnknownNameError("provider", str(provider), tuple(_FOLDERS))
-    return getattr(formats, _FOLDERS[str(provider)])
+    return evolve(form, options=vendor.options_after) if known is Provider.ANTHROPIC else form
 
 
 def check(messages: object, provider: Provider | str, *, allow_open_tail: bool = False) -> None:
@@ -63,46 +59,7 @@ def check(messages: object, provider: Provider | str, *, allow_open_tail: bool =
     polycontext.window.errors.InvalidMessagesError: messages[0] breaks the anthropic rule \
 empty-message: ...
     """
-    _vendor(provider).check_messages(messages, allow_open_tail=allow_open_tail)
-
-
-def check_request(
-    request: Mapping[str, Any], provider: Provider | str, *, betas: Collection[str] = ()
-) -> None:
-    """Raise an error for a whole request that `provider` would reject.
-
-    This checks its fields, tools and messages, and how they fit together. `betas` are the values of
-    Anthropic's beta header.
-
-    Raises:
-        InvalidMessagesError: As for `check`.
-        UnknownNameError: There is no such provider.
-    """
-    options = {"betas": betas} if provider == Provider.ANTHROPIC else {}
-    _vendor(provider).check_request(request, **options)
-
-
-def findings(
-    request: Sequence[Any] | Mapping[str, Any],
-    provider: Provider | str,
-    *,
-    betas: Collection[str] = (),
-) -> list[InvalidMessagesError]:
-    """Return the errors that `provider` would report for a request or a message list.
-
-    Returns an empty list if it is valid. The findings are in order, with at most one for each
-    message, plus those of the other fields. A later finding may follow from an earlier one.
-
-    Raises:
-        UnknownNameError: There is no such provider.
-
-    >>> blank = {"role": "user", "content": " "}
-    >>> [(found.index, found.rule) for found in findings([blank, blank], "anthropic")]
-    [(0, 'empty-message'), (1, 'empty-message')]
-    """
-    options = {"betas": betas} if provider == Provider.ANTHROPIC else {}
-    found: list[InvalidMessagesError] = _vendor(provider).findings(request, **options)
-    return found
+    _VENDORS[as_provider(provider)].check_messages(messages, allow_open_tail=allow_open_tail)
 
 
 AUTO = "auto"

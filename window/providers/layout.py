@@ -26,7 +26,7 @@ from ..errors import InvalidTurnError
 from ..media import MediumKind, Source, read_medium, read_source
 from ..part import Part, PartKind, native_providers
 from ..turn import Role, ToolCall, Turn
-from .blocks import compact
+from ..wire_text import compact
 from .wire import Message, Provider
 
 MISSING = False

@@ -6,19 +6,16 @@ imported lazily, on first access.
 """
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from enum import StrEnum
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 from attrs import field, frozen
 
 from polycontext.base import UnknownNameError
 
 from ..turn import Turn
-
-if TYPE_CHECKING:
-    from ..window_contents import Epoch
 
 Message = dict[str, Any]
 """A provider's message: JSON data with string keys."""
@@ -167,7 +164,7 @@ class WireFormat:
     """The functions of one provider's message format.
 
     `writer` and `judge` create objects that render and validate a growing list. `options` returns
-    the request options that an epoch requires.
+    the request options that are required once bound content of these providers was removed.
     """
 
     provider: Provider
@@ -176,7 +173,7 @@ class WireFormat:
     check: Check
     writer: Callable[[], Writer]
     judge: Callable[[], Judge]
-    options: "Callable[[Epoch], Mapping[str, Any]]" = lambda _: {}
+    options: Callable[[Collection[str]], Mapping[str, Any]] = lambda _: {}
 
 
 _OUTSIDE = re.compile(r"[^a-zA-Z0-9_-]")

@@ -32,6 +32,7 @@ from polycontext.base import InvalidOptionError
 
 from ..part import Part, PartKind, native_providers
 from ..turn import Turn
+from ..wire_text import compact, loaded_object, stand_in
 
 if TYPE_CHECKING:
     from .media_rules import ImageRule
@@ -186,8 +187,6 @@ def arguments_tokens(counter: TokenCounter, arguments: str) -> int:
     tokens = counter.count(arguments)
     if _is_plain_object(arguments):
         return tokens
-    from ..providers.blocks import compact, loaded_object  # noqa: PLC0415 - for few calls
-
     if loaded_object(arguments) is None:
         return max(tokens, counter.count(compact({"raw_arguments": arguments})))
     return tokens + _growth(arguments)
@@ -239,8 +238,6 @@ def count_part(counter: TokenCounter, part: Part) -> int:
 
 def _stand_in_tokens(counter: TokenCounter, turn: Turn) -> int:
     """Return the additional tokens of the text that replaces empty or blank content."""
-    from ..providers.blocks import stand_in  # noqa: PLC0415 - only needed for empty turns
-
     return max(
         0, counter.count(stand_in(turn)) - (counter.count(turn.content) if turn.content else 0)
     )

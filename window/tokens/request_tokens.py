@@ -13,7 +13,7 @@ import orjson
 from attrs import frozen
 
 from ..media import Medium, MediumKind, read_medium
-from ..providers.blocks import compact
+from ..wire_text import compact
 from .counter import TokenCounter
 from .media_rules import medium_tokens, openai_image_tokens
 

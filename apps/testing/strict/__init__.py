@@ -1,28 +1,9 @@
-"""Strict fake providers, in process and over HTTP.
+"""Strict fake providers, in process and over HTTP, and the checks of requests that they make.
 
 They reject what the vendors reject, with the vendors' messages, and answer from a script.
 """
 
-from .anthropic import StrictAnthropic
-from .anthropic_faults import internal_error, overloaded, overloaded_midway, rate_limited
-from .chat import StrictChat
-from .provider import Break, Event, Fault, Faults, RequestRefusedError, StrictProvider
-from .responses import StrictResponses
-from .server import StrictServer
+import lazy_loader
 
-__all__ = [
-    "Break",
-    "Event",
-    "Fault",
-    "Faults",
-    "RequestRefusedError",
-    "StrictAnthropic",
-    "StrictChat",
-    "StrictProvider",
-    "StrictResponses",
-    "StrictServer",
-    "internal_error",
-    "overloaded",
-    "overloaded_midway",
-    "rate_limited",
-]
+# The names are declared in `__init__.pyi` and imported on first access.
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -18,15 +18,14 @@ from polycontext.window.providers.anthropic import (
     BINDING_BETA,
     MOST_MEDIA,
     NEWEST,
-    check_head,
     check_version,
-    check_whole,
     refuse_first,
 )
 from polycontext.window.tokens import BlockTokens, text_blocks
 
 from .anthropic_editing import Edits, edits_of, refuse_unfinished, usage_of_summary
 from .anthropic_prefix import MOST_BYTES, Frame, Prefix, PrefixJudge, mark_seconds, too_large
+from .anthropic_requests import check_head, check_whole
 from .memory import Memory, digest
 from .provider import (
     Endpoint,

@@ -12,9 +12,10 @@ from attrs import define, field, frozen
 from polycontext.pressure.cache import CacheUse
 from polycontext.window import REQUEST_OVERHEAD
 from polycontext.window.providers import Breach
-from polycontext.window.providers.chat import ChatJudge, request_breach
+from polycontext.window.providers.chat import ChatJudge
 from polycontext.window.tokens import TURN_OVERHEAD
 
+from .chat_requests import request_breach
 from .memory import MOST_PREFIXES, Memory, chain, json_bytes, longest
 from .openai import OpenAIOptions, check, refuse, without
 from .provider import Endpoint, Event, Headers, Request, interrupt

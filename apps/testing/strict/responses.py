@@ -18,10 +18,7 @@ from polycontext.window.providers.responses import (
     TRIGGER,
     InputJudge,
     item_breach,
-    not_found,
-    request_breach,
     type_of,
-    unstored,
 )
 from polycontext.window.tokens import TURN_OVERHEAD
 
@@ -36,6 +33,7 @@ from .responses_fields import (
     output_content,
     usage_of,
 )
+from .responses_requests import not_found, request_breach, unstored
 from .responses_signatures import Binding, Secrets, family_of, start_of
 from .streams import response_events
 

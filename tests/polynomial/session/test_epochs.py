@@ -12,8 +12,8 @@ from polycontext.base import InvalidOptionError
 from polycontext.linearity import ResourceClass
 from polycontext.polynomial import ContextState
 from polycontext.testing import FAST
+from polycontext.testing.strict import check_request
 from polycontext.window import Part, ToolCall, Turn
-from polycontext.window.providers import check_request
 from tests.house import sizes
 from tests.polynomial.conversations import text_of
 

@@ -12,10 +12,9 @@ from hypothesis import strategies as st
 
 from polycontext import ContextSession, project
 from polycontext.base import UnknownNameError
-from polycontext.testing.strict import RequestRefusedError, StrictAnthropic
+from polycontext.testing.strict import RequestRefusedError, StrictAnthropic, check_request
 from polycontext.window import Turn
 from polycontext.window.providers import get_format
-from polycontext.window.providers.anthropic.request_rules import check_request
 from polycontext.window.providers.anthropic.versions import NEWEST, VERSIONS
 from tests.testing.strict.bad_anthropic import (
     ASK,
@@ -61,7 +60,7 @@ def test_the_installed_sdk_sends_no_version_that_is_not_known() -> None:
 def test_what_the_newest_version_refuses_the_first_one_takes(bad: Bad) -> None:
     """The first version accepts what the newest refuses, and the newest is the default."""
     request = {**bad.request, "top_p": 1} if bad.request.get("top_p", 1) is None else bad.request
-    check_request(request, version=FIRST)
+    check_request(request, "anthropic", version=FIRST)
     StrictAnthropic(lambda _: "Yes.", version=FIRST).create(request)
     with pytest.raises(RequestRefusedError, match=bad.rule):
         StrictAnthropic(lambda _: "Yes.").count_tokens(request)
@@ -82,7 +81,9 @@ def test_a_version_that_is_not_known_is_refused() -> None:
     with pytest.raises(UnknownNameError, match="Use 2023-06-01, 2026-10-21"):
         StrictAnthropic(lambda _: "Yes.", version="2030-01-01")
     with pytest.raises(UnknownNameError, match="2030"):
-        check_request({"model": "m", "max_tokens": 9, "messages": [ASK]}, version="2030-01-01")
+        check_request(
+            {"model": "m", "max_tokens": 9, "messages": [ASK]}, "anthropic", version="2030-01-01"
+        )
 
 
 def test_what_stays_legal_passes_and_is_written_as_it_came() -> None:

@@ -2,9 +2,8 @@
 
 import pytest
 
-from polycontext.testing.strict import RequestRefusedError, StrictAnthropic
+from polycontext.testing.strict import RequestRefusedError, StrictAnthropic, check_request
 from polycontext.window.errors import InvalidMessagesError
-from polycontext.window.providers.anthropic.request_rules import check_request
 from tests.testing.strict.bad_anthropic import (
     ASK,
     BAD,
@@ -50,7 +49,7 @@ def test_a_bad_request_is_refused_for_its_own_reason(bad: Bad) -> None:
 def test_check_and_the_provider_are_one_set_of_rules(bad: Bad) -> None:
     """`check_request` refuses every stateless fault by the same rule at the same place."""
     with pytest.raises(InvalidMessagesError) as caught:
-        check_request(bad.request)
+        check_request(bad.request, "anthropic")
     assert (caught.value.rule, caught.value.index) == (bad.rule, bad.index)
 
 
@@ -141,5 +140,5 @@ def test_a_good_request_is_answered(name: str) -> None:
     """A good request is accepted twice, with tools or without."""
     provider = StrictAnthropic(lambda request: "Fine.")
     request = {"model": "claude", "max_tokens": 99, "messages": GOOD[name], "tools": [TOOL]}
-    check_request(request)
+    check_request(request, "anthropic")
     assert provider.create(request) == provider.create(request)

@@ -5,11 +5,10 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polycontext.testing.strict import RequestRefusedError, StrictAnthropic
+from polycontext.testing.strict import RequestRefusedError, StrictAnthropic, check_request, findings
 from polycontext.window.errors import InvalidMessagesError
-from polycontext.window.providers import check_request, findings
+from polycontext.window.providers.anthropic import judge_message
 from polycontext.window.providers.anthropic.order_rules import Progress
-from polycontext.window.providers.anthropic.request_rules import judge_list, judge_message
 from tests.testing.strict.bad_anthropic import (
     assistant,
     call,
@@ -94,9 +93,10 @@ def test_findings_are_there_exactly_when_a_request_would_be_refused(
 ) -> None:
     """A request has findings if and only if it is refused, and the first one is the refusal."""
     request = {"model": "m", "max_tokens": 9, "messages": given_messages}
+    refused = verdict(StrictAnthropic(lambda request: "x"), request)
     told = findings(request, "anthropic")
     assert [(error.rule, error.index) for error in told[:1]] == (
-        [] if whole(request) is None else [whole(request)]
+        [] if refused is None else [refused]
     )
     alone = findings(given_messages, "anthropic")
     assert all(isinstance(error.index, int | None) and error.legal for error in alone)
@@ -116,4 +116,3 @@ def test_each_fault_is_told_once() -> None:
         (2, "blank-text"),
         (3, "unanswered-call"),
     ]
-    assert judge_list([user(text("a"))]).count == 1

@@ -5,12 +5,10 @@ from typing import Any
 
 import pytest
 
-from polycontext.testing.strict import RequestRefusedError
+from polycontext.testing.strict import RequestRefusedError, check_request
 from polycontext.testing.strict.chat import StrictChat
 from polycontext.testing.strict.responses import StrictResponses
 from polycontext.window.errors import InvalidMessagesError
-from polycontext.window.providers.chat import request_rules as chat_request
-from polycontext.window.providers.responses import request_rules as responses_request
 from tests.testing.strict.bad_chat import call as chat_call
 from tests.testing.strict.bad_chat import calling, chat_requests
 from tests.testing.strict.bad_openai import MODEL, BadRequest, user
@@ -39,7 +37,7 @@ def test_chat_refuses(bad: BadRequest) -> None:
     """Rule, status, wording, param and code are right, and the check agrees."""
     agrees(said(StrictChat(lambda _: "never said").create, bad), bad)
     with pytest.raises(InvalidMessagesError) as caught:
-        chat_request.check_request(bad.request)
+        check_request(bad.request, "openai")
     assert (caught.value.rule, caught.value.index) == (bad.rule, bad.index)
     assert bad.wording in caught.value.wording
 
@@ -54,7 +52,7 @@ def test_responses_refuses(bad: BadRequest) -> None:
     refusal = said(lambda _: provider.create(bad_here), bad)
     agrees(refusal, bad)
     with pytest.raises(InvalidMessagesError) as caught:
-        responses_request.check_request(bad.request)
+        check_request(bad.request, "openai-responses")
     assert (caught.value.rule, caught.value.index) == (bad.rule, bad.index)
     assert bad.wording in caught.value.wording
 
@@ -138,7 +136,7 @@ def test_what_is_no_json(value: Any) -> None:
     with pytest.raises(RequestRefusedError, match="not-json"):
         StrictChat(lambda _: "a").create(request)
     with pytest.raises(InvalidMessagesError, match=r"not-json|lone-surrogate"):
-        chat_request.check_request(request)
+        check_request(request, "openai")
 
 
 def test_a_list_is_judged_anew_where_it_changed() -> None:

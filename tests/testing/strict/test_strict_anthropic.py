@@ -16,7 +16,7 @@ from polycontext.testing.strict import (
     overloaded_midway,
     rate_limited,
 )
-from polycontext.window.providers.anthropic.option_rules import BINDING_BETA, COMPACTION_BETA
+from polycontext.window.providers.anthropic import BINDING_BETA, COMPACTION_BETA
 from tests.testing.strict.bad_anthropic import ASK, TOOL, marked, result, text, user
 
 Block = dict[str, Any]

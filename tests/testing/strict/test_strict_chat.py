@@ -1,15 +1,15 @@
 """The strict Chat Completions: answers, usage, cache, faults, chunks."""
 
+from functools import partial
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polycontext.testing.strict import Break, Event, RequestRefusedError
+from polycontext.testing.strict import Break, Event, RequestRefusedError, check_request
 from polycontext.testing.strict.chat import StrictChat
 from polycontext.window.errors import InvalidMessagesError
-from polycontext.window.providers.chat.request_rules import check_request
 from polycontext.window.providers.chat.rules import check_messages
 
 MODEL = "gpt-5.6"
@@ -196,6 +196,9 @@ VALUES = st.recursive(
 )
 
 
+check_chat = partial(check_request, provider="openai")
+
+
 @given(VALUES, st.sampled_from(["user", "assistant", "tool", "system", "function"]))
 def test_any_data_are_judged(value: Any, role: str) -> None:
     """Whatever JSON data stand there, check and provider end in their one error or in none."""
@@ -205,7 +208,7 @@ def test_any_data_are_judged(value: Any, role: str) -> None:
     for messages in ([message], value):
         request = {"model": MODEL, "messages": messages, "tools": value, "tool_choice": value}
         for body in (request, {"model": MODEL, "messages": messages}):
-            for judge in (check_request, StrictChat(lambda _: "a").create):
+            for judge in (check_chat, StrictChat(lambda _: "a").create):
                 try:
                     judge(body)
                 except (InvalidMessagesError, RequestRefusedError) as error:

@@ -1,6 +1,7 @@
 """The strict Responses: bound reasoning, compaction, stored responses, usage, faults, events."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import pytest
@@ -8,11 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polycontext import ContextSession, project
-from polycontext.testing.strict import Break, RequestRefusedError
+from polycontext.testing.strict import Break, RequestRefusedError, check_request
 from polycontext.testing.strict.openai import rate_limited
 from polycontext.testing.strict.responses import StrictResponses
 from polycontext.window.errors import InvalidMessagesError
-from polycontext.window.providers.responses.request_rules import check_request
 from polycontext.window.providers.responses.rules import InputJudge
 from polycontext.window.providers.responses.rules import check_messages as check_input
 
@@ -513,7 +513,7 @@ def judged_once(items: Any) -> None:
     request = {"model": MODEL, "input": items}
     judges: Sequence[tuple[Callable[[Any], Any], Any]] = (
         (check_input, items),
-        (check_request, request),
+        (partial(check_request, provider="openai-responses"), request),
         (StrictResponses(lambda _: "a").create, request),
     )
     for judge, what in judges:

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
+from polycontext.testing.strict import check_request
 from polycontext.window import InvalidMessagesError
-from polycontext.window.providers import check_request
-from polycontext.window.providers.anthropic import option_rules, request_rules
+from polycontext.window.providers.anthropic import BINDING_BETA
 
 ASK = {"role": "user", "content": "hi"}
 BASE: dict[str, dict[str, Any]] = {
@@ -238,13 +238,13 @@ def bound(binding: Any) -> dict[str, Any]:
 )
 def test_a_binding_is_an_object_that_says_one_of_two_things(binding: Any) -> None:
     """Nothing else is taken for it, whatever the header says."""
-    betas = [option_rules.BINDING_BETA]
+    betas = [BINDING_BETA]
     for legal in (
         {},
         {"prefix_mismatch_behavior": "error"},
         {"prefix_mismatch_behavior": "drop_block"},
     ):
-        request_rules.check_request(bound(legal), betas=betas)
+        check_request(bound(legal), "anthropic", betas=betas)
     with pytest.raises(InvalidMessagesError) as refused:
-        request_rules.check_request(bound(binding), betas=betas)
+        check_request(bound(binding), "anthropic", betas=betas)
     assert refused.value.rule == "bad-thinking"

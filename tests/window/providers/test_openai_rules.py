@@ -9,11 +9,10 @@ from typing import Any
 
 import pytest
 
+from polycontext.testing.strict import check_request, findings
 from polycontext.window.errors import InvalidMessagesError
-from polycontext.window.providers import check, findings
-from polycontext.window.providers.chat import request_rules as chat_request
+from polycontext.window.providers import check
 from polycontext.window.providers.chat.rules import ChatJudge, check_messages
-from polycontext.window.providers.responses import request_rules as responses_request
 from polycontext.window.providers.responses.rules import InputJudge
 from polycontext.window.providers.responses.rules import check_messages as check_input
 from tests.house import DATA
@@ -63,15 +62,15 @@ def recorded(kind: str) -> Iterator[tuple[dict[str, Any], int, bool]]:
 
 @needs_data
 @pytest.mark.parametrize(
-    ("kind", "judge", "accepted"),
-    [("openai_chat", chat_request, 61), ("openai_responses", responses_request, 81)],
+    ("kind", "provider", "accepted"),
+    [("openai_chat", "openai", 61), ("openai_responses", "openai-responses", 81)],
 )
-def test_every_accepted_request_is_accepted(kind: str, judge: Any, accepted: int) -> None:
+def test_every_accepted_request_is_accepted(kind: str, provider: str, accepted: int) -> None:
     """Every accepted recorded request passes, OpenAI's own without leniency."""
     count = 0
     for request, status, foreign in recorded(kind):
         if status == 200:
-            judge.check_request(request, foreign=foreign)
+            check_request(request, provider, foreign=foreign)
             count += 1
     assert count == accepted
 
@@ -278,8 +277,8 @@ def test_open_tails_and_what_goes_on() -> None:
     check_input([OUTPUT], continued=True)
     with pytest.raises(InvalidMessagesError, match="duplicate-result"):
         check_input([OUTPUT, OUTPUT], continued=True)
-    responses_request.check_request(
-        {"model": "m", "input": [OUTPUT], "previous_response_id": "resp_1"}
+    check_request(
+        {"model": "m", "input": [OUTPUT], "previous_response_id": "resp_1"}, "openai-responses"
     )
 
 

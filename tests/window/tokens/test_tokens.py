@@ -9,7 +9,6 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from polycontext.window.part import Part
-from polycontext.window.providers.blocks import EMPTY, FOREIGN, is_visible
 from polycontext.window.tokens.counter import (
     CALL_OVERHEAD,
     NAME_OVERHEAD,
@@ -26,6 +25,7 @@ from polycontext.window.tokens.counter import (
 from polycontext.window.tokens.part_text import tool_text
 from polycontext.window.tokens.tiktoken_counter import TiktokenCounter, default_counter
 from polycontext.window.turn import ToolCall, Turn
+from polycontext.window.wire_text import EMPTY, FOREIGN, is_visible
 
 storable = st.text(st.characters(exclude_categories=["Cs"]), max_size=60)
 words = st.text("abcdefghij_", min_size=1, max_size=12)

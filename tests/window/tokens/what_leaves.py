@@ -11,8 +11,8 @@ from math import ceil
 from typing import Any
 
 from polycontext.window.media import Medium, read_medium, read_source
-from polycontext.window.providers.blocks import compact
 from polycontext.window.tokens.counter import TokenCounter
+from polycontext.window.wire_text import compact
 from tests.window.tokens.published_rules import claude_most, openai_most
 
 MARKS = frozenset(

@@ -1,39 +1,81 @@
-from .block_rules import THINKING
-from .messages import check, findings, hoist, options_in, parse, render
-from .option_rules import BINDING_BETA, COMPACTION_BETA, EDITS
-from .order_rules import MOST_MEDIA, Progress, refuse_first
-from .request_rules import (
+from .block_rules import THINKING, check_block, check_mark, marks
+from .messages import (
     GrowingList,
-    check_head,
+    check,
     check_messages,
-    check_request,
-    check_whole,
+    hoist,
     judge_message,
+    options_after,
+    parse,
+    render,
 )
-from .versions import NEWEST, check_version
+from .order_rules import (
+    MOST_MEDIA,
+    Progress,
+    finish,
+    judge_marks,
+    judge_media,
+    judge_places,
+    refuse_first,
+)
+from .rules import (
+    BLANK,
+    EMPTY_TEXT,
+    EXTRA,
+    MARKED_EMPTY_TEXT,
+    NO_DICTIONARY,
+    NO_LIST,
+    NO_OBJECT,
+    NO_STRING,
+    REQUIRED,
+    At,
+    literal_wording,
+    minimum_wording,
+    pattern_wording,
+    tag_wording,
+)
+from .versions import BINDING_BETA, COMPACTION_BETA, EDITS, NEWEST, STRICTER, check_version
 from .writer import Writer
 
 __all__ = [
     "BINDING_BETA",
+    "BLANK",
     "COMPACTION_BETA",
     "EDITS",
+    "EMPTY_TEXT",
+    "EXTRA",
+    "MARKED_EMPTY_TEXT",
     "MOST_MEDIA",
     "NEWEST",
+    "NO_DICTIONARY",
+    "NO_LIST",
+    "NO_OBJECT",
+    "NO_STRING",
+    "REQUIRED",
+    "STRICTER",
     "THINKING",
+    "At",
     "GrowingList",
     "Progress",
     "Writer",
     "check",
-    "check_head",
+    "check_block",
+    "check_mark",
     "check_messages",
-    "check_request",
     "check_version",
-    "check_whole",
-    "findings",
+    "finish",
     "hoist",
+    "judge_marks",
+    "judge_media",
     "judge_message",
-    "options_in",
+    "judge_places",
+    "literal_wording",
+    "marks",
+    "minimum_wording",
+    "options_after",
     "parse",
+    "pattern_wording",
     "refuse_first",
     "render",
+    "tag_wording",
 ]

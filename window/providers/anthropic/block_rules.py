@@ -11,7 +11,8 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from ...media_sizes import IMAGE_TYPES, image_size
-from ..blocks import is_visible, shown
+from ...wire_text import is_visible
+from ..blocks import shown
 from ..wire import Message
 from .rules import (
     BLANK,

@@ -5,27 +5,22 @@ of messages of one role as one message, so a run of assistant messages becomes o
 first call on. Ids may recur in later messages, as the provider accepts, but not within one message.
 """
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from typing import Any
 
-from attrs import evolve
+from attrs import Factory, define
 
-from ...errors import InvalidMessagesError
 from ...turn import Role, ToolCall, Turn
-from ..blocks import Place, compact, copied_messages, shown
+from ...wire_text import compact
+from ..blocks import Place, copied_messages, shown
 from ..layout import MISSING, Collector, without
 from ..tool_pairs import Pairing
 from ..wire import Message, Parsed, Provider, Rendered, rendered
 from .block_rules import THINKING, check_blocks_of
-from .option_rules import BINDING_BETA
 from .order_rules import Progress, advance, finish, judge_places, refuse_first
-from .request_rules import check_head, check_messages, check_whole
 from .rules import Entry, check_entries, check_entry
+from .versions import BINDING_BETA, NEWEST
 from .writer import Writer, hoist_system
-
-if TYPE_CHECKING:
-    from ...window_contents import Epoch
 
 _MESSAGE = ("role", "content")
 _CALL = ("type", "id", "name", "input")
@@ -65,16 +60,63 @@ def parse(messages: object, *, repair: bool = False, waiting: Iterable[str] = ()
 def check(messages: object, *, allow_open_tail: bool = False, strict_first: bool = True) -> None:
     """Raise `InvalidMessagesError` for a message list that Anthropic would reject.
 
-    With `allow_open_tail`, the list may end like a history that is to be continued: with calls that
-    have no results, or with assistant text that ends in white space. Without `strict_first`, the
-    assistant may come first, which some models accept.
+    It may begin with system messages, which is a common way to store them. With `allow_open_tail`,
+    the list may end like a history that is to be continued: with calls that have no results, or
+    with assistant text that ends in white space. Without `strict_first`, the assistant may come
+    first, which some models accept.
 
     >>> check([{"role": "assistant", "content": "hi"}])
     Traceback (most recent call last):
     polycontext.window.errors.InvalidMessagesError: messages[0] breaks the anthropic rule \
 first-role: the message is the first message and the assistant's. Use a user message first.
     """
-    check_messages(messages, allow_open_tail=allow_open_tail, strict_first=strict_first)
+    copies, progress = copied_messages(Provider.ANTHROPIC, messages), Progress()
+    for message in copies:
+        final = progress.count == len(copies) - 1
+        progress = judge_message(message, progress, final=final)
+    if strict_first:
+        refuse_first(progress)
+    judge_places(progress)
+    finish(progress, allow_open_tail=allow_open_tail)
+
+
+check_messages = check
+
+
+@define
+class GrowingList:
+    """Checks a growing list as `check` does.
+
+    Each message except the last one is checked only once.
+    """
+
+    _settled: Progress = Factory(Progress)
+
+    def __call__(self, messages: Sequence[Message], *, allow_open_tail: bool = False) -> None:
+        """Raise `InvalidMessagesError` as `check` does.
+
+        Messages that were checked before are skipped.
+        """
+        if not messages:
+            copied_messages(Provider.ANTHROPIC, messages)  # raises empty-list
+        for message in messages[self._settled.count : -1]:
+            self._settled = judge_message(message, self._settled, final=False)
+        progress = judge_message(messages[-1], self._settled, final=True)
+        refuse_first(progress)
+        finish(progress, allow_open_tail=allow_open_tail)
+
+
+def judge_message(
+    message: Message, progress: Progress, *, final: bool, version: str = NEWEST
+) -> Progress:
+    """Check one message, and return the progress after it; `final` marks the last of its list.
+
+    Raises:
+        InvalidMessagesError: Anthropic would reject the message in its position.
+    """
+    entry = check_entry(message, progress.count, final=final)
+    check_blocks_of(entry, progress.count, version)
+    return advance(progress, entry)
 
 
 def render(turns: Iterable[Turn], *, readable: bool = False) -> Rendered:
@@ -116,19 +158,20 @@ def hoist(messages: object) -> Rendered:
     return hoist_system(copies)
 
 
-def options_in(epoch: "Epoch") -> dict[str, Any]:
+def options_after(unbound: Collection[str]) -> dict[str, Any]:
     """Return the request options needed once bound thinking was removed from the history.
+
+    `unbound` names the providers whose bound content was removed.
 
     With them, the provider drops thinking blocks whose prefix has changed instead of rejecting the
     request. The provider does not store the setting, so every later request needs it. `betas` is
     the SDK's name for the header ``anthropic-beta``. Source: platform.claude.com, "Fix a thinking
     block bound to a different conversation".
 
-    >>> from polycontext.window import Epoch
-    >>> options_in(Epoch())
+    >>> options_after([])
     {}
     """
-    if Provider.ANTHROPIC not in epoch.unbound:
+    if Provider.ANTHROPIC not in unbound:
         return {}
     return {
         "thinking": {
@@ -261,85 +304,3 @@ def _form(block: Message) -> Message:
             return {}
         case other:
             return {"content": other}
-
-
-def findings(
-    request: Sequence[Any] | Mapping[str, Any], *, betas: Collection[str] = ()
-) -> list[InvalidMessagesError]:
-    """Return the errors of a request or message list: at most one for each message.
-
-    Errors of the list as a whole are only reported if there are no others. After an error, the rest
-    is checked as if the message were valid, so that each fault is reported once.
-    """
-    body = request if isinstance(request, Mapping) else None
-    found = list(_raised(partial(check_head, body, betas=betas))) if body is not None else []
-    messages = body.get("messages") if body is not None else request
-    try:
-        copies = copied_messages(Provider.ANTHROPIC, messages)
-    except InvalidMessagesError as error:
-        return [*found, error]
-    progress = Progress()
-    for index, message in enumerate(copies):
-        before, faults = progress, list[InvalidMessagesError]()
-        progress = _judged(message, before, faults, final=index == len(copies) - 1)
-        found += faults
-    if not found:
-        found = [error for end in _ends(body, progress) for error in _raised(end)][:1]
-    return found
-
-
-def _ends(body: Mapping[str, Any] | None, progress: Progress) -> list[Callable[[], None]]:
-    first = partial(refuse_first, progress)
-    if body is not None:
-        return [first, partial(check_whole, body, progress)]
-    return [first, partial(judge_places, progress), partial(finish, progress)]
-
-
-def _judged(
-    message: Message, before: Progress, faults: list[InvalidMessagesError], *, final: bool
-) -> Progress:
-    index = before.count
-    try:
-        entry = check_entry(message, index, final=final)
-    except InvalidMessagesError as error:
-        faults.append(error)
-        return _after(before, Entry(str(message.get("role")), _listed(message.get("content"))))
-    faults.extend(_raised(partial(check_blocks_of, entry, index)))
-    try:
-        after = advance(before, entry)
-    except InvalidMessagesError as error:
-        if not faults:
-            faults.append(error)
-        return _after(before, entry)
-    return after
-
-
-def _after(before: Progress, entry: Entry) -> Progress:
-    """Return the progress after a rejected message, with only its own calls open."""
-    index = before.count
-    calls = tuple(
-        block["id"]
-        for block in entry.blocks
-        if block.get("type") == "tool_use" and isinstance(block.get("id"), str)
-    )
-    fresh = Progress(
-        count=index + 1, role=entry.role, caller=index, first=before.first or (entry.role, index)
-    )
-    return (
-        evolve(fresh, waiting=calls, called=frozenset(calls))
-        if entry.role == "assistant"
-        else fresh
-    )
-
-
-def _raised(judge: Callable[[], object]) -> Iterator[InvalidMessagesError]:
-    try:
-        judge()
-    except InvalidMessagesError as error:
-        yield error
-
-
-def _listed(content: object) -> list[Message]:
-    return (
-        [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
-    )

@@ -13,7 +13,8 @@ from typing import Any
 from attrs import frozen
 
 from ...errors import InvalidMessagesError
-from ..blocks import Place, check_blocks, is_visible, shown
+from ...wire_text import is_visible
+from ..blocks import Place, check_blocks, shown
 from ..wire import Message, Provider
 
 CALL_ID = re.compile(r"[a-zA-Z0-9_-]+")

@@ -6,15 +6,14 @@ hold content that a version rejects: it is read, kept, and rendered in another f
 """
 
 from collections.abc import Mapping
-from typing import Any
 
 from polycontext.base import UnknownNameError
 
 from ...media import describe_medium, read_medium
 from ...part import Part
-from ..blocks import compact
+from ...wire_text import compact
 from ..wire import Message, Provider
-from .rules import EXTRA, At, Entry, block_at
+from .rules import At, Entry, block_at
 
 STRICTER = "2026-10-21"
 """The version without sampling options, documents in assistant messages and user citations."""
@@ -23,29 +22,24 @@ VERSIONS = ("2023-06-01", STRICTER)
 """The values of the header ``anthropic-version`` whose rules are known, oldest first."""
 
 NEWEST = VERSIONS[-1]
-SAMPLING = ("temperature", "top_p", "top_k")
+
+BINDING_BETA = "thinking-binding-controls-2026-08-01"
+COMPACTION_BETA = "compact-2026-09-04"
+EDITING_BETA = "context-management-2025-06-27"
+THRESHOLD_BETA = "compact-2026-01-12"
+
+EDITS = {
+    "clear_tool_uses_20250919": EDITING_BETA,
+    "clear_thinking_20251015": EDITING_BETA,
+    "compact_20260112": THRESHOLD_BETA,
+}
+"""The edits that the provider can make to its input, with the beta header that each requires."""
 
 
 def check_version(version: str) -> None:
     """Raise `UnknownNameError` for a version that is not in `VERSIONS`."""
     if version not in VERSIONS:
         raise UnknownNameError("version of Anthropic's API", str(version), VERSIONS)
-
-
-def check_sampling(request: Mapping[str, Any], version: str) -> None:
-    """Raise an error for sampling options, which newer versions reject even with default values.
-
-    Raises:
-        InvalidMessagesError: Rule sampling.
-    """
-    for name in SAMPLING if version >= STRICTER else ():
-        if name in request:
-            raise At(name).refuse(
-                "sampling",
-                f"is set, which version {version} does not take",
-                f"no {', '.join(SAMPLING)}",
-                EXTRA,
-            )
 
 
 def check_entry(entry: Entry, index: int, version: str) -> None:

@@ -14,13 +14,12 @@ from attrs import Factory, define, evolve
 from ...filler import ASSISTANT_FIRST, SYSTEM_FOLLOWS, SYSTEM_READ
 from ...part import PartKind
 from ...turn import Role, Turn
-from ..blocks import EMPTY, is_visible, loaded_object, stand_in
+from ...wire_text import EMPTY, is_visible, loaded_object, stand_in
 from ..layout import MISSING, Entry, further_fields, is_native, layout_of, without
 from ..wire import Message, Provider, Rendered, aliases
 from .block_rules import THINKING
-from .option_rules import COMPACTION_BETA, THRESHOLD_BETA
 from .rules import MAX_NAME
-from .versions import adapted
+from .versions import COMPACTION_BETA, THRESHOLD_BETA, adapted
 
 COMPACTION = "compaction"
 """The type of the assistant's block that replaces all earlier messages.

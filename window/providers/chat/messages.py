@@ -10,7 +10,8 @@ from attrs import Factory, define
 
 from ...part import PartKind
 from ...turn import Role, ToolCall, Turn
-from ..blocks import Place, check_blocks, copied_messages, shown, stand_in
+from ...wire_text import stand_in
+from ..blocks import Place, check_blocks, copied_messages, shown
 from ..breach import MAX_TOOL_NAME
 from ..layout import MISSING, Collector, Entry, further_fields, is_plain, layout_of, without
 from ..tool_pairs import Pairing, refuse_open_tail

@@ -14,7 +14,8 @@ from attrs import Factory, define
 
 from ...part import Part, PartKind
 from ...turn import Role, ToolCall, Turn
-from ..blocks import Place, compact, copied_messages, shown
+from ...wire_text import compact
+from ..blocks import Place, copied_messages, shown
 from ..breach import refuse
 from ..layout import MISSING, Collector, is_plain, without
 from ..tool_pairs import Pairing, refuse_open_tail

@@ -8,7 +8,7 @@ from attrs import Factory, define
 
 from ...part import PartKind
 from ...turn import Role, ToolCall, Turn
-from ..blocks import loaded_object, stand_in
+from ...wire_text import loaded_object, stand_in
 from ..breach import MAX_TOOL_NAME
 from ..layout import MISSING, Entry, further_fields, is_native, layout_of, without
 from ..wire import Message, Provider, Rendered, aliases

@@ -3,23 +3,22 @@
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from ..blocks import is_whole
-from .rules import EXTRA, NO_DICTIONARY, REQUIRED, At, literal_wording, minimum_wording, tag_wording
+from polycontext.window.providers import is_whole
+from polycontext.window.providers.anthropic import (
+    BINDING_BETA,
+    COMPACTION_BETA,
+    EDITS,
+    EXTRA,
+    NO_DICTIONARY,
+    REQUIRED,
+    At,
+    literal_wording,
+    minimum_wording,
+    tag_wording,
+)
 
 LEAST_BUDGET = 1024
 """The least tokens of a thinking budget."""
-
-BINDING_BETA = "thinking-binding-controls-2026-08-01"
-COMPACTION_BETA = "compact-2026-09-04"
-EDITING_BETA = "context-management-2025-06-27"
-THRESHOLD_BETA = "compact-2026-01-12"
-
-EDITS = {
-    "clear_tool_uses_20250919": EDITING_BETA,
-    "clear_thinking_20251015": EDITING_BETA,
-    "compact_20260112": THRESHOLD_BETA,
-}
-"""The edits that the provider can make to its input, with the beta header that each requires."""
 
 LEAST_TRIGGER = 50_000
 """The least input tokens at which a conversation may be summarised during a request."""

@@ -3,40 +3,25 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ...errors import InvalidMessagesError
-from .. import request_fields as fields
-from ..blocks import copied_messages
-from ..breach import Breach, Spot, entry_breaches, first, refuse
-from ..wire import Provider
-from .rules import ChatJudge, judge_list
+from polycontext.window import InvalidMessagesError
+from polycontext.window.providers import (
+    Breach,
+    Provider,
+    Spot,
+    copied_messages,
+    entry_breaches,
+    first,
+)
+from polycontext.window.providers.chat import ChatJudge
+
+from . import openai_requests as fields
 
 _KINDS = ("function", "custom")
 
 
-def check_request(
-    request: Mapping[str, Any], *, allow_open_tail: bool = False, foreign: bool = False
-) -> None:
-    """Raise an error for a request body that OpenAI would reject: its fields, then its messages.
-
-    Raises:
-        InvalidMessagesError: A rule is broken; the error names it, with the index of the message if
-            it is in one.
-
-    >>> hi = [{"role": "user", "content": "hi"}]
-    >>> request = {"model": "gpt-5.6", "messages": hi, "tool_choice": "auto"}
-    >>> check_request(request)  # doctest: +ELLIPSIS
-    Traceback (most recent call last):
-    polycontext.window.errors.InvalidMessagesError: messages break the openai rule \
-bad-tool-choice: Invalid value for 'tool_choice': ...
-    """
-    body = fields.copy_request(Provider.OPENAI, request)
-    breach = request_breach(body, foreign=foreign) or judge_list(
-        body["messages"], allow_open_tail=allow_open_tail, foreign=foreign
-    )
-    refuse(breach, Provider.OPENAI)
-
-
-def findings(request: Sequence[Any] | Mapping[str, Any]) -> list[InvalidMessagesError]:
+def findings(
+    request: Sequence[Any] | Mapping[str, Any], *, foreign: bool = False
+) -> list[InvalidMessagesError]:
     """Return the errors of a chat completion request or message list, at most one per message.
 
     After an error, the rest is checked as if the message were valid, so that each fault is reported
@@ -50,21 +35,19 @@ def findings(request: Sequence[Any] | Mapping[str, Any]) -> list[InvalidMessages
     ... ]
     ['missing-content', 'orphan-result']
     """
+    body, breaches = None, list[Breach | None]()
     try:
-        body = (
-            fields.copy_request(Provider.OPENAI, request) if isinstance(request, Mapping) else None
-        )
-        messages = copied_messages(
-            Provider.OPENAI, request if body is None else body.get("messages")
+        if isinstance(request, Mapping):
+            body = fields.copy_request(Provider.OPENAI, request)
+            breaches = [request_breach(body, foreign=foreign)]
+        messages = (
+            copied_messages(Provider.OPENAI, request) if body is None else body.get("messages")
         )
     except InvalidMessagesError as error:
         return [error]
-    judge = ChatJudge()
-    breaches = (
-        None if body is None else request_breach(body),
-        *entry_breaches(judge, messages),
-        judge.end(),
-    )
+    if isinstance(messages, list):
+        judge = ChatJudge(foreign=foreign)
+        breaches += [*entry_breaches(judge, messages), judge.end()]
     return [breach.error(Provider.OPENAI) for breach in breaches if breach is not None]
 
 

@@ -3,13 +3,19 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ...errors import InvalidMessagesError
-from .. import request_fields as fields
-from ..blocks import copied_messages, is_whole
-from ..breach import Breach, Spot, entry_breaches, first, refuse
-from ..wire import Provider
-from .item_rules import type_of
-from .rules import InputJudge, judge_list
+from polycontext.window import InvalidMessagesError
+from polycontext.window.providers import (
+    Breach,
+    Provider,
+    Spot,
+    copied_messages,
+    entry_breaches,
+    first,
+    is_whole,
+)
+from polycontext.window.providers.responses import InputJudge, type_of
+
+from . import openai_requests as fields
 
 LEAST_OUTPUT = 16
 """The least value of `max_output_tokens`."""
@@ -27,32 +33,9 @@ _MOVED = {
 }
 
 
-def check_request(
-    request: Mapping[str, Any], *, allow_open_tail: bool = False, foreign: bool = False
-) -> None:
-    """Raise an error for a request body that OpenAI would reject: its fields, then its input.
-
-    Raises:
-        InvalidMessagesError: A rule is broken; the error names it, with the index of the item if it
-            is in one.
-
-    >>> hi = [{"role": "user", "content": "hi"}]
-    >>> check_request({"model": "gpt-5.6", "messages": hi})  # doctest: +ELLIPSIS
-    Traceback (most recent call last):
-    polycontext.window.errors.InvalidMessagesError: messages break the openai-responses rule \
-moved-field: Unsupported parameter: 'messages'...
-    """
-    body = fields.copy_request(Provider.RESPONSES, request)
-    breach = request_breach(body, foreign=foreign) or unstored(body)
-    items = body.get("input")
-    if breach is None and isinstance(items, list):
-        breach = judge_list(
-            items, allow_open_tail=allow_open_tail, continued=is_continued(body), foreign=foreign
-        )
-    refuse(breach, Provider.RESPONSES)
-
-
-def findings(request: Sequence[Any] | Mapping[str, Any]) -> list[InvalidMessagesError]:
+def findings(
+    request: Sequence[Any] | Mapping[str, Any], *, foreign: bool = False
+) -> list[InvalidMessagesError]:
     """Return the errors of a Responses request or list of items.
 
     There is at most one for each item, followed by the items that lack a successor or an output.
@@ -64,27 +47,19 @@ def findings(request: Sequence[Any] | Mapping[str, Any]) -> list[InvalidMessages
     >>> [(error.index, error.rule) for error in findings(items)]
     [(0, 'unanswered-call'), (1, 'unanswered-call')]
     """
+    body, breaches = dict[str, Any](), list[Breach | None]()
     try:
-        body = (
-            fields.copy_request(Provider.RESPONSES, request) if isinstance(request, Mapping) else {}
-        )
-        items = body.get("input") if isinstance(request, Mapping) else request
-        # A text is one message. Any other input that is no list is reported as a breach of the
-        # request.
-        is_list = (
-            items and isinstance(items, list)
-            if isinstance(request, Mapping)
-            else not isinstance(items, str)
-        )
-        copies = copied_messages(Provider.RESPONSES, items) if is_list else []
+        if isinstance(request, Mapping):
+            body = fields.copy_request(Provider.RESPONSES, request)
+            breaches = [request_breach(body, foreign=foreign) or unstored(body)]
+            items = body.get("input")
+        else:
+            items = copied_messages(Provider.RESPONSES, request)
     except InvalidMessagesError as error:
         return [error]
-    judge = InputJudge(continued=is_continued(body))
-    breaches = (
-        request_breach(body) or unstored(body) if body else None,
-        *entry_breaches(judge, copies),
-        *judge.ends(),
-    )
+    if isinstance(items, list):
+        judge = InputJudge(continued=is_continued(body), foreign=foreign)
+        breaches += [*entry_breaches(judge, items), *judge.ends()]
     return [breach.error(Provider.RESPONSES) for breach in breaches if breach is not None]
 
 

@@ -7,10 +7,15 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from polycontext.base.json_data import copy_json
-
-from .blocks import Place, is_whole
-from .breach import Breach, ObjectJudge, Spot, first
-from .wire import Provider
+from polycontext.window.providers import (
+    Breach,
+    ObjectJudge,
+    Place,
+    Provider,
+    Spot,
+    first,
+    is_whole,
+)
 
 Request = Mapping[str, Any]
 """The body of a request."""
@@ -21,18 +26,13 @@ MAX_TOOLS = 128
 _CHOICES = ("none", "auto", "required")
 
 
-def copy_request(provider: Provider, request: object) -> dict[str, Any]:
+def copy_request(provider: Provider, request: Request) -> dict[str, Any]:
     """Return a copy of `request` that is valid JSON data.
 
     Raises:
-        InvalidMessagesError: Rules not-an-object, not-json, lone-surrogate.
+        InvalidMessagesError: Rules not-json, lone-surrogate.
     """
-    place = Place(provider, None)
-    if not isinstance(request, Mapping):
-        raise place.refuse(
-            "not-an-object", f"{type(request).__name__} is no object", "the body of a request"
-        )
-    return dict(copy_json(request, "", place.no_json))
+    return dict(copy_json(request, "", Place(provider, None).no_json))
 
 
 def text_field(request: Request, key: str, rule: str) -> Breach | None:

@@ -1,46 +1,46 @@
-"""Anthropic's rules for requests, and the entry points to all of its rules.
-
-`check_messages` checks a message list, `check_request` a whole request. A strict provider calls the
-same functions step by step, so that it need not check messages again.
-"""
+"""Anthropic's rules for whole requests: fields, tools, and how they fit the messages."""
 
 import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from attrs import Factory, define
+from attrs import evolve
 
-from ..blocks import copied_messages, is_whole, shown
-from ..wire import Message, Provider
-from .block_rules import THINKING, check_block, check_blocks_of, check_mark, marks
-from .option_rules import check_options
-from .order_rules import (
-    MOST_MEDIA,
-    Progress,
-    advance,
-    finish,
-    judge_marks,
-    judge_media,
-    judge_places,
-    refuse_first,
-)
-from .rules import (
+from polycontext.window import InvalidMessagesError
+from polycontext.window.providers import Message, Provider, copied_messages, is_whole, shown
+from polycontext.window.providers.anthropic import (
     BLANK,
     EMPTY_TEXT,
     EXTRA,
     MARKED_EMPTY_TEXT,
+    MOST_MEDIA,
+    NEWEST,
     NO_LIST,
     NO_OBJECT,
     NO_STRING,
     REQUIRED,
+    STRICTER,
+    THINKING,
     At,
-    check_entry,
+    Progress,
+    check_block,
+    check_mark,
+    check_version,
+    finish,
+    judge_marks,
+    judge_media,
+    judge_message,
+    judge_places,
     literal_wording,
+    marks,
     minimum_wording,
     pattern_wording,
+    refuse_first,
 )
-from .versions import NEWEST, check_sampling, check_version
 
+from .anthropic_options import check_options
+
+_SAMPLING = ("temperature", "top_p", "top_k")
 TOOL_NAME = re.compile(r"[a-zA-Z0-9_-]{1,128}")
 REQUEST_FIELDS = frozenset(
     {
@@ -80,104 +80,6 @@ REQUEST_FIELDS = frozenset(
 """The fields of a request body."""
 
 
-def check_messages(
-    messages: object, *, allow_open_tail: bool = False, strict_first: bool = True
-) -> None:
-    """Check a message list as it would be sent.
-
-    It may begin with system messages, which is a common way to store them.
-
-    Raises:
-        InvalidMessagesError: The list breaks a rule of docs/providers.md; the error is the first.
-    """
-    progress = judge_list(copied_messages(Provider.ANTHROPIC, messages))
-    if strict_first:
-        refuse_first(progress)
-    judge_places(progress)
-    finish(progress, allow_open_tail=allow_open_tail)
-
-
-def judge_list(messages: Sequence[Message], version: str = NEWEST) -> Progress:
-    """Check `messages` one by one, and return the progress after them.
-
-    Raises:
-        InvalidMessagesError: Anthropic would reject a message in its position; the error is the
-            first.
-    """
-    progress, last = Progress(), len(messages) - 1
-    for message in messages:
-        progress = judge_message(message, progress, final=progress.count == last, version=version)
-    return progress
-
-
-@define
-class GrowingList:
-    """Checks a growing list as `check_messages` does.
-
-    Each message except the last one is checked only once.
-    """
-
-    _settled: Progress = Factory(Progress)
-
-    def __call__(self, messages: Sequence[Message], *, allow_open_tail: bool = False) -> None:
-        """Raise `InvalidMessagesError` as `check_messages` does.
-
-        Messages that were checked before are skipped.
-        """
-        if not messages:
-            copied_messages(Provider.ANTHROPIC, messages)  # raises empty-list
-        for message in messages[self._settled.count : -1]:
-            self._settled = judge_message(message, self._settled, final=False)
-        progress = judge_message(messages[-1], self._settled, final=True)
-        refuse_first(progress)
-        finish(progress, allow_open_tail=allow_open_tail)
-
-
-def judge_message(
-    message: Message, progress: Progress, *, final: bool, version: str = NEWEST
-) -> Progress:
-    """Check one message, and return the progress after it; `final` marks the last of its list.
-
-    Raises:
-        InvalidMessagesError: Anthropic would reject the message in its position.
-    """
-    entry = check_entry(message, progress.count, final=final)
-    check_blocks_of(entry, progress.count, version)
-    return advance(progress, entry)
-
-
-def check_request(
-    request: object,
-    *,
-    betas: Collection[str] = (),
-    prefill: bool = True,
-    most_media: int = MOST_MEDIA,
-    version: str = NEWEST,
-) -> None:
-    """Check a whole request: body, system, tools, thinking, messages, and how they fit together.
-
-    `betas` are the values of the header ``anthropic-beta``; `version` is that of
-    ``anthropic-version``. Without `prefill`, the last message may not be the assistant's, as for
-    newer models.
-
-    Raises:
-        InvalidMessagesError: The request breaks a rule of docs/providers.md; the error is the
-            first, with the index of the message if it is in one.
-        UnknownNameError: The version is unknown.
-
-    >>> hi = [{"role": "user", "content": "hi"}]
-    >>> check_request({"model": "m", "max_tokens": 9, "messages": hi, "tools": [{"name": "a b"}]})
-    Traceback (most recent call last):
-    polycontext.window.errors.InvalidMessagesError: messages break the anthropic rule \
-tool-name: tools[0].name is 'a b'. Use 1 to 128 letters, digits, _ and -.
-    """
-    check_version(version)
-    body = check_head(request, betas=betas, version=version)
-    progress = judge_list(copied_messages(Provider.ANTHROPIC, body["messages"]), version=version)
-    refuse_first(progress)
-    check_whole(body, progress, prefill=prefill, most_media=most_media)
-
-
 def check_head(
     request: object, *, betas: Collection[str] = (), counting: bool = False, version: str = NEWEST
 ) -> Mapping[str, Any]:
@@ -203,7 +105,7 @@ def check_head(
     model = request["model"]
     if not isinstance(model, str) or not model:
         raise At("model").wrong("bad-field", model, "the name of a model", NO_STRING)
-    check_sampling(request, version)
+    _check_sampling(request, version)
     _check_max_tokens(request.get("max_tokens", 1))
     _check_system(request.get("system"))
     _check_tools(request.get("tools"), request.get("tool_choice"))
@@ -212,7 +114,7 @@ def check_head(
 
 
 def check_whole(
-    body: Mapping[str, Any],
+    body: Mapping[str, Any] | None,
     progress: Progress,
     *,
     prefill: bool = True,
@@ -220,10 +122,12 @@ def check_whole(
 ) -> None:
     """Check how the fields of a request and its messages fit together.
 
+    Without `body`, check the messages alone; they may begin with system messages.
+
     Raises:
         InvalidMessagesError: Rules of the end of the list, of totals, and of thinking.
     """
-    if progress.led_by_system:
+    if body is not None and progress.led_by_system:
         says = (
             "use the top-level 'system' parameter for the initial system prompt; "
             "the directive-only form (content: [] with output_config) is accepted at any position"
@@ -233,6 +137,8 @@ def check_whole(
         )
     judge_places(progress)
     finish(progress)
+    if body is None:
+        return
     judge_media(progress, most_media)
     judge_marks([*_head_marks(body), *progress.marks])
     thinking = body.get("thinking")
@@ -369,3 +275,74 @@ def _head_marks(body: Mapping[str, Any]) -> list[tuple[str, At]]:
     if isinstance(system, list):
         found += marks(system, At("system"))
     return found
+
+
+def _check_sampling(request: Mapping[str, Any], version: str) -> None:
+    """Raise an error for sampling options, which newer versions reject even with default values.
+
+    Raises:
+        InvalidMessagesError: Rule sampling.
+    """
+    for name in _SAMPLING if version >= STRICTER else ():
+        if name in request:
+            raise At(name).refuse(
+                "sampling",
+                f"is set, which version {version} does not take",
+                f"no {', '.join(_SAMPLING)}",
+                EXTRA,
+            )
+
+
+def findings(
+    request: Sequence[Any] | Mapping[str, Any],
+    *,
+    betas: Collection[str] = (),
+    version: str = NEWEST,
+) -> list[InvalidMessagesError]:
+    """Return the errors of a request or message list: at most one for each message.
+
+    Errors of the list as a whole are only reported if there are no others. After an error, the rest
+    is checked as if the message were valid, so that each fault is reported once.
+    """
+    check_version(version)
+    found, progress = list[InvalidMessagesError](), Progress()
+    body = request if isinstance(request, Mapping) else None
+    if body is not None:
+        try:
+            check_head(body, betas=betas, version=version)
+        except InvalidMessagesError as error:
+            found.append(error)
+    try:
+        messages = copied_messages(
+            Provider.ANTHROPIC, request if body is None else body.get("messages")
+        )
+    except InvalidMessagesError as error:
+        return [*found, error]
+    for index, message in enumerate(messages):
+        final = index == len(messages) - 1
+        try:
+            progress = judge_message(message, progress, final=final, version=version)
+        except InvalidMessagesError as error:
+            found.append(error)
+            progress = _after(progress, message)
+    if not found:
+        try:
+            refuse_first(progress)
+            check_whole(body, progress)
+        except InvalidMessagesError as error:
+            found.append(error)
+    return found
+
+
+def _after(before: Progress, message: Message) -> Progress:
+    """Return the progress after a rejected message, with only its own calls open."""
+    role, content, index = str(message.get("role")), message.get("content"), before.count
+    calls = [
+        str(block.get("id"))
+        for block in (content if isinstance(content, list) else ())
+        if isinstance(block, dict) and block.get("type") == "tool_use"
+    ]
+    fresh = Progress(index + 1, role, before.first or (role, index), caller=index)
+    if role != "assistant":
+        return fresh
+    return evolve(fresh, waiting=tuple(calls), called=frozenset(calls))

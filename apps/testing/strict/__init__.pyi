@@ -1,0 +1,26 @@
+from .anthropic import StrictAnthropic
+from .anthropic_faults import internal_error, overloaded, overloaded_midway, rate_limited
+from .chat import StrictChat
+from .checks import check_request, findings
+from .provider import Break, Event, Fault, Faults, RequestRefusedError, StrictProvider
+from .responses import StrictResponses
+from .server import StrictServer
+
+__all__ = [
+    "Break",
+    "Event",
+    "Fault",
+    "Faults",
+    "RequestRefusedError",
+    "StrictAnthropic",
+    "StrictChat",
+    "StrictProvider",
+    "StrictResponses",
+    "StrictServer",
+    "check_request",
+    "findings",
+    "internal_error",
+    "overloaded",
+    "overloaded_midway",
+    "rate_limited",
+]

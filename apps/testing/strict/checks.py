@@ -1,0 +1,79 @@
+"""The checks of whole requests: fields, messages, and how they fit together."""
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, assert_never
+
+from polycontext.window import InvalidMessagesError
+from polycontext.window.providers import Provider, as_provider
+from polycontext.window.providers.anthropic import NEWEST
+
+from . import anthropic_requests, chat_requests, responses_requests
+
+
+def check_request(
+    request: object,
+    provider: Provider | str,
+    *,
+    betas: Collection[str] = (),
+    version: str = NEWEST,
+    foreign: bool = False,
+) -> None:
+    """Raise the first of `findings` for a whole request, if there is one.
+
+    Raises:
+        InvalidMessagesError: `provider` would reject the request. The error holds the broken rule,
+            the index of the message if it is in one, and the provider's own wording.
+        UnknownNameError: There is no such provider, or no such version.
+
+    >>> hi = [{"role": "user", "content": "hi"}]
+    >>> check_request({"model": "gpt-5.6", "messages": hi, "tool_choice": "auto"}, "openai")
+    ... # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    polycontext.window.errors.InvalidMessagesError: messages break the openai rule \
+bad-tool-choice: Invalid value for 'tool_choice': ...
+    """
+    if not isinstance(request, Mapping):
+        problem = f"{type(request).__name__} is no object"
+        raise InvalidMessagesError(
+            as_provider(provider), None, "not-an-object", problem, "the body of a request"
+        )
+    for found in findings(request, provider, betas=betas, version=version, foreign=foreign):
+        raise found
+
+
+def findings(
+    request: Sequence[Any] | Mapping[str, Any],
+    provider: Provider | str,
+    *,
+    betas: Collection[str] = (),
+    version: str = NEWEST,
+    foreign: bool = False,
+) -> list[InvalidMessagesError]:
+    """Return the errors that `provider` would report for a request or a message list.
+
+    Returns an empty list if it is valid. The findings are in order, with at most one for each
+    message, plus those of the other fields. A later finding may follow from an earlier one.
+
+    Args:
+        request: The body of a request, or a list of messages (Responses: input items).
+        provider: The name of the provider.
+        betas: The values of Anthropic's beta header.
+        version: The value of Anthropic's version header.
+        foreign: Whether content and options that only OpenAI's compatible servers accept are valid.
+
+    Raises:
+        UnknownNameError: There is no such provider, or no such version.
+
+    >>> blank = {"role": "user", "content": " "}
+    >>> [(found.index, found.rule) for found in findings([blank, blank], "anthropic")]
+    [(0, 'empty-message'), (1, 'empty-message')]
+    """
+    match as_provider(provider):
+        case Provider.ANTHROPIC:
+            return anthropic_requests.findings(request, betas=betas, version=version)
+        case Provider.OPENAI:
+            return chat_requests.findings(request, foreign=foreign)
+        case Provider.RESPONSES:
+            return responses_requests.findings(request, foreign=foreign)
+        case _ as unknown:
+            assert_never(unknown)
