@@ -1,4 +1,4 @@
-/** What pills refuse, in the words of `polycontext.window.pills.errors`: a user is shown the message as it is. */
+/** What pills refuse, in the words of `polycontext.pills.errors`: a user is shown the message as it is. */
 export class PillError extends Error {}
 
 /** A name that cannot stand in a pill, or a type that is none. */

@@ -1,4 +1,4 @@
-/** What can stand in a pill, and where one is written: `[@name]`, as `polycontext.window.pills.pill` reads it. */
+/** What can stand in a pill, and where one is written: `[@name]`, as `polycontext.pills.pill` reads it. */
 
 /** Characters, not UTF-16 units. */
 export const LONGEST_NAME = 1024;
