@@ -96,7 +96,7 @@ def is_old(table: dict[str, Any], today: date) -> bool:
 
 
 def plain(name: str) -> str:
-    """Return a name in the form that `polycontext.window.model_table` looks up."""
+    """Return a name in the form that `polycontext.window.model_profiles` looks up."""
     short = name.strip().lower().rpartition("/")[2]
     return short.replace(".", "-") if short.startswith("claude") else short
 

@@ -12,7 +12,7 @@ from .classification.constraints import constraint_sentences, states_constraint
 from .errors import DemotionError, UnknownResourceError
 from .ledger import LinearityMap
 from .resource_class import LinearityStats, ResourceClass
-from .tag import UNIX_EPOCH, Tag, in_utc
+from .tag import UNIX_EPOCH, Tag, in_utc, number_of
 
 __all__ = [
     "UNIX_EPOCH",
@@ -31,6 +31,7 @@ __all__ = [
     "is_empty_result",
     "keep_last",
     "never_yield",
+    "number_of",
     "states_constraint",
     "yield_first",
 ]

@@ -14,7 +14,7 @@ from polycontext.base.json_data import freeze, thaw
 from polycontext.linearity import UNIX_EPOCH, ResourceClass
 from polycontext.pressure import CompressionResult, Edit, Fulfilment, Rejection, pressure_of
 from polycontext.window import ContextWindow, Epoch, InvalidTurnError, Role, ToolCall, Turn
-from polycontext.window.items import attachment_of
+from polycontext.window.items import shown_text
 
 from .state import State
 
@@ -306,16 +306,6 @@ class ContextOutput:
 
 
 _SHOWN = frozenset({Role.USER, Role.ASSISTANT})
-
-
-def shown_text(turn: Turn) -> str:
-    """Return the text of `turn` for readers: an attachment's name, a gist's number of messages."""
-    if turn.is_gist and not turn.sources:
-        return "earlier messages"
-    if turn.is_gist:
-        return f"{len(turn.sources)} earlier message{'' if len(turn.sources) == 1 else 's'}"
-    attachment = attachment_of(turn)
-    return turn.text if attachment is None else attachment.mention
 
 
 _CALLS = (

@@ -15,8 +15,6 @@ from polycontext.pressure.gist import Mark, summary_marks
 from polycontext.window import Part, PartKind, Role, Turn
 from polycontext.window.filler import is_opening
 from polycontext.window.items import attached_metadata
-from polycontext.window.part import native_providers
-from polycontext.window.turn import GIST
 
 _MOST_MARKS = 64
 """How many marks of one message are used; the text after them counts as a summary."""
@@ -47,7 +45,7 @@ def known_again(turns: Sequence[Turn], *, has_task: bool) -> Iterator[tuple[Turn
     until = -1
     for place, turn in enumerate(turns):
         if turn.role is Role.TOOL:
-            yield (_mark_gist(turn) if is_gist_text(turn.text, turn.role) else turn,)
+            yield (turn.as_gist() if is_gist_text(turn.text, turn.role) else turn,)
             continue
         marks = summary_marks(turn.text)
         runs = _runs(turn.text, marks, inside=place <= until)
@@ -105,14 +103,10 @@ def _trim(text: str, start: int, stop: int, *, is_summary: bool) -> Run:
 def _pieces(turn: Turn, runs: list[Run], *, has_task: bool) -> tuple[Turn, ...]:
     if turn.role is Role.USER and has_task:
         turn = _mark_attachment(turn)
-    if (
-        native_providers(turn.parts)
-        or turn.metadata
-        or not any(is_summary for _, _, is_summary in runs)
-    ):
+    if turn.native_providers or turn.metadata or not any(is_summary for _, _, is_summary in runs):
         return (turn,)
     if len(runs) == 1 and not turn.tool_calls:
-        return (_mark_gist(turn),)
+        return (turn.as_gist(),)
     if turn.tool_calls and runs[-1][2]:
         runs.append((len(turn.text), len(turn.text), False))
     parts = _parts(turn, runs)
@@ -129,7 +123,7 @@ def _piece(turn: Turn, run: Run, parts: Sequence[Part], *, is_last: bool) -> Tur
         parts=parts,
         tool_calls=turn.tool_calls if is_last else (),
     )
-    return _mark_gist(piece) if is_summary else piece
+    return piece.as_gist() if is_summary else piece
 
 
 def _parts(turn: Turn, runs: Sequence[Run]) -> list[list[Part]]:
@@ -170,16 +164,12 @@ def _run_at(runs: Sequence[Run], at: int) -> int:
     return next((number for number, (_, stop, _) in enumerate(runs) if stop >= at), len(runs) - 1)
 
 
-def _mark_gist(turn: Turn) -> Turn:
-    return evolve(turn, metadata={**turn.metadata, GIST: True})
-
-
 def _mark_attachment(turn: Turn) -> Turn:
     if turn.text.startswith("### "):
         found = attached_metadata(turn.text)
         return turn if found is None else evolve(turn, metadata={**turn.metadata, **found})
     return (
-        _mark_gist(turn)
+        turn.as_gist()
         if is_gist_text(turn.text, turn.role) and not summary_marks(turn.text)
         else turn
     )

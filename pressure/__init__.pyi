@@ -7,7 +7,7 @@ from .notes.summariser import ExtractiveSummariser
 from .plan import Plan, plan_at, unbinding_plan
 from .projector import CompressionResult, ContextProjector
 from .reach import Reach
-from .summariser import AsyncSummariser, Summariser
+from .summariser import AsyncSummariser, RememberingSummariser, Summariser, default_summariser
 from .threshold import (
     AdaptiveThreshold,
     FixedThreshold,
@@ -50,12 +50,14 @@ __all__ = [
     "Reach",
     "Reading",
     "Rejection",
+    "RememberingSummariser",
     "Signals",
     "Summariser",
     "Threshold",
     "View",
     "apply_edit",
     "check_floors",
+    "default_summariser",
     "fidelities_after",
     "floor_of",
     "gist",

@@ -15,10 +15,8 @@ from attrs import define, evolve, field, frozen
 from polycontext.base import CallerError, InvalidOptionError
 from polycontext.base.json_data import FrozenDict
 from polycontext.linearity import LinearityMap, ResourceClass
-from polycontext.window import Atom, ContextWindow, Epoch, PositionError, Role, Splice, Turn
-from polycontext.window.part import bound_providers
-from polycontext.window.part_removal import bare, fell, unbound
-from polycontext.window.sources import Traces
+from polycontext.window import Atom, ContextWindow, Epoch, PositionError, Role, Splice, Traces, Turn
+from polycontext.window.part_removal import bare, bound_providers, fell, unbound
 
 from .gist import is_summary
 
@@ -263,12 +261,8 @@ def _epoch_after(
         if turn.resource_id in standing and fell(standing[turn.resource_id], turn)
     ]
     unbound_from = len(window) if edit.unbound_from is None else edit.unbound_from
-    fallen = bound_providers(part for turn in turns for part in turn.parts).difference(
-        edit.keeps_bound
-    )
-    fallen |= bound_providers(
-        part for turn in window.turns_from(unbound_from) for part in turn.parts
-    )
+    fallen = bound_providers(turns).difference(edit.keeps_bound)
+    fallen |= bound_providers(window.turns_from(unbound_from))
     return window.epoch.next(first, "compress" if compressed else "recall", lost, fallen)
 
 

@@ -1,39 +1,35 @@
-from . import filler, part_removal
-from .atoms import Atom, AtomColumns, Splice, open_calls
+from . import filler, model_profiles, part_removal
+from .atoms import Atom, AtomColumns, Splice
 from .context_window import ContextWindow
 from .errors import InvalidMessagesError, InvalidTurnError, OrderError, PluginError, PositionError
 from .items import ContextItem, ContextManager, ItemType, context_to_string
 from .media_sizes import image_size
 from .model_profiles import ModelProfile, find_model
 from .part import Part, PartKind
+from .sources import Sources, Traces
 from .store import Store, StoreComonad
 from .tokens.counter import (
     REQUEST_OVERHEAD,
-    CalibratedCounter,
     EstimatingCounter,
     TokenCounter,
     calibrate,
     count_tools,
     count_turn,
-    is_exact,
 )
 from .tokens.tiktoken_counter import TiktokenCounter, default_counter
-from .tokens.vocabulary import InexactCountWarning
 from .turn import Role, ToolCall, Turn
-from .window_contents import Epoch
+from .window_contents import Epoch, WindowFacts
 from .wire_text import compact, loaded_object
 
 __all__ = [
     "REQUEST_OVERHEAD",
     "Atom",
     "AtomColumns",
-    "CalibratedCounter",
     "ContextItem",
     "ContextManager",
     "ContextWindow",
     "Epoch",
     "EstimatingCounter",
-    "InexactCountWarning",
     "InvalidMessagesError",
     "InvalidTurnError",
     "ItemType",
@@ -44,13 +40,16 @@ __all__ = [
     "PluginError",
     "PositionError",
     "Role",
+    "Sources",
     "Splice",
     "Store",
     "StoreComonad",
     "TiktokenCounter",
     "TokenCounter",
     "ToolCall",
+    "Traces",
     "Turn",
+    "WindowFacts",
     "calibrate",
     "compact",
     "context_to_string",
@@ -60,8 +59,7 @@ __all__ = [
     "filler",
     "find_model",
     "image_size",
-    "is_exact",
     "loaded_object",
-    "open_calls",
+    "model_profiles",
     "part_removal",
 ]

@@ -4,7 +4,6 @@ from collections.abc import Iterable, Sequence
 from itertools import takewhile
 from typing import NamedTuple, Self
 
-from .part import native_providers
 from .tokens.counter import TokenCounter, count_introduced
 from .turn import Role, Turn
 
@@ -59,9 +58,7 @@ class Introduced(NamedTuple):
         tokens, last, has_begun = self
         for turn in turns:
             role = (
-                Role.ASSISTANT
-                if turn.parts and "anthropic" in native_providers(turn.parts)
-                else turn.role
+                Role.ASSISTANT if turn.parts and "anthropic" in turn.native_providers else turn.role
             )
             if has_begun and last is not None:
                 text = BETWEEN.get((last, role))

@@ -1,21 +1,25 @@
 """Model profiles: the context window, longest reply, wire format and tokenizer of a model.
 
-Every row of the table here names the page that its numbers come from; docs/models.md shows them
-all. The larger table of `model_table` is searched next. A name in neither raises an error, because
-a window that is assumed too large fails in the middle of a conversation. `register_model` adds or
-replaces a profile.
+Every row of model_profiles.json names the page that its numbers come from (read in November 2026,
+with the encodings of tiktoken's own table); docs/models.md shows them all. The larger table
+model_table.json is searched next and read on the first search; `just models` generates it from
+genai-prices, which is not needed at run time. A name in neither raises an error, because a window
+that is assumed too large fails in the middle of a conversation. `register_model` adds or replaces a
+profile.
 """
 
+import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 from functools import cache, cached_property
+from pathlib import Path
+from typing import Any, NamedTuple
 
 from attrs import field, frozen
 
 from polycontext.base import InvalidOptionError, UnknownNameError
 
-from .model_table import Listed, find_listed, listed_models
 from .providers.wire import Provider, as_provider
 from .tokens.counter import CalibratedCounter, TokenCounter, calibrate, is_exact
 from .tokens.media_rules import ImageRule, Patches, Tiles
@@ -234,7 +238,7 @@ def _plain(name: str) -> str:
     return name.replace(".", "-") if name.startswith("claude") else name
 
 
-# --- the table --------------------------------------------------------------------
+# --- the table of the models that this project has checked ---------------------------------------
 
 _EARLY_CLAUDE, _LATE_CLAUDE = 1.25, 1.65
 """Tokens of Claude up to 4.6 and from 4.7 on per token of o200k_base.
@@ -242,114 +246,102 @@ _EARLY_CLAUDE, _LATE_CLAUDE = 1.25, 1.65
 Recorded usage gives 1.23 and 1.64 (docs/models.md).
 """
 
-_SMALL_PICTURES, _LARGE_PICTURES = Patches(28, 1_568), Patches(28, 4_784)
-_CLAUDE_PAGE = "platform.claude.com, models/{}/overview"
-_OPENAI_PAGE = "developers.openai.com, api/docs/models/{}"
-_LISTED = "github.com/anomalyco/models.dev, providers/{}/models/{}.toml"
-_RESOLD = "vercel.com, ai-gateway/models/{}"
+_IMAGE_RULES = {"patches": Patches, "tiles": Tiles}
 
 
-def _claude(name: str, window: int, output: int, *, late: bool, source: str = "") -> ModelProfile:
-    factor, image = (_LATE_CLAUDE, _LARGE_PICTURES) if late else (_EARLY_CLAUDE, _SMALL_PICTURES)
-    page = source or _CLAUDE_PAGE.format(name.removeprefix("claude-"))
-    return ModelProfile(
-        name, Provider.ANTHROPIC, window, output, factor=factor, image=image, source=page
-    )
+def _profile_of(name: str, row: dict[str, Any]) -> ModelProfile:
+    kind, *numbers = row.pop("image", (None,))
+    image = _IMAGE_RULES[kind](*numbers) if kind else None
+    return ModelProfile(name, row.pop("provider"), image=image, **row)
 
 
-def _gpt(
-    name: str,
-    window: int,
-    output: int,
-    image: ImageRule | None = None,
-    *,
-    source: str = _LISTED.format("openai", "{}"),
-    encoding: str = "o200k_base",
-    exact: bool = True,
-) -> ModelProfile:
-    return ModelProfile(
-        name,
-        Provider.OPENAI,
-        window,
-        output,
-        encoding,
-        exact=exact,
-        image=image,
-        source=source.format(name),
-    )
+def _read(table: str) -> Any:
+    return json.loads(Path(__file__).with_name(table).read_text(encoding="utf-8"))["models"]
 
 
-_ROWS = (
-    _claude("claude-haiku-4-5", 200_000, 64_000, late=False),
-    _claude("claude-sonnet-4-5", 200_000, 64_000, late=False),
-    _claude("claude-opus-4-5", 200_000, 64_000, late=False),
-    _claude(
-        "claude-sonnet-4-6",
-        1_000_000,
-        64_000,
-        late=False,
-        source=_LISTED.format("anthropic", "claude-sonnet-4-6"),
-    ),
-    _claude("claude-opus-4-6", 1_000_000, 128_000, late=False),
-    _claude(
-        "claude-opus-4-7",
-        1_000_000,
-        128_000,
-        late=True,
-        source=_LISTED.format("anthropic", "claude-opus-4-7"),
-    ),
-    _claude("claude-opus-4-8", 1_000_000, 128_000, late=True),
-    _claude("claude-sonnet-5", 1_000_000, 128_000, late=True),
-    _claude("claude-opus-5", 1_000_000, 128_000, late=True),
-    _claude("claude-haiku-5-5", 1_000_000, 128_000, late=True),
-    _claude("claude-sonnet-5-5", 1_000_000, 128_000, late=True),
-    _claude("claude-opus-5-5", 1_000_000, 128_000, late=True, source=_CLAUDE_PAGE.format("opus-5")),
-    _claude(
-        "claude-fable-5-1", 1_000_000, 128_000, late=True, source=_CLAUDE_PAGE.format("opus-5")
-    ),
-    _gpt("gpt-3.5-turbo", 16_385, 4_096, encoding="cl100k_base"),
-    _gpt("gpt-4", 8_192, 8_192, source=_OPENAI_PAGE, encoding="cl100k_base"),
-    _gpt(
-        "gpt-4-turbo",
-        128_000,
-        4_096,
-        Tiles(85, 170),
-        encoding="cl100k_base",
-    ),
-    _gpt("gpt-4o", 128_000, 16_384, Tiles(85, 170)),
-    _gpt(
-        "gpt-4o-mini",
-        128_000,
-        16_384,
-        Tiles(2_833, 5_667),
-        source="learn.microsoft.com, ai-foundry, fine-tune-models",
-    ),
-    _gpt("gpt-4.1", 1_047_576, 32_768, Tiles(85, 170), source=_RESOLD.format("gpt-4.1-fast")),
-    _gpt(
-        "gpt-4.1-mini",
-        1_047_576,
-        32_768,
-        Patches(32, 1_536, 1.62),
-        source=_RESOLD.format("gpt-4.1-mini-fast"),
-    ),
-    _gpt("o1", 200_000, 100_000, Tiles(75, 150)),
-    _gpt("o3", 200_000, 100_000, Tiles(75, 150)),
-    _gpt("o3-mini", 200_000, 100_000),
-    _gpt("o4-mini", 200_000, 100_000, Patches(32, 1_536, 1.72)),
-    _gpt("gpt-5", 400_000, 128_000, Tiles(70, 140), source=_RESOLD.format("gpt-5-fast")),
-    _gpt("gpt-5-mini", 400_000, 128_000, Patches(32, 1_536, 1.62)),
-    _gpt("gpt-5-nano", 400_000, 128_000, Patches(32, 1_536, 2.46)),
-    _gpt("gpt-5.4", 1_050_000, 128_000, Patches(32, 10_000)),
-    _gpt("gpt-5.5", 1_050_000, 128_000, Patches(32, 10_000), source=_OPENAI_PAGE.format("compare")),
-    _gpt("gpt-6-sol", 1_050_000, 128_000, source=_OPENAI_PAGE, exact=False),
-    _gpt("gpt-6.2-sol", 1_050_000, 128_000, source=_OPENAI_PAGE, exact=False),
-)
-"""Data as of November 2026, with the encodings of tiktoken's own table (tiktoken/model.py)."""
-
-_TABLE: Mapping[str, ModelProfile] = {profile.name: profile for profile in _ROWS}
+_TABLE: Mapping[str, ModelProfile] = {
+    name: _profile_of(name, row) for name, row in _read("model_profiles.json").items()
+}
 _REGISTERED: dict[str, ModelProfile] = {}
 
-# --- models of the larger table, and of none --------------------------------------
+# --- the larger table, and models in none ----------------------------------------------------
+
+_SUFFIX = re.compile(
+    r"(?:[-@](?:\d{4}-\d{2}-\d{2}|\d{8}|latest|preview-\d\d-\d{2,4}|0\d\d))?(?:-v\d+(?:/\d+)?)?$"
+)
+"""The suffixes of a name.
+
+These are a snapshot date, `-latest`, Google's `-001` and a service version (`-v1:0`).
+"""
+
+_STEPS = 4
+"""The most path segments of a name to look at, counted from its end."""
+
+_SHARE, _MOST = 4, 65_536
+"""The reply assumed for a model whose longest reply is unknown.
+
+It is this fraction (1/4) of the window, up to a maximum of tokens.
+"""
+
+
+class Listed(NamedTuple):
+    """A row: the tokens of the window and of the longest reply, and the prices.
+
+    Prices are in US dollars per million tokens, or None if unknown.
+    """
+
+    window: int
+    reply: int
+    input: float | None = None
+    output: float | None = None
+    read: float | None = None
+    write: float | None = None
+
+
+def find_listed(name: str) -> tuple[str, Listed] | None:
+    """Return the row for `name`, with the name that the table uses.
+
+    The route to a model (`openrouter/google/...`, `google:...`) and its snapshot date are ignored,
+    unless the host has its own row for the model.
+
+    >>> (
+    ...     find_listed("google/gemini-2.5-pro")[1].window,
+    ...     find_listed("xai:grok-4")[0],
+    ...     find_listed("gemini-9"),
+    ... )
+    (1048576, 'grok-4', None)
+    """
+    found = next((each for each in _tried(name) if each in _rows()), None)
+    return None if found is None else (found, _row(found))
+
+
+def listed_models() -> Mapping[str, Listed]:
+    """Return all rows by name."""
+    return {name: _row(name) for name in _rows()}
+
+
+def _tried(name: str) -> Iterator[str]:
+    steps = name.strip().lower().replace(":", "/").split("/")[-_STEPS:]
+    # Try a host before a maker: openrouter/qwen/qwen3-32b.
+    for rest in (
+        "/".join((steps[0], steps[-1])),
+        *("/".join(steps[start:]) for start in range(len(steps))),
+    ):
+        plain = rest.replace(".", "-") if rest.startswith("claude") else rest
+        yield plain
+        yield _SUFFIX.sub("", plain)
+
+
+def _row(name: str) -> Listed:
+    window, reply, *prices = _rows()[name]
+    return Listed(window, reply or min(window // _SHARE, _MOST), *prices)
+
+
+@cache
+def _rows() -> Mapping[str, list[Any]]:
+    rows: Mapping[str, list[Any]] = _read("model_table.json")
+    return rows
+
 
 _MARGIN = 1.25
 """Tokens per o200k_base token for unpublished tokenizers; only newest Claude models have more."""

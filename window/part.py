@@ -5,7 +5,6 @@ signed thinking), the order of all blocks, and fields that a turn does not have.
 parts is written in the provider's default shape: one message, text before calls.
 """
 
-from collections.abc import Iterable
 from enum import StrEnum
 from functools import cached_property
 
@@ -129,13 +128,3 @@ def _data(value: object) -> None:
 def _place(value: object) -> None:
     if isinstance(value, bool) or not isinstance(value, int) or value < 0:
         raise InvalidTurnError("parts", f"{value!r} is no place", "a whole number, at least 0")
-
-
-def native_providers(parts: Iterable[Part]) -> set[str]:
-    """Return the providers whose native blocks replace the words of a turn with these parts."""
-    return {part.provider for part in parts if part.kind is PartKind.NATIVE}
-
-
-def bound_providers(parts: Iterable[Part]) -> set[str]:
-    """Return the providers that have bound parts among `parts`."""
-    return {part.provider for part in parts if part.is_bound}

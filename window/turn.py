@@ -11,7 +11,7 @@ from enum import StrEnum
 from operator import attrgetter
 from typing import Any, TypeVar
 
-from attrs import field, fields, frozen
+from attrs import evolve, field, fields, frozen
 
 from polycontext.base.json_data import EMPTY, check_text, freeze_object
 from polycontext.linearity import UNIX_EPOCH, in_utc
@@ -242,6 +242,15 @@ system, user, assistant, tool.
         that was read back from a message list.
         """
         return bool(self.sources) or (bool(self.metadata) and self.metadata.get(GIST) is True)
+
+    @property
+    def native_providers(self) -> set[str]:
+        """Return the providers whose native blocks replace the words of the turn."""
+        return {part.provider for part in self.parts if part.kind is PartKind.NATIVE}
+
+    def as_gist(self) -> "Turn":
+        """Return the same turn, marked as a gist in its metadata."""
+        return evolve(self, metadata={**self.metadata, GIST: True})
 
     def with_tokens(self, tokens: int) -> "Turn":
         """Return the same turn with its token count."""

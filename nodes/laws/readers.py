@@ -17,7 +17,7 @@ from attrs import frozen
 from polycontext.base.law import agree, holds, law
 from polycontext.linearity import ResourceClass
 from polycontext.polynomial import ContextOverflowError, ContextSession
-from polycontext.polynomial.laws.hosts import Host
+from polycontext.polynomial.laws import Host
 from polycontext.polynomial.machine import is_over_budget
 from polycontext.polynomial.session.plugins import Renderer
 from polycontext.window import (
@@ -29,7 +29,6 @@ from polycontext.window import (
     count_turn,
 )
 from polycontext.window.items import attachment_of
-from polycontext.window.laws.formats import fault_of
 from polycontext.window.providers import Rendered, WireFormat
 
 from ..props.component_renderer import ComponentRenderer
@@ -69,7 +68,10 @@ def what_leaves_is_valid(session: ContextSession, wire: WireFormat) -> None:
     """
     request = _request(session, wire)
     if isinstance(request, Rendered):
-        agree(fault_of(wire, request.messages), None, provider=wire.provider, request=request)
+        try:
+            wire.check(request.messages)
+        except InvalidMessagesError as fault:
+            agree(str(fault), None, provider=wire.provider, request=request)
         return
     window = session.window
     says_nothing = not len(window) or not wire.render(window.all_turns()).messages

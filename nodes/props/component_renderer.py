@@ -18,9 +18,8 @@ from polycontext.polynomial import (
     ContextState,
     InputKind,
 )
-from polycontext.polynomial.inputs import shown_text
 from polycontext.window import ContextWindow, Role, Turn
-from polycontext.window.items import attachment_of
+from polycontext.window.items import attachment_of, shown_text
 
 Status = Literal["ready", "thinking", "pressured", "compressed"]
 

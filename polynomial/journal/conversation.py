@@ -10,11 +10,17 @@ from attrs import evolve as evolved
 from attrs import field, frozen
 
 from polycontext.base import InvalidDataError, PolycontextError
-from polycontext.pressure import Edit, GistJob, apply_edit, check_floors, is_summary
+from polycontext.pressure import (
+    Edit,
+    GistJob,
+    RememberingSummariser,
+    apply_edit,
+    check_floors,
+    default_summariser,
+    is_summary,
+)
 from polycontext.pressure.gist import source_ids
-from polycontext.pressure.summariser import RememberingSummariser, default_summariser
-from polycontext.window import ContextWindow, Turn
-from polycontext.window.sources import Traces
+from polycontext.window import ContextWindow, Traces, Turn
 
 from .. import journal
 from ..inputs import InputKind, Kind

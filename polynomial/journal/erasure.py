@@ -11,11 +11,9 @@ from datetime import datetime
 
 from attrs import define, evolve, field
 
-from polycontext.pressure import is_summary
+from polycontext.pressure import default_summariser, is_summary
 from polycontext.pressure.gist import NO_TEXT, summary_text
-from polycontext.pressure.summariser import default_summariser
 from polycontext.window import TokenCounter, ToolCall, Turn, count_turn
-from polycontext.window.part import native_providers
 from polycontext.window.part_removal import bare, unbound
 
 from ..inputs import ContextInput
@@ -200,9 +198,12 @@ def _with_turns(event: Event, left: Callable[[Turn], Turn], resource_ids: Collec
                 for splice in event.edit.splices
             )
             # A provider accepts bound parts only after its own summary, which may have been erased.
-            kept = native_providers(
-                part for splice in splices for turn in splice.turns for part in turn.parts
-            )
+            kept = {
+                provider
+                for splice in splices
+                for turn in splice.turns
+                for provider in turn.native_providers
+            }
             keeps_bound = tuple(each for each in event.edit.keeps_bound if each in kept)
             return evolve(event, edit=evolve(event.edit, splices=splices, keeps_bound=keeps_bound))
         case PromoteEvent() if event.resource_id in resource_ids and event.rationale:

@@ -12,8 +12,7 @@ from attrs import evolve, frozen
 
 from polycontext.linearity import LinearityMap, ResourceClass
 from polycontext.pressure import Edit
-from polycontext.window import Turn
-from polycontext.window.sources import Sources
+from polycontext.window import Sources, Turn
 
 from ..inputs import KIND_OF_ROLE, Arguments, ContextInput, InputKind, Promotion
 from ..machine.step import Step

@@ -11,12 +11,10 @@ from typing import TYPE_CHECKING
 from attrs import define, evolve, field, frozen
 
 from polycontext.base import Column
-from polycontext.pressure import Edit, is_summary
+from polycontext.pressure import Edit, RememberingSummariser, is_summary
 from polycontext.pressure.gist import source_ids
-from polycontext.pressure.summariser import RememberingSummariser
 from polycontext.window import ContextWindow, TokenCounter, Turn
 from polycontext.window.part_removal import bare
-from polycontext.window.turn import GIST
 
 from .events import is_erased
 from .log import Log
@@ -98,7 +96,7 @@ class Past:
     @classmethod
     def told(cls, gists: Iterable[Turn]) -> "Past":
         """Return a past of these gists alone; their words are all that is left of their turns."""
-        tellers = [evolve(gist, sources=(), level=0, metadata={GIST: True}) for gist in gists]
+        tellers = [evolve(gist, sources=(), level=0, metadata={}).as_gist() for gist in gists]
         return cls.of([tuple(turn.resource_id for turn in tellers)] if tellers else [], tellers)
 
     def remembered(self) -> "tuple[object, int, int, Candidates] | None":

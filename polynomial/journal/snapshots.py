@@ -20,14 +20,11 @@ from attrs import asdict, evolve
 
 from polycontext.base import InvalidDataError, PolycontextError
 from polycontext.base.codec import structured
-from polycontext.linearity import LinearityMap, ResourceClass, Tag
-from polycontext.linearity.tag import number_of
+from polycontext.linearity import LinearityMap, ResourceClass, Tag, number_of
 from polycontext.pressure import ExtractiveSummariser
 from polycontext.pressure.notes import Candidates
-from polycontext.window import Epoch, Turn
+from polycontext.window import Epoch, Sources, Turn, WindowFacts
 from polycontext.window.items import attachment_of
-from polycontext.window.sources import Sources
-from polycontext.window.window_contents import WindowFacts
 
 from ..errors import StoreError
 from ..state import state_of

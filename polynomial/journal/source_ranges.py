@@ -15,8 +15,7 @@ from attrs import define, evolve, field
 from polycontext.base import InvalidDataError
 from polycontext.base.json_data import check_text
 from polycontext.linearity import LinearityMap, ResourceClass
-from polycontext.window import ContextWindow, Turn
-from polycontext.window.sources import Sources
+from polycontext.window import ContextWindow, Sources, Turn
 
 from .events import CompressEvent, Event, RewindEvent, TurnEvent, names_ranges
 

@@ -1,5 +1,7 @@
+from .hosts import Host
 from .machines import TableMachine
 
 __all__ = [
+    "Host",
     "TableMachine",
 ]

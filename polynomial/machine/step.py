@@ -29,9 +29,7 @@ from polycontext.pressure import (
     pressure_of,
 )
 from polycontext.pressure.threshold import NO_SIGNALS, mark_above, tokens_at
-from polycontext.pressure.view import splices_of
 from polycontext.window import REQUEST_OVERHEAD, ContextWindow, Role, Turn
-from polycontext.window.atoms import spliced
 
 from ..errors import ContextOverflowError
 from ..inputs import (
@@ -273,9 +271,8 @@ class Step:
         after, compression = self.after, self.compression
         assert compression is not None
         check_floors(self.window, compression.edit)
-        if after.all_turns() != tuple(
-            spliced(self.window.all_turns(), splices_of(self.window, compression.edit))
-        ):
+        again = apply_edit(self.window, compression.edit, compressed=True)
+        if after.all_turns() != again.all_turns():
             # The journal replays the edit: a window that it does not produce is lost after a
             # restart.
             raise InvalidOptionError("compression", compression, "a window that its own edit makes")

@@ -204,9 +204,7 @@ def room_of(
     """
     profile = _profile(model, is_needed=max_tokens is None)
     if profile is None and isinstance(model, str):
-        from polycontext.window.model_profiles import unlisted_counter  # noqa: PLC0415 - rare
-
-        counting = unlisted_counter(model)
+        counting = window.model_profiles.unlisted_counter(model)
         budget = whole_number("max_tokens", max_tokens, 1)
         room = room_of(
             budget,

@@ -11,7 +11,6 @@ from attrs import frozen
 
 from polycontext.pressure import Edit
 from polycontext.window import ContextWindow, Role, Splice, Turn
-from polycontext.window.part import native_providers
 from polycontext.window.part_removal import unbound
 
 from ..errors import ContextOverflowError
@@ -115,7 +114,7 @@ def _splice(view: _View, log: Log, atom: tuple[Turn, ...]) -> Splice:
         (
             i
             for i, turn in enumerate(view.turns)
-            if turn.role is not Role.SYSTEM and not native_providers(turn.parts)
+            if turn.role is not Role.SYSTEM and not turn.native_providers
         ),
         len(view.turns),
     )

@@ -21,8 +21,7 @@ from attrs import evolve
 
 from polycontext.base import CallerError, InvalidOptionError
 from polycontext.base.effects import Effect, Steps, adrive, drive, in_thread
-from polycontext.pressure import ConflictError, ContextProjector, Fulfilment
-from polycontext.pressure.summariser import default_summariser
+from polycontext.pressure import ConflictError, ContextProjector, Fulfilment, default_summariser
 
 from .. import journal
 from ..errors import SessionWriteError

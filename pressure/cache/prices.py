@@ -1,6 +1,6 @@
 """Prices of tokens by the million: input, output, cache reads and cache writes.
 
-List prices come from the table of `window.model_table`, and from a small table here (read in
+List prices come from the table of models (`just models`), and from a small table here (read in
 November 2026) of models that charge more for long requests. Vendors change their prices: pass your
 own `Prices` if you need current ones. A model in neither table has no price; prices are never
 guessed.
@@ -13,7 +13,7 @@ from typing import Any
 from attrs import Factory, field, frozen
 
 from polycontext.base import InvalidOptionError, UnknownNameError
-from polycontext.window.model_table import find_listed
+from polycontext.window.model_profiles import find_listed
 
 from .prefix_cache import HOUR
 

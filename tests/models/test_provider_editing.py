@@ -11,7 +11,6 @@ from polycontext.base import InvalidOptionError, UnknownNameError
 from polycontext.models.provider_editing import editing_options, take_in
 from polycontext.testing.strict import RequestRefusedError, StrictAnthropic, StrictServer
 from polycontext.testing.strict.responses import StrictResponses
-from polycontext.window.part import native_providers
 from tests.polynomial.conversations import text_of
 
 TOOLS = [
@@ -195,7 +194,7 @@ def test_a_summary_at_a_threshold_stands_for_all_before_the_answer(question: str
     assert answer["content"][0]["type"] == "compaction"
     assert [each["type"] for each in answer["usage"]["iterations"]] == ["compaction", "message"]
     gist = session.window.all_turns()[1]
-    assert native_providers(gist.parts) == {"anthropic"}
+    assert gist.native_providers == {"anthropic"}
     texts = [turn.text for turn in session.window.all_turns()]
     assert texts.count("How many jars are there? Never open one.") == 1
     assert (question in texts) == (question == "And then?")
@@ -355,7 +354,7 @@ def test_where_room_was_made_meanwhile_the_answers_own_summary_is_left_out() -> 
     ]
     take_in(session, {"content": blocks}, "anthropic")
     assert session.window.epoch.number > 1
-    assert not any(native_providers(turn.parts) for turn in session.window.all_turns())
+    assert not any(turn.native_providers for turn in session.window.all_turns())
 
 
 def test_an_open_call_stands_whole_though_a_summary_comes_behind_it() -> None:

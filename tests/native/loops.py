@@ -30,7 +30,6 @@ from polycontext.pressure.native import prefix_plan
 from polycontext.testing.strict import StrictAnthropic
 from polycontext.testing.strict.responses import StrictResponses
 from polycontext.window import Role, Turn
-from polycontext.window.part import native_providers
 from tests.polynomial.conversations import text_of
 from tests.strict.script import Script, Step, script_of
 from tests.strict.vendors import VENDORS, Vendor
@@ -270,7 +269,7 @@ class Loop:
             return
         self.found.counts["forgotten"] += 1
         for turn in session.window.all_turns():
-            if turn.resource_id in holders and native_providers(turn.parts):
+            if turn.resource_id in holders and turn.native_providers:
                 self.found.wrong.append(f"the provider's block holds {resource_id} still")
 
     def _promote(self, resource_id: str) -> None:

@@ -5,7 +5,8 @@ from itertools import pairwise
 from hypothesis import given
 
 from polycontext.testing import FAST, Move, conversations, filled, windows
-from polycontext.window import ContextWindow, Role, ToolCall, Turn, open_calls
+from polycontext.window import ContextWindow, Role, ToolCall, Turn
+from polycontext.window.atoms import open_calls
 
 
 def call(*ids: str) -> Turn:

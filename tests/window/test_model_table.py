@@ -15,8 +15,13 @@ from polycontext.base import InvalidOptionError, UnknownNameError
 from polycontext.pressure.cache.prices import prices_of
 from polycontext.window import TiktokenCounter
 from polycontext.window import model_profiles as module
-from polycontext.window.model_profiles import find_model, known_models
-from polycontext.window.model_table import _tried, find_listed, listed_models
+from polycontext.window.model_profiles import (
+    _tried,
+    find_listed,
+    find_model,
+    known_models,
+    listed_models,
+)
 from tests.house import ROOT, script
 from tests.polynomial.conversations import text_of
 
@@ -143,12 +148,12 @@ def test_any_text_is_a_name_or_none(name: str) -> None:
 def test_the_table_is_read_by_those_who_need_it() -> None:
     """A model that was read by hand does without."""
     code = (
-        "from polycontext import ContextSession; from polycontext.window import model_table; "
+        "from polycontext import ContextSession; from polycontext.window import model_profiles; "
         "ContextSession('gpt-5')"
     )
     code += (
-        "; print(model_table._rows.cache_info().currsize); ContextSession('kimi-k3'); "
-        "print(model_table._rows.cache_info().currsize)"
+        "; print(model_profiles._rows.cache_info().currsize); ContextSession('kimi-k3'); "
+        "print(model_profiles._rows.cache_info().currsize)"
     )
     assert (
         subprocess.run(

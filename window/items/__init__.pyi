@@ -4,6 +4,7 @@ from .attachment import (
     attached_outline,
     attachment_of,
     item_turn,
+    shown_text,
     source_of,
 )
 from .codec import item_from_dict, item_from_json, item_schema, item_to_dict, item_to_json
@@ -45,5 +46,6 @@ __all__ = [
     "language_of_file",
     "outline_of",
     "register_formatter",
+    "shown_text",
     "source_of",
 ]

@@ -93,6 +93,16 @@ def attachment_of(turn: Turn) -> Attachment | None:
             return None
 
 
+def shown_text(turn: Turn) -> str:
+    """Return the text of `turn` for readers: an attachment's name, a gist's number of messages."""
+    if turn.is_gist and not turn.sources:
+        return "earlier messages"
+    if turn.is_gist:
+        return f"{len(turn.sources)} earlier message{'' if len(turn.sources) == 1 else 's'}"
+    attachment = attachment_of(turn)
+    return turn.text if attachment is None else attachment.mention
+
+
 def attached_metadata(text: str) -> Mapping[str, Any] | None:
     r"""Return the metadata of an attachment turn, recovered from its `text`.
 

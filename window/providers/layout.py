@@ -24,7 +24,7 @@ from attrs import Factory, define, frozen
 
 from ..errors import InvalidTurnError
 from ..media import MediumKind, Source, read_medium, read_source
-from ..part import Part, PartKind, native_providers
+from ..part import Part, PartKind
 from ..turn import Role, ToolCall, Turn
 from ..wire_text import compact
 from .wire import Message, Provider
@@ -170,7 +170,7 @@ def _layout(provider: Provider, turn: Turn) -> Iterator[Entry]:
 
 def is_native(provider: Provider, turn: Turn) -> bool:
     """Return whether native blocks of `provider` replace the words of `turn`."""
-    return bool(turn.parts) and provider in native_providers(turn.parts)
+    return bool(turn.parts) and provider in turn.native_providers
 
 
 def convert_part(provider: Provider, turn: Turn, part: Part) -> Message | None:

@@ -30,7 +30,7 @@ from attrs import evolve, field, frozen
 
 from polycontext.base import InvalidOptionError
 
-from ..part import Part, PartKind, native_providers
+from ..part import Part, PartKind
 from ..turn import Turn
 from ..wire_text import compact, loaded_object, stand_in
 
@@ -151,7 +151,7 @@ def count_turn(counter: TokenCounter, turn: Turn) -> int:
         )
         tokens = max(
             tokens,
-            *(_native_tokens(counter, turn, provider) for provider in native_providers(turn.parts)),
+            *(_native_tokens(counter, turn, provider) for provider in turn.native_providers),
             1,
         )
     return max(1, tokens)

@@ -17,7 +17,6 @@ from polycontext.polynomial.journal.events import CompressEvent
 from polycontext.pressure import Fulfilment, NativeGist
 from polycontext.pressure.native import prefix_plan
 from polycontext.window import Part, Turn
-from polycontext.window.part import native_providers
 from tests.polynomial.conversations import document, text_of
 
 BLOCK = json.dumps(
@@ -94,7 +93,7 @@ def test_a_recalled_turn_stands_behind_the_block() -> None:
     assert not gone.intersection(gist.sources)
     for resource_id in (*sorted(gone), gist.sources[0], gist.sources[2]):
         session.recall(resource_id)
-        assert native_providers(session.window.all_turns()[0].parts) == {"anthropic"}
+        assert session.window.all_turns()[0].native_providers == {"anthropic"}
         assert session.messages("anthropic")[0]["content"] == [json.loads(BLOCK)]
 
 
@@ -185,8 +184,7 @@ def test_forks_and_rewinds_stand_where_the_session_stood() -> None:
     assert fork.window == session.window
     assert fork.messages("anthropic") == session.messages("anthropic")
     assert not any(
-        native_providers(turn.parts)
-        for turn in session.history.fork("earlier", before).window.all_turns()
+        turn.native_providers for turn in session.history.fork("earlier", before).window.all_turns()
     )
     turns = session.window.all_turns()
     session.history.rewind(before)
