@@ -10,8 +10,7 @@ from itertools import pairwise
 
 from attrs import evolve
 
-from polycontext.pressure import is_gist_text
-from polycontext.pressure.gist import Mark, summary_marks
+from polycontext.pressure.gist import Mark, is_gist_text, summary_marks
 from polycontext.window import Part, PartKind, Role, Turn
 from polycontext.window.filler import is_opening
 from polycontext.window.items import attached_metadata

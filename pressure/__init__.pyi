@@ -1,7 +1,7 @@
 from . import gist, native, threshold
 from .errors import ConflictError
 from .fulfilment import Fulfilment, NativeGist, Offer, Reading, Rejection
-from .gist import GistJob, GistKind, is_gist_text, is_summary
+from .gist import GistJob, GistKind, is_summary
 from .ladder import Ladder, superseded_ids
 from .notes.summariser import ExtractiveSummariser
 from .plan import Plan, plan_at, unbinding_plan
@@ -13,7 +13,6 @@ from .threshold import (
     FixedThreshold,
     Signals,
     Threshold,
-    is_looping,
     pressure_of,
     session_threshold,
 )
@@ -61,8 +60,6 @@ __all__ = [
     "fidelities_after",
     "floor_of",
     "gist",
-    "is_gist_text",
-    "is_looping",
     "is_summary",
     "native",
     "plan_at",

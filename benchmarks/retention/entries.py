@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from attrs import field, frozen
 
 from benchmarks.retention.recordings import Message
-from polycontext.pressure import is_gist_text
+from polycontext.pressure.gist import is_gist_text
 
 MARK = re.compile(
     r"\[?…(?: ?\(?[\d,]+ (?:more )?"

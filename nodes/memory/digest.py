@@ -12,7 +12,8 @@ from attrs import evolve, field, frozen
 
 from polycontext.base import InvalidDataError
 from polycontext.linearity import ResourceClass
-from polycontext.pressure import ContextProjector, Reach, is_gist_text
+from polycontext.pressure import ContextProjector, Reach
+from polycontext.pressure.gist import is_gist_text
 from polycontext.window import ContextWindow, Role, TokenCounter, Turn
 
 from ..checks import is_not_blank, whole_from

@@ -12,14 +12,13 @@ from attrs import field, frozen
 from polycontext.base import InvalidDataError, PolycontextError
 from polycontext.pressure import (
     Edit,
-    GistJob,
     RememberingSummariser,
     apply_edit,
     check_floors,
     default_summariser,
     is_summary,
 )
-from polycontext.pressure.gist import source_ids
+from polycontext.pressure.gist import GistJob, source_ids
 from polycontext.window import ContextWindow, Traces, Turn
 
 from .. import journal

@@ -25,10 +25,9 @@ from polycontext.pressure import (
     Threshold,
     apply_edit,
     check_floors,
-    is_looping,
     pressure_of,
 )
-from polycontext.pressure.threshold import NO_SIGNALS, mark_above, tokens_at
+from polycontext.pressure.threshold import NO_SIGNALS, is_looping, mark_above, tokens_at
 from polycontext.window import REQUEST_OVERHEAD, ContextWindow, Role, Turn
 
 from ..errors import ContextOverflowError

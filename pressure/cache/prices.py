@@ -12,8 +12,8 @@ from typing import Any
 
 from attrs import Factory, field, frozen
 
+from polycontext import window
 from polycontext.base import InvalidOptionError, UnknownNameError
-from polycontext.window.model_profiles import find_listed
 
 from .prefix_cache import HOUR
 
@@ -110,7 +110,7 @@ def prices_of(model: str) -> Prices:
     """
     if model in TABLE:
         return TABLE[model]
-    name, listed = find_listed(model) or ("", None)
+    name, listed = window.model_profiles.find_listed(model) or ("", None)
     if listed is None or listed.input is None or listed.output is None:
         near = tuple(get_close_matches(model, TABLE, 2))
         raise UnknownNameError(

@@ -12,10 +12,9 @@ from polycontext.pressure import (
     AdaptiveThreshold,
     FixedThreshold,
     Signals,
-    is_looping,
     pressure_of,
 )
-from polycontext.pressure.threshold import mark_above
+from polycontext.pressure.threshold import is_looping, mark_above
 from polycontext.testing import FAST, windows
 from polycontext.window import ContextWindow, Part, Role, ToolCall, Turn
 from tests.pressure.samples import extended, opened, user
