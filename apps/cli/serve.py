@@ -6,6 +6,7 @@ import socket
 from collections.abc import Sequence
 from contextlib import closing, suppress
 from ipaddress import ip_network
+from typing import TextIO
 
 import click
 from fastapi import FastAPI
@@ -25,20 +26,20 @@ from .options import BaseUrl, ChatStore, Model, Roots, chats_at, model_at
 from .output import FAULT, CommandError, tell
 from .pills import resolvers_of
 
-TOKENS = "POLYCONTEXT_TOKENS"
+TOKENS = "POLYCONTEXT_TOKEN"
 
 
 @command(
     "polycontext serve",
     "polycontext serve --store chats.db --model gpt-5",
-    "polycontext serve --host 0.0.0.0 --token $SECRET",
+    "polycontext serve --host 0.0.0.0 --token-file tokens.txt",
     "polycontext serve --root .",
 )
 @click.option(
     "--host",
     default="127.0.0.1",
     show_default=True,
-    help="The address to listen on; any but loopback requires --token.",
+    help="The address to listen on; any but loopback requires a token.",
 )
 @click.option(
     "--port",
@@ -64,7 +65,13 @@ TOKENS = "POLYCONTEXT_TOKENS"
     multiple=True,
     envvar=TOKENS,
     show_envvar=True,
-    help="An access token of at least 16 characters; each is a separate user. May be repeated.",
+    help="An access token of at least 16 characters; each is a separate user. May be repeated. "
+    "Other users of the machine can read it in the list of processes.",
+)
+@click.option(
+    "--token-file",
+    type=click.File(encoding="utf-8"),
+    help="A file of access tokens, one a line; `-` reads them from standard input.",
 )
 @click.option(
     "--origin",
@@ -97,6 +104,7 @@ def serve(
     max_tokens: int,
     system: str | None,
     tokens: Sequence[str],
+    token_file: TextIO | None,
     origins: Sequence[str],
     a_minute: int,
     proxies: Sequence[str],
@@ -109,7 +117,10 @@ def serve(
     """
     _check_proxies(proxies)
     # An empty variable counts as a token that is too short, not as no token.
-    tokens = tuple(tokens) or ("",) * (TOKENS in os.environ)
+    listed = () if token_file is None else token_file.read().split("\n")
+    named = (*tokens, *filter(None, map(str.strip, listed)))
+    # The same holds for a file without a token.
+    tokens = named or ("",) * (TOKENS in os.environ or token_file is not None)
     hosts = LOOPBACK if is_loopback(host) else ("*",)
     access = Access(tokens, hosts, origins, a_minute)
     who = model_at(base_url, model)

@@ -1,14 +1,17 @@
 """Access control: bearer tokens, hosts, origins and rate limits."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from ipaddress import ip_address
 from secrets import compare_digest
+from typing import Any
 
 from attrs import field, frozen
 from fastapi import HTTPException, Request, status
+from fastapi.responses import JSONResponse
 from limits import RateLimitItemPerMinute
 from limits.storage import MemoryStorage
 from limits.strategies import MovingWindowRateLimiter
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from polycontext.base import InvalidOptionError
 
@@ -35,7 +38,10 @@ SHORTEST_TOKEN = 16
 """The minimum length of a token, in characters."""
 
 FAILURES_A_MINUTE = 30
-"""Wrong tokens from one address before its requests are refused for the rest of the minute."""
+"""Wrong tokens from one address before further wrong ones are answered 429 instead of 401."""
+
+_USER = "polycontext.user"
+_IS_KNOWN = "polycontext.known"
 
 
 @frozen
@@ -115,20 +121,53 @@ class Access:
         said = token.strip() if scheme.lower() == "bearer" else ""
         if not self.tokens:
             return said or LOCAL
-        failures = RateLimitItemPerMinute(FAILURES_A_MINUTE)
-        if not self._limiter.test(failures, "failure", address):
-            raise _too_many(f"more than {FAILURES_A_MINUTE} wrong tokens a minute")
-        if not any(
+        # A right token is never refused, however many wrong ones came from the same address.
+        if any(
             compare_digest(said.encode(), each.encode(errors="surrogateescape"))
             for each in self.tokens
         ):
-            self._limiter.hit(failures, "failure", address)
-            raise HTTPException(
-                status.HTTP_401_UNAUTHORIZED,
-                "the token is missing or wrong. Send the header Authorization: Bearer TOKEN.",
-                {"WWW-Authenticate": "Bearer"},
-            )
-        return said
+            return said
+        if not self._limiter.hit(RateLimitItemPerMinute(FAILURES_A_MINUTE), "failure", address):
+            raise _too_many(f"more than {FAILURES_A_MINUTE} wrong tokens a minute")
+        raise HTTPException(
+            status.HTTP_401_UNAUTHORIZED,
+            "the token is missing or wrong. Send the header Authorization: Bearer TOKEN.",
+            {"WWW-Authenticate": "Bearer"},
+        )
+
+
+class Gate:
+    """ASGI middleware that checks the access of API requests before it reads their bodies.
+
+    A request that is refused ends its connection, so that no body is waited for.
+    """
+
+    def __init__(self, app: ASGIApp, access: Access) -> None:
+        self._app, self._access = app, access
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on with its user, or answer with the refusal."""
+        if scope["type"] == "http" and scope["path"].startswith("/api/"):
+            try:
+                scope[_USER] = self._access.user(Request(scope))
+            except HTTPException as refusal:
+                headers = {**(refusal.headers or {}), "Connection": "close"}
+                answer = JSONResponse({"detail": refusal.detail}, refusal.status_code, headers)
+                await answer(scope, receive, send)
+                return
+            scope[_IS_KNOWN] = bool(self._access.tokens)
+        await self._app(scope, receive, send)
+
+
+def user_of(request: Request) -> str:
+    """Return the user of a request that passed the gate."""
+    user: str = request.scope[_USER]
+    return user
+
+
+def known_user(scope: Mapping[str, Any]) -> str | None:
+    """Return the user of a request who proved to be one with an accepted token."""
+    return scope[_USER] if scope.get(_IS_KNOWN) else None
 
 
 def _too_many(problem: str) -> HTTPException:

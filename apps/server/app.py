@@ -28,7 +28,7 @@ from polycontext.pressure import ConflictError
 from polycontext.window import OrderError
 
 from . import agui, uploads
-from .access import Access
+from .access import Access, Gate
 from .chats import Chats
 from .openapi import schemas
 from .routes import router
@@ -101,9 +101,11 @@ def create_app(
         docs_url=None,
         redoc_url=None,
     )
-    app.state.chats, app.state.access = chats, access or Access()
+    app.state.chats, access = chats, access or Access()
+    # The middleware that is added last is asked first: CORS, since preflights have no token.
+    app.add_middleware(Gate, access=access)
     # CORS lets pages of other origins call the API, without cookies or other credentials.
-    origins = list(app.state.access.origins)
+    origins = list(access.origins)
     app.add_middleware(
         CORSMiddleware, allow_origins=origins, allow_methods=("*",), allow_headers=("*",)
     )

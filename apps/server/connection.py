@@ -1,16 +1,19 @@
-"""Limits on client connections: their number, and how long a request may stay incomplete."""
+"""Limits on client connections: their number, and how long a client may keep the server waiting."""
 
 from asyncio import TimerHandle, Transport
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import h11
 from uvicorn import Config
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from .access import known_user
+
 MOST_SECONDS = 60.0
-"""The maximum time from the first byte of a request to its last, and from connecting to the first
-request."""
+"""The maximum time from the first byte of a request to its last, from connecting to the first
+request, and for a client to read a full buffer."""
 
 MOST_OPEN = 700
 """The maximum number of connections: a process may commonly have 1,024 files open."""
@@ -38,20 +41,44 @@ def configuration(app: Any, proxies: Sequence[str]) -> Config:
 
 
 class TimedProtocol(H11Protocol):
-    """uvicorn's HTTP/1.1 protocol with a deadline for each request.
+    """uvicorn's HTTP/1.1 protocol with deadlines for reading and writing, and room for everybody.
 
-    Without it, a client that sends half a request, or a byte from time to time, would hold its
-    connection forever.
+    Without the deadlines, a client that sends half a request, a byte from time to time, or never
+    reads, would hold its connection forever. When too many connections are open, a new one
+    replaces another; see `superfluous`.
     """
 
-    _deadline: TimerHandle | None = None
+    _reading: TimerHandle | None = None
+    _writing: TimerHandle | None = None
+    opened = 0.0
+
+    @property
+    def user(self) -> str | None:
+        """Return the user that the latest request proved to be with a token, None if there is none.
+
+        A connection keeps its user when it waits for the next request.
+        """
+        return known_user(self.scope) if self.scope else None
+
+    @property
+    def is_waiting(self) -> bool:
+        """Return whether no complete request is being answered."""
+        return self.cycle is None or self._reading is not None or self.cycle.response_complete
 
     def connection_made(self, transport: Transport) -> None:  # type: ignore[override]
-        """Start the deadline, or close at once if too many connections are open."""
+        """Start the deadline; close another connection if too many are open."""
         super().connection_made(transport)
+        self.opened = self.loop.time()
         self._expect()
         if len(self.connections) > MOST_OPEN:
-            transport.abort()
+            # The newest has had no chance yet to send its token.
+            yields = superfluous(
+                each
+                for each in self.connections
+                if isinstance(each, TimedProtocol) and each is not self
+            )
+            self.connections.discard(yields)
+            yields.transport.abort()
 
     def data_received(self, data: bytes) -> None:
         """Start the deadline if none runs, and stop it when the request is complete."""
@@ -66,16 +93,44 @@ class TimedProtocol(H11Protocol):
         if self.conn.their_state in {h11.IDLE, h11.SEND_BODY}:
             self._expect()
 
+    def pause_writing(self) -> None:
+        """Start the deadline for a client whose buffer is full."""
+        super().pause_writing()
+        if self._writing is None:
+            self._writing = self.loop.call_later(MOST_SECONDS, self.transport.abort)
+
+    def resume_writing(self) -> None:
+        """Stop the deadline: the client reads."""
+        super().resume_writing()
+        if self._writing is not None:
+            self._writing.cancel()
+            self._writing = None
+
     def connection_lost(self, exc: Exception | None) -> None:
-        """Stop the deadline."""
+        """Stop the deadlines."""
         self._expect_no_more()
+        self.resume_writing()
         super().connection_lost(exc)
 
     def _expect(self) -> None:
-        if self._deadline is None:
-            self._deadline = self.loop.call_later(MOST_SECONDS, self.transport.abort)
+        if self._reading is None:
+            self._reading = self.loop.call_later(MOST_SECONDS, self.transport.abort)
 
     def _expect_no_more(self) -> None:
-        if self._deadline is not None:
-            self._deadline.cancel()
-            self._deadline = None
+        if self._reading is not None:
+            self._reading.cancel()
+            self._reading = None
+
+
+def superfluous(connections: Iterable[TimedProtocol]) -> TimedProtocol:
+    """Return the connection that is closed when there are too many.
+
+    Connections without a user's token go first; of the rest, those of the client with the most.
+    A client is a user, or else an address. Of one client's connections, those without a complete
+    request go first, then the oldest.
+    """
+    every = [*connections]
+    strangers = [each for each in every if each.user is None]
+    clients = {each: each.user or (each.client or ("",))[0] for each in strangers or every}
+    held = Counter(clients.values())
+    return min(clients, key=lambda each: (-held[clients[each]], not each.is_waiting, each.opened))

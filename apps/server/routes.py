@@ -9,7 +9,7 @@ from fastapi.responses import StreamingResponse
 from polycontext.nodes import ComponentRenderer
 from polycontext.pills import Pill, PillDocument
 
-from .access import Access
+from .access import user_of
 from .chat import Chat
 from .chats import Chats
 from .openapi import gives
@@ -34,12 +34,7 @@ class EventStream(StreamingResponse):
         )
 
 
-def _user(request: Request) -> str:
-    access: Access = request.app.state.access
-    return access.user(request)
-
-
-User = Annotated[str, Depends(_user)]
+User = Annotated[str, Depends(user_of)]
 
 
 def _chats(request: Request) -> Chats:

@@ -1,6 +1,6 @@
 """Feed hostile texts to everything that reads external input, and print the cost per megabyte.
 
-Exit code 1 if a cost is over the bound.
+Exit code 1 if a cost is over the bound. With the argument `server`, attack a server instead.
 
 Each text is read in a process of its own, whose peak resident size measures the memory.
 If a small text shows a cost far over the bound, the full size is not tried.
@@ -18,6 +18,7 @@ from pathlib import Path
 
 from polycontext.nodes.laws.readers import Cost
 from polycontext.testing.hostile import KINDS, hostile_text
+from tests.attack import server
 from tests.attack.readers import READERS, Reader
 
 MOST_SECONDS, MOST_MEGABYTES = 1.0, 300.0
@@ -85,6 +86,7 @@ def _apart(read: Reader, kind: str, most: int) -> Cost:
 def main() -> int:
     """Run the attacks and return how it went."""
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("what", choices=["texts", "server"], default="texts", nargs="?")
     parser.add_argument(
         "--short",
         action="store_true",
@@ -94,6 +96,8 @@ def main() -> int:
         "--only", choices=READERS, action="append", help="one reader; may be given again"
     )
     asked = parser.parse_args()
+    if asked.what == "server":
+        return server.main()
     over, slack = 0, _GENEROUS if asked.short else 1
     print(f"{'reader':20} {'kind':26} {'CPU s/MB':>9} {'MB/MB':>7}")
     for number, name in enumerate(asked.only or READERS):

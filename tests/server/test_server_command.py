@@ -25,7 +25,7 @@ from polycontext.cli.app import main
 from polycontext.models.answers import ScriptedAnswering, make_answering
 from polycontext.polynomial import ContextSession
 from polycontext.polynomial.session.usage import Usage
-from polycontext.server.access import Access, is_loopback
+from polycontext.server.access import Access, Gate, is_loopback
 from polycontext.server.connection import configuration
 from polycontext.testing.strict import StrictAnthropic, StrictChat, StrictServer
 
@@ -242,12 +242,12 @@ def test_a_variable_with_no_token_in_it_lets_nobody_in(
     tokens: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A token variable without a usable token prevents the server from starting."""
-    monkeypatch.setenv("POLYCONTEXT_TOKENS", tokens)
+    monkeypatch.setenv("POLYCONTEXT_TOKEN", tokens)
     monkeypatch.setattr(
         "polycontext.cli.serve._bind", lambda host, port: pytest.fail("it is served")
     )
     assert main(["serve", "--port", "0"]) == 2
-    assert re.search("at least 16 characters|POLYCONTEXT_TOKENS", capsys.readouterr().err)
+    assert re.search("at least 16 characters|POLYCONTEXT_TOKEN", capsys.readouterr().err)
 
 
 class Request:
@@ -356,42 +356,170 @@ def test_half_a_request_behind_a_whole_one_is_not_waited_for(second: bytes) -> N
         await reader.readuntil(b"\r\n\r\n")
         connection: Any
         [connection] = server.server_state.connections
-        assert connection._deadline is not None
+        assert connection._reading is not None
         await gone(writer)
 
     talk_to(whole, steps)
 
 
-def test_one_connection_too_many_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Those that are open stay, and there is room again when one of them goes."""
+Client = tuple[asyncio.StreamReader, asyncio.StreamWriter]
+
+
+@pytest.fixture
+def three_connections(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a server keep three connections open."""
     monkeypatch.setattr("polycontext.server.connection.MOST_OPEN", 3)
 
-    async def answered(
-        reader: asyncio.StreamReader, writer: asyncio.StreamWriter, asked: bytes = b"GET / HTTP/1.1"
-    ) -> bytes:
-        writer.write(asked + b"\r\nHost: l\r\n\r\n")
-        with suppress(ConnectionError):
-            return (await reader.read(1_000))[9:12]
-        return b""
 
-    async def steps(server: uvicorn.Server, place: tuple[str, int]) -> None:
+def talk_at_once(app: Any, steps: Callable[[Callable[[], Any]], Coroutine[Any, Any, None]]) -> None:
+    """Serve an application while `steps` run, which get a function that opens a connection."""
+
+    async def run(_: uvicorn.Server, place: tuple[str, int]) -> None:
         async with AsyncExitStack() as clients:
 
-            async def come() -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+            async def come() -> Client:
                 reader, writer = await asyncio.open_connection(*place)
                 clients.push_async_callback(gone, writer)
                 return reader, writer
 
-            opened = [await come() for _ in range(3)]
-            assert [await answered(*each) for each in opened] == [b"200"] * 3
-            assert await answered(*await come()) == b""
-            assert await answered(*opened[2]) == b"200"
-            assert await answered(*opened[0], b"nonsense") == b"400"
-            # Behind its end the server has let go of it.
-            assert await opened[0][0].read() == b""
-            assert await answered(*await come()) == b"200"
+            await steps(come)
 
-    talk_to(whole, steps)
+    talk_to(app, run)
+
+
+async def answered(client: Client, *lines: str, first: str = "GET / HTTP/1.1") -> bytes:
+    """Return the status code that a connection is answered with, nothing if it was closed."""
+    reader, writer = client
+    writer.write("".join(f"{line}\r\n" for line in (first, "Host: localhost", *lines, "")).encode())
+    with suppress(ConnectionError):
+        return (await reader.read(1_000))[9:12]
+    return b""
+
+
+@pytest.mark.usefixtures("three_connections")
+def test_a_new_connection_replaces_the_one_that_waits_longest() -> None:
+    """Nobody is locked out by connections that send nothing or half a request."""
+
+    async def steps(come: Callable[[], Any]) -> None:
+        busy, idle = await come(), await come()
+        assert [await answered(each) for each in (busy, idle)] == [b"200"] * 2
+        half = await come()
+        half[1].write(b"GET / HTTP/1.1\r\nHost: l")
+        busy[1].write(b"GET /wait HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        await busy[0].readuntil(b"\r\n\r\n")
+        assert await answered(await come()) == b"200"
+        assert await answered(idle) == b"", "it was the oldest that waited for a request"
+        assert await answered(await come()) == b"200"
+        with suppress(ConnectionError):
+            assert await half[0].read() == b""
+        assert await answered(await come(), first="nonsense") == b"400"
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] == "http" and scope["path"] == "/wait":
+            await send({"type": "http.response.start", "status": 200, "headers": []})
+            await asyncio.Event().wait()
+        await whole(scope, receive, send)
+
+    talk_at_once(app, steps)
+
+
+@pytest.mark.usefixtures("three_connections")
+def test_a_user_is_not_replaced_by_strangers() -> None:
+    """Connections without a token go first; then those of the user with the most."""
+    ann, ben = ("Authorization: Bearer " + f"{name}-own-secret-token" for name in ("ann", "ben"))
+    access = Access(("ann-own-secret-token", "ben-own-secret-token"))
+
+    async def steps(come: Callable[[], Any]) -> None:
+        path = "GET /api/x HTTP/1.1"
+        first = await come()
+        assert await answered(first, ann, first=path) == b"200"
+        for _ in range(5):
+            await come()
+        assert await answered(first, ann, first=path) == b"200", "strangers replace each other"
+        others = [await come() for _ in range(2)]
+        assert [await answered(each, ben, first=path) for each in others] == [b"200"] * 2
+        late = await come()
+        assert await answered(late, first=path) == b"401", "and was closed behind the answer"
+        assert await answered(first, ann, first=path) == b"200", "ben has more connections"
+
+    talk_at_once(Gate(whole, access), steps)
+
+
+def test_a_client_that_does_not_read_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A full buffer that nobody empties ends the connection; one that is read does not."""
+    monkeypatch.setattr("polycontext.server.connection.MOST_SECONDS", 0.5)
+    left = asyncio.Event()
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] != "http":
+            return
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        for _ in range(400):
+            await send({"type": "http.response.body", "body": b"x" * 65536, "more_body": True})
+        while (await receive())["type"] != "http.disconnect":
+            pass
+        left.set()
+
+    async def steps(server: uvicorn.Server, place: tuple[str, int]) -> None:
+        _, writer = await asyncio.open_connection(*place)
+        writer.write(b"GET / HTTP/1.1\r\nHost: l\r\n\r\n")
+        async with asyncio.timeout(30):
+            await left.wait()
+        assert not server.server_state.connections
+        await gone(writer)
+
+    talk_to(app, steps)
+
+
+def test_a_body_is_not_read_before_the_token_is_checked(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A half-sent upload without a token is refused at once, and its connection closed."""
+    head = "POST /api/sessions/x/uploads HTTP/1.1\r\nHost: localhost\r\nContent-Length: 900000\r\n"
+    with served(capsys, monkeypatch, "--token", TOKEN) as (url, _):
+        place = ("127.0.0.1", int(url.rpartition(":")[2]))
+        with socket.create_connection(place, timeout=30) as client:
+            client.sendall(head.encode() + b"\r\n" + b"x" * 1000)
+            said = b""
+            with suppress(ConnectionError):
+                while piece := client.recv(4096):
+                    said += piece
+    assert said.startswith(b"HTTP/1.1 401"), said
+
+
+def test_wrong_tokens_do_not_lock_the_right_one_out(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After any number of wrong tokens from the same address the right one is accepted."""
+    with (
+        served(capsys, monkeypatch, "--token", TOKEN) as (url, _),
+        httpx.Client(base_url=f"{url}/api", timeout=60) as browser,
+    ):
+        codes = [
+            browser.get("/sessions", headers={"Authorization": f"Bearer wrong-{n}"}).status_code
+            for n in range(40)
+        ]
+        assert codes == [401] * 30 + [429] * 10
+        right = browser.get("/sessions", headers={"Authorization": f"Bearer {TOKEN}"})
+        assert right.status_code == 200
+
+
+def test_tokens_are_read_from_a_file(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Any
+) -> None:
+    """One a line, so that no list of processes shows them; an empty file lets nobody in."""
+    place = tmp_path / "tokens.txt"
+    place.write_text(f"{TOKEN}\n\n  another-token-of-ben  \n")
+    with (
+        served(capsys, monkeypatch, "--token-file", str(place)) as (url, _),
+        httpx.Client(base_url=f"{url}/api") as browser,
+    ):
+        for token, code in ((TOKEN, 200), ("another-token-of-ben", 200), ("another", 401)):
+            headers = {"Authorization": f"Bearer {token}"}
+            assert browser.get("/sessions", headers=headers).status_code == code
+    place.write_text("\n")
+    assert main(["serve", "--port", "0", "--token-file", str(place)]) == 2
+    assert "at least 16 characters" in capsys.readouterr().err
 
 
 def test_no_page_loads_scripts_from_elsewhere(
