@@ -118,9 +118,9 @@ def serve(
     _check_proxies(proxies)
     # An empty variable counts as a token that is too short, not as no token.
     listed = () if token_file is None else token_file.read().split("\n")
-    named = (*tokens, *filter(None, map(str.strip, listed)))
+    given = (*tokens, *filter(None, map(str.strip, listed)))
     # The same holds for a file without a token.
-    tokens = named or ("",) * (TOKENS in os.environ or token_file is not None)
+    tokens = given or ("",) * (TOKENS in os.environ or token_file is not None)
     hosts = LOOPBACK if is_loopback(host) else ("*",)
     access = Access(tokens, hosts, origins, a_minute)
     who = model_at(base_url, model)
