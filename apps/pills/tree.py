@@ -1,17 +1,21 @@
 """Folder walks that skip ignored files, links, version control folders and files with secrets.
 
-Ignore files are matched with pathspec. Its patterns become regular expressions that backtrack, so
-each is rewritten to never retry a star or a ``**`` that has matched. A walk ends once it has
+Inside a git repository, git says which files are not ignored; the rules of other folders are
+matched with pathspec. Files whose rules cannot be judged are withheld. A walk ends once it has
 matched `MOST_MATCHED` characters or run for `MOST_SECONDS`.
 """
 
 import logging
 import os
-import re
+import shutil
+import subprocess
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from pathlib import Path
+from fnmatch import fnmatchcase
+from pathlib import Path, PurePosixPath
+from threading import Timer
 from typing import TYPE_CHECKING
 
 from polycontext.base import require_extra
@@ -20,21 +24,15 @@ from .pill import LONGEST_NAME
 
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
-from fnmatch import fnmatchcase
 
 IGNORE_FILES = (".gitignore", ".ignore")
 """The ignore files of a folder.
 
-Later files override earlier ones, and deeper folders override higher ones.
+Later files override earlier ones, and deeper folders override higher ones. Inside a git repository
+``.ignore`` only excludes more.
 """
 
 VERSION_CONTROL = frozenset({".git", ".hg", ".svn", ".jj"})
-
-_STARS = re.compile(r"\*+")
-_STAR = "[^/]*"
-"""The expression for a star within a path step."""
-_OPEN = re.compile(r"(\^\(\?:\.\+/\)\?|\(\?:/\.\+\)\?/)")
-"""The expressions for ``**/`` at the start and further on."""
 
 MOST_MATCHED = 1_000_000_000
 """The most characters of paths, times the number of rules, to match in one walk.
@@ -43,7 +41,10 @@ The walk then ends with the files found so far. A file that would take more is n
 """
 
 MOST_SECONDS = 10
-"""The most processor time of one walk, in seconds, however long the rules are."""
+"""The most processor time of one walk, and the most time of one call to git, in seconds."""
+
+_MOST_LISTED = 100_000_000
+"""The most bytes to read of git's list of files."""
 
 _MOST_READ = 100_000
 """The most bytes of one ignore file to read, since every line is tried on every path."""
@@ -51,10 +52,19 @@ _MOST_READ = 100_000
 _MOST_RULES = 2_000
 """The most lines of one ignore file to read; each costs as much as `_A_RULE` characters."""
 
+_MOST_STARS = 3
+"""The most stars in a rule that pathspec matches, since its expressions try every way to do so.
+
+A rule with more ignores everything beside and below it, or nothing if it is negated.
+"""
+
 _A_RULE = 25_000
 
 _Rules = tuple[tuple[int, "GitIgnoreSpec"], ...]
 """Ignore files from the root down, each with the length of its folder's path."""
+
+_Known = frozenset[str] | None
+"""The files of a repository that git does not ignore and their folders; None outside of one."""
 
 _log = logging.getLogger(__name__)
 
@@ -65,17 +75,19 @@ def walk_files(root: Path, clock: Callable[[], float] = time.thread_time) -> Ite
     Symbolic links are neither followed nor yielded. Folders that cannot be read are skipped. If the
     walk reaches `MOST_MATCHED`, or `MOST_SECONDS` by `clock`, it ends with a logged warning.
     """
-    pending: list[tuple[str, _Rules]] = [("", ())]
+    pending: list[tuple[str, _Rules, int, _Known]] = [("", (), 0, None)]
     left, end = MOST_MATCHED, clock() + MOST_SECONDS
     while pending:
-        folder, rules = pending.pop()
+        folder, rules, start, known = pending.pop()
         entries = _listed(root / folder)
-        before, rules = len(rules), _with_rules(entries, folder, rules)
+        if not folder or any(entry.name == ".git" for entry in entries):
+            start, known = len(folder), _not_ignored_by_git(root / folder)
+        before, rules = len(rules), _with_rules(entries, folder, rules, known)
         left -= _A_RULE * _count(rules[before:])
         count = _count(rules)
         for entry in entries:
             path = folder + entry.name
-            if len(path) > LONGEST_NAME:
+            if len(path) > LONGEST_NAME or (known is not None and path[start:] not in known):
                 continue
             left -= len(path) * count
             if left < 0 or clock() > end:
@@ -87,30 +99,79 @@ def walk_files(root: Path, clock: Callable[[], float] = time.thread_time) -> Ite
                 return
             if entry.is_dir(follow_symlinks=False):
                 if entry.name not in VERSION_CONTROL and not _is_ignored(f"{path}/", rules):
-                    pending.append((f"{path}/", rules))
+                    pending.append((f"{path}/", rules, start, known))
             elif entry.is_file(follow_symlinks=False) and not _is_ignored(path, rules):
                 yield path
 
 
 def is_ignored(root: Path, path: str, clock: Callable[[], float] = time.thread_time) -> bool | None:
-    """Return whether an ignore file between `root` and `path` excludes the file or its folder.
+    """Return whether git, or an ignore file between `root` and `path`, excludes the file.
 
     Returns None if this exceeds the limits of a walk: `MOST_MATCHED`, or `MOST_SECONDS` by `clock`.
     """
+    steps = path.split("/")
+    folders = ["".join(f"{step}/" for step in steps[:count]) for count in range(len(steps))]
+    starts = [each for each in folders if not each or os.path.lexists(root / each / ".git")]
     rules: _Rules = ()
-    folder = ""
+    known: _Known = None
     left, end = MOST_MATCHED, clock() + MOST_SECONDS
-    for step in path.split("/"):
+    for folder, step in zip(folders, steps, strict=True):
+        if folder in starts:
+            _, *deeper = starts[starts.index(folder) :]
+            inside = (deeper or [path])[0][len(folder) :].rstrip("/")
+            known = _not_ignored_by_git(root / folder, inside)
+            if known is not None and inside not in known:
+                return True
         before = len(rules)
-        rules = _with_rules(_listed(root / folder), folder, rules)
+        rules = _with_rules(_listed(root / folder), folder, rules, known)
         left -= _A_RULE * _count(rules[before:]) + len(folder + step) * _count(rules)
         if left < 0 or clock() > end:
             return None
-        last = folder + step == path
-        if _is_ignored(path if last else f"{folder}{step}/", rules):
+        if _is_ignored(path if folder + step == path else f"{folder}{step}/", rules):
             return True
-        folder += f"{step}/"
     return False
+
+
+def _not_ignored_by_git(folder: Path, path: str = "") -> _Known:
+    """Return the files in `folder`, or only `path`, that git does not ignore, and their folders.
+
+    Returns None outside of a repository and where git is not installed. If git fails or takes too
+    long, the files that it has not listed count as ignored.
+    """
+    if (git := shutil.which("git")) is None:
+        return None
+    # Nothing that the repository configures is run, nothing is written and nothing is fetched.
+    settings = ("-c", "core.fsmonitor=false", "-c", "protocol.allow=never", "--no-optional-locks")
+    command = [git, "-C", str(folder), *settings, "--literal-pathspecs", "ls-files", "-z"]
+    kept = {name: value for name, value in os.environ.items() if name[:4] != "GIT_"}
+    with (
+        tempfile.TemporaryFile() as said,
+        subprocess.Popen(  # noqa: S603 - the program is git, and the paths are no options of it
+            [*command, "--cached", "--others", "--exclude-standard", "--", *filter(None, [path])],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=said,
+            env={**kept, "LC_ALL": "C", "GIT_NO_LAZY_FETCH": "1"},
+        ) as running,
+    ):
+        assert running.stdout is not None
+        timer = Timer(MOST_SECONDS, running.kill)
+        timer.start()
+        data = running.stdout.read(_MOST_LISTED)
+        if len(data) == _MOST_LISTED:
+            running.kill()
+        failed = running.wait()
+        timer.cancel()
+        said.seek(0)
+        error = said.read(1_000).decode(errors="replace")
+    if "not a git repository (or any" in error:
+        return None
+    if failed:
+        _log.warning("git has not listed all files of %s: %s", folder, error or "it took too long")
+    # The last name ends with a NUL unless it was cut.
+    found = {os.fsdecode(name).rstrip("/") for name in data.split(b"\0")[:-1]}
+    folders = {str(each) for name in found for each in PurePosixPath(name).parents}
+    return frozenset(found | folders)
 
 
 def _count(rules: _Rules) -> int:
@@ -125,12 +186,14 @@ def _listed(folder: Path) -> list[os.DirEntry[str]]:
         return []
 
 
-def _with_rules(entries: list[os.DirEntry[str]], folder: str, rules: _Rules) -> _Rules:
-    """Return `rules` extended by the ignore files among `entries`."""
+def _with_rules(
+    entries: list[os.DirEntry[str]], folder: str, rules: _Rules, known: _Known
+) -> _Rules:
+    """Return `rules` extended by the ignore files among `entries` that git has not applied."""
     present = {
         entry.name: entry
         for entry in entries
-        if entry.name in IGNORE_FILES and entry.is_file(follow_symlinks=False)
+        if entry.name in IGNORE_FILES[known is not None :] and entry.is_file(follow_symlinks=False)
     }
     lines = [
         line for name in IGNORE_FILES if name in present for line in _lines(present[name].path)
@@ -156,59 +219,14 @@ def _spec(lines: list[str]) -> "GitIgnoreSpec":
     from pathspec.patterns.gitignore import GitIgnorePatternError, spec  # noqa: PLC0415 - as above
 
     patterns: list[spec.GitIgnoreSpecPattern] = []
-    for line in map(_with_single_stars, lines):
+    for line in lines:
+        stars = sum(1 if step in ("**", "!**") else step.count("*") for step in line.split("/"))
+        if stars > _MOST_STARS and not line.startswith("#"):
+            _log.warning("an ignore rule has too many stars to be matched: %s", line[:100])
+            line = "" if line.startswith("!") else "*"  # noqa: PLW2901
         with suppress(GitIgnorePatternError):
-            pattern = spec.GitIgnoreSpecPattern(line)
-            if pattern.regex is None:
-                continue
-            patterns.append(
-                spec.GitIgnoreSpecPattern(
-                    re.compile(_linear(pattern.regex.pattern)), pattern.include
-                )
-            )
-    # Other backends do not support atomic groups.
-    return GitIgnoreSpec(patterns, backend="simple")
-
-
-def _linear(regex: str) -> str:
-    """Return an equivalent expression that retries no star and no ``**`` except the last of each.
-
-    The first place where the text between two of them matches is always the best one to continue
-    from.
-
-    >>> _linear("^[^/]*a[^/]*b[^/]*c$")
-    '^(?>[^/]*?a)(?>[^/]*?b)[^/]*c$'
-    >>> _linear("^(?:.+/)?a(?:/.+)?/b$")
-    '(?>^(?:.+?/)??a(?=/))(?:/.+)?/b$'
-    """
-    first, *others = _OPEN.split(regex)
-    steps = [
-        opened + _with_atomic_stars(body)
-        for opened, body in zip(others[::2], others[1::2], strict=True)
-    ]
-    lazy = [
-        f"(?>{step.replace('.+', '.+?', 1).replace(')?', ')??', 1)}(?=/))" for step in steps[:-1]
-    ]
-    return _with_atomic_stars(first) + "".join(lazy + steps[-1:])
-
-
-def _with_atomic_stars(regex: str) -> str:
-    first, *pieces = regex.split(_STAR)
-    return (
-        first
-        + "".join(f"(?>{_STAR}?{piece})" for piece in pieces[:-1])
-        + "".join(_STAR + piece for piece in pieces[-1:])
-    )
-
-
-def _with_single_stars(line: str) -> str:
-    """Return `line` with every run of stars within a step replaced by one star.
-
-    Two stars differ from one only as a whole step, and an engine may retry each star.
-    """
-    return "/".join(
-        step if step in ("**", "!**") else _STARS.sub("*", step) for step in line.split("/")
-    )
+            patterns.append(spec.GitIgnoreSpecPattern(line))
+    return GitIgnoreSpec(patterns)
 
 
 def _is_ignored(path: str, rules: _Rules) -> bool:
