@@ -1,7 +1,7 @@
-from . import gist, native, threshold
+from . import cache, gist, native, schedule, threshold
 from .errors import ConflictError
 from .fulfilment import Fulfilment, NativeGist, Offer, Reading, Rejection
-from .gist import GistJob, GistKind, is_summary
+from .gist import GistKind, is_summary
 from .ladder import Ladder, superseded_ids
 from .notes.summariser import ExtractiveSummariser
 from .plan import Plan, plan_at, unbinding_plan
@@ -14,7 +14,6 @@ from .threshold import (
     Signals,
     Threshold,
     pressure_of,
-    session_threshold,
 )
 from .view import (
     Edit,
@@ -40,7 +39,6 @@ __all__ = [
     "FixedThreshold",
     "FloorError",
     "Fulfilment",
-    "GistJob",
     "GistKind",
     "Ladder",
     "NativeGist",
@@ -55,6 +53,7 @@ __all__ = [
     "Threshold",
     "View",
     "apply_edit",
+    "cache",
     "check_floors",
     "default_summariser",
     "fidelities_after",
@@ -64,7 +63,7 @@ __all__ = [
     "native",
     "plan_at",
     "pressure_of",
-    "session_threshold",
+    "schedule",
     "superseded_ids",
     "threshold",
     "unbinding_plan",

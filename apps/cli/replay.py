@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from polycontext.polynomial import ContextOverflowError
-from polycontext.pressure import session_threshold
+from polycontext.pressure.threshold import session_threshold
 
 from .command import command
 from .options import (

@@ -26,7 +26,8 @@ from polycontext.base.effects import (
     within,
 )
 from polycontext.polynomial.session import whole_number
-from polycontext.pressure import GistJob, Plan
+from polycontext.pressure import Plan
+from polycontext.pressure.gist import GistJob
 from polycontext.pressure.notes import Fact, Head, clip, facts_of
 from polycontext.window import (
     REQUEST_OVERHEAD,

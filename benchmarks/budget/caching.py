@@ -16,11 +16,10 @@ from attrs import define, field, frozen
 from benchmarks.budget.caching_peers import PEERS, Trimmer, is_installed, tokens_of
 from benchmarks.budget.row import Found, Row, Scale
 from benchmarks.conversation import RememberingCounter, turns
+from polycontext.bill import FLOOR, STEP, Layout, PrefixCache
 from polycontext.polynomial import ContextSession
 from polycontext.pressure import FixedThreshold
-from polycontext.pressure.cache.blocks import Layout
-from polycontext.pressure.cache.prefix_cache import FLOOR, STEP, PrefixCache
-from polycontext.pressure.cache.prices import BY_ITSELF
+from polycontext.pressure.schedule import BY_ITSELF
 from polycontext.window.providers import Provider, Rendered, get_format
 
 HIGH, LOW = 0.95, 0.5

@@ -1,5 +1,5 @@
 from . import json_patch, rows, snapshots, source_ranges
-from .conversation import Conversation, replay, standing
+from .conversation import Conversation, replay, replayed, standing
 from .events import ERASED, ClearEvent, CompressEvent, Event, TurnEvent, is_erased
 from .json_patch import patched
 from .rows import event_from_json, event_to_json
@@ -18,6 +18,7 @@ __all__ = [
     "json_patch",
     "patched",
     "replay",
+    "replayed",
     "rows",
     "snapshots",
     "source_ranges",

@@ -43,7 +43,7 @@ from ..inputs import (
 from ..state import ContextState, State
 
 if TYPE_CHECKING:
-    from polycontext.pressure.cache import Prices
+    from polycontext.pressure.schedule import Prices
 
 _TRIES = 16
 _TURNS = frozenset(KIND_OF_ROLE.values())

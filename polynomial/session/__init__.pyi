@@ -19,7 +19,7 @@ from . import (
 )
 from .commands import Oversize, utc_now
 from .decisions import held_attachment
-from .delivery import merge_options, options_for
+from .delivery import Delivery, merge_options, options_for
 from .export import Imported, store_whole
 from .measurement import input_tokens
 from .options import check_arguments, require, whole_number
@@ -28,6 +28,7 @@ from .writer import TRIES
 
 __all__ = [
     "TRIES",
+    "Delivery",
     "Imported",
     "Kept",
     "Oversize",

@@ -42,9 +42,9 @@ def pays(draft: Draft, turn: Turn) -> bool:
         return False
     if turn.role is Role.ASSISTANT and is_answering(conversation):
         return False
-    from polycontext.pressure.cache import schedule  # noqa: PLC0415 - only needed with prices
+    from polycontext.pressure.schedule import pays  # noqa: PLC0415 - only needed with prices
 
-    return schedule.pays(window, policy.threshold.low, policy.prices)
+    return pays(window, policy.threshold.low, policy.prices)
 
 
 def wants_room(conversation: Conversation) -> bool:

@@ -14,7 +14,8 @@ from attrs import evolve, frozen
 
 from polycontext.linearity import Classifier, ToolRule
 from polycontext.linearity.classification import classified_by
-from polycontext.pressure import ContextProjector, Threshold, session_threshold
+from polycontext.pressure import ContextProjector, Threshold
+from polycontext.pressure.threshold import session_threshold
 from polycontext.window import ContextWindow, TokenCounter, count_tools
 from polycontext.window.providers import Provider
 
@@ -44,7 +45,7 @@ from .options import (
 from .writer import Writer
 
 if TYPE_CHECKING:
-    from polycontext.pressure.cache import Prices
+    from polycontext.pressure.schedule import Prices
 
     from .context_session import ContextSession
 

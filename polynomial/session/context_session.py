@@ -29,7 +29,8 @@ from .verbs import ClassTwin, HistoryPart, verb
 from .writer import Writer
 
 if TYPE_CHECKING:
-    from polycontext.pressure.cache import CachePlan, Prices
+    from polycontext.pressure.cache import CachePlan
+    from polycontext.pressure.schedule import Prices
 
 
 class ContextSession:
@@ -102,8 +103,6 @@ class ContextSession:
     _background: "subjects.background.Background | None" = None
     _delivery: "subjects.delivery.Delivery | None" = None
     """Created for the first request."""
-    _billing: "subjects.usage.Billing | None" = None
-    """Created for the first request, or when usage is first read."""
     _log_index: "subjects.lookup.LogIndex | None" = None
     """Created by the first search if the store cannot search. It is rebuilt if missing."""
     _handles: "Mapping[str, subjects.synchronisation.Pair] | None" = None
@@ -578,7 +577,6 @@ class ContextSession:
                 `options` and override the session's values (docs/cache.md).
 
         Raises:
-            SpendingError: the request would exceed the `limit`.
             Any error that `messages` raises.
         """
         return self.usage.request(provider, allow_open=allow_open, cache=cache, options=options)
@@ -977,7 +975,7 @@ class ContextSession:
 
     # A copy is independent and has no listeners. It renders requests again.
     def __getstate__(self) -> dict[str, Any]:
-        own = ("_answer", "_delivery", "_background", "_billing", "_handles", "_log_index")
+        own = ("_answer", "_delivery", "_background", "_handles", "_log_index")
         return {name: value for name, value in vars(self).items() if name not in own}
 
     # --- internals --------------------------------------------------------------------------------

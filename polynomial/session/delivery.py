@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from threading import Lock
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from attrs import Factory, define
 
@@ -20,6 +20,9 @@ from polycontext.window.providers import (
 from polycontext.window.tokens import count_introduced
 
 from ..errors import ContextOverflowError
+
+if TYPE_CHECKING:
+    from polycontext.pressure.cache import CachePlan
 
 
 class SentRequest(NamedTuple):
@@ -66,10 +69,12 @@ class Delivery:
         provider: Provider | str = Provider.OPENAI,
         *,
         allow_open: bool = False,
+        plan: "CachePlan | None" = None,
     ) -> Rendered:
-        """Return the view as the provider's messages.
+        """Return the view as the provider's messages, with the cache options of `plan`.
 
-        `allow_open` also returns a list that ends on calls without results, for inspection.
+        `allow_open` also returns a list that ends on calls without results, for inspection; it has
+        no cache options.
 
         Raises:
             InvalidMessagesError: the view is empty, calls are open, or a rule of the provider is
@@ -78,7 +83,10 @@ class Delivery:
         """
         wire = get_format(provider)
         _check_deliverable(window, wire.provider, allow_open=allow_open)
-        return self._render(window, wire, allow_open=allow_open)
+        rendered = self._render(window, wire, allow_open=allow_open)
+        if plan is None or window.open_calls:
+            return rendered
+        return plan.apply(rendered, wire.provider, window, self.ends(window, wire.provider))
 
     def record(self, window: ContextWindow, besides: int) -> None:
         """Record a request that was rendered elsewhere, with `besides` tokens beside the turns."""

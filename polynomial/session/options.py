@@ -21,7 +21,7 @@ from ..machine.context_machine import ContextMachine
 from ..stores.session_store import SessionStore
 
 if TYPE_CHECKING:
-    from polycontext.pressure.cache import Prices
+    from polycontext.pressure.schedule import Prices
     from polycontext.window import ModelProfile
 
 Place = str | Path | SessionStore
@@ -336,7 +336,7 @@ def check_rules(rules: Any) -> tuple[ToolRule, ...]:
 def check_prices(prices: Any) -> Any:
     """Return `prices`; raise `InvalidOptionError` if it is not `Prices` with a price for input."""
     if prices is not None:
-        from polycontext.pressure.cache import Prices  # noqa: PLC0415 - only needed with prices
+        from polycontext.pressure.schedule import Prices  # noqa: PLC0415 - only needed with prices
 
         require(
             "prices",

@@ -31,7 +31,7 @@ def test_the_room_opens_without_the_extractive_summariser() -> None:
     """Importing the room does not load the summariser; asking for the summariser does."""
     code = (
         "import sys, polycontext.pressure as room\n"
-        "from polycontext.pressure import ContextProjector, check_floors, is_looping\n"
+        "from polycontext.pressure import ContextProjector, check_floors, threshold\n"
         "mine = {name for name in sys.modules if name.startswith('polycontext.pressure')}\n"
         "assert len(mine) <= 13 and 'polycontext.pressure.notes.summariser' not in mine, mine\n"
         "assert room.ContextProjector().summariser == room.ExtractiveSummariser()\n"

@@ -14,13 +14,8 @@ from polycontext import polynomial
 from polycontext.base import PolycontextError
 from polycontext.polynomial import ContextSession, IllegalDirectionError
 from polycontext.polynomial.journal import CompressEvent, TurnEvent
-from polycontext.pressure import (
-    ContextProjector,
-    FixedThreshold,
-    Reach,
-    pressure_of,
-    session_threshold,
-)
+from polycontext.pressure import ContextProjector, FixedThreshold, Reach, pressure_of
+from polycontext.pressure.threshold import session_threshold
 from polycontext.window import ContextWindow, OrderError, Role, Turn
 from polycontext.window.providers import Provider
 

@@ -12,7 +12,7 @@ import orjson
 from attrs import define, field, frozen
 
 from polycontext.base import InvalidOptionError
-from polycontext.pressure.cache import Breakpoint, CacheUse, PrefixCache
+from polycontext.bill import Breakpoint, CacheUse, PrefixCache
 from polycontext.window import InvalidMessagesError, TokenCounter, default_counter
 from polycontext.window.providers.anthropic import (
     BINDING_BETA,

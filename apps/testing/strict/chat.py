@@ -9,7 +9,7 @@ from typing import Any
 
 from attrs import define, field, frozen
 
-from polycontext.pressure.cache import CacheUse
+from polycontext.bill import CacheUse
 from polycontext.window import REQUEST_OVERHEAD
 from polycontext.window.providers import Breach
 from polycontext.window.providers.chat import ChatJudge

@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 from attrs import define, field
 
 from polycontext.base import InvalidOptionError
-from polycontext.pressure.cache import PrefixCache
+from polycontext.bill import PrefixCache
 from polycontext.window import TokenCounter, default_counter
 from polycontext.window.providers import Breach
 from polycontext.window.tokens import SeenTokens

@@ -10,7 +10,7 @@ from typing import Any
 import orjson
 from attrs import define, evolve, field, frozen
 
-from polycontext.pressure.cache import CacheUse
+from polycontext.bill import CacheUse
 from polycontext.window import REQUEST_OVERHEAD
 from polycontext.window.providers import Breach, Spot
 from polycontext.window.providers.responses import (

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from polycontext.pressure.cache import CacheUse
+from polycontext.bill import CacheUse
 
 from .provider import Request
 

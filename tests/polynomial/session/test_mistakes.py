@@ -12,6 +12,7 @@ import pytest
 
 from polycontext import ContextSession, PolycontextError, ToolCall, Turn, project
 from polycontext.base import InvalidDataError, InvalidOptionError, UnknownNameError
+from polycontext.bill import bill_of
 from polycontext.linearity import DemotionError, UnknownResourceError
 from polycontext.polynomial import ContextOverflowError, IllegalDirectionError
 from polycontext.pressure import ContextProjector, ExtractiveSummariser, FixedThreshold
@@ -209,7 +210,7 @@ REFUSED: dict[str, tuple[type[PolycontextError], str, Mistake]] = {
     "a bill at a model's name": (
         InvalidOptionError,
         "prices = 'claude'.*prices_of",
-        lambda s: s.usage.bill("claude"),  # type: ignore[arg-type]
+        lambda s: bill_of(s, "claude"),  # type: ignore[arg-type]
     ),
     "iterating over a projection": (
         InvalidDataError,

@@ -245,7 +245,7 @@ def test_a_session_is_let_go_with_its_last_reference() -> None:
     session = ContextSession(8000, counter=WORDS)
     session.add_user_turn("Where is my parcel?")
     session.messages()
-    session.usage.bill()
+    session.request(cache=True)
     session.history.search("parcel")
     session.documents.save()
     known = weakref.ref(session)

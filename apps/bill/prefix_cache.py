@@ -209,9 +209,6 @@ class PrefixCache:
         return use
 
 
-MOST_MARKS = 4
-"""The most breakpoints that a request to Anthropic can have."""
-
 FLOORS: Mapping[str, int] = {
     "claude-haiku-4-5": 4096,
     "claude-opus-4-5": 4096,

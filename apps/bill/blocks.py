@@ -5,10 +5,9 @@ counted again. Breakpoints, and whether a text is a string or a single block, do
 digest.
 """
 
-from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from hashlib import blake2b
-from itertools import takewhile
+from itertools import chain, takewhile
 from typing import Any, Generic, TypeVar
 
 import orjson
@@ -16,7 +15,6 @@ from attrs import define, field, frozen
 
 from polycontext.window import REQUEST_OVERHEAD, TokenCounter
 from polycontext.window.providers import Message, Provider, Rendered
-from polycontext.window.providers.anthropic import THINKING
 from polycontext.window.tokens import (
     PER_MESSAGE,
     TURN_OVERHEAD,
@@ -29,9 +27,7 @@ from .prefix_cache import HOUR, MINUTE, Breakpoint
 
 T = TypeVar("T")
 
-MARK = "cache_control"
-
-_NEVER_MARKED = THINKING | {"compaction"}
+_MARK = "cache_control"
 
 
 @frozen
@@ -64,9 +60,8 @@ class Blocks:
     `digests` and `sums` hold, for each block, the digest and the tokens of the prefix that ends
     with it; `ends` holds the end of each message. `begun` is a digest of what the cache is keyed by
     and a digest of tools and system. `tools` and `system` are the numbers of blocks of these before
-    the messages (0 for OpenAI). `unmarked` holds the blocks that must not carry a breakpoint,
-    `carried` the breakpoints that the blocks already have. `common` is the number of blocks that
-    are unchanged since the previous request.
+    the messages (0 for OpenAI). `marks` holds the breakpoints of the blocks. `common` is the number
+    of blocks that are unchanged since the previous request.
     """
 
     begun: tuple[bytes, bytes]
@@ -75,8 +70,7 @@ class Blocks:
     digests: Chain[bytes]
     sums: Chain[int]
     ends: Chain[int]
-    unmarked: frozenset[int]
-    carried: tuple[Breakpoint, ...]
+    marks: tuple[Breakpoint, ...]
     common: int
 
     @property
@@ -87,11 +81,6 @@ class Blocks:
     def up_to(self, blocks: int) -> int:
         """Return the tokens of the first `blocks` blocks."""
         return self.sums[blocks - 1] if blocks else 0
-
-    def message_of(self, block: int) -> tuple[int, int]:
-        """Return the message of a block after tools and system, and the block's index in it."""
-        message = bisect_right(self.ends, block)
-        return message, block - (self.ends[message - 1] if message else self.tools + self.system)
 
 
 @define
@@ -109,8 +98,6 @@ class Layout:
     _digests: list[bytes] = field(init=False, factory=list)
     _sums: list[int] = field(init=False, factory=list)
     _ends: list[int] = field(init=False, factory=list)
-    _unmarked: frozenset[int] = field(init=False, default=frozenset())
-    _carried: tuple[Breakpoint, ...] = field(init=False, default=())
 
     def lay(
         self, rendered: Rendered, tools: Sequence[Mapping[str, Any]], start: bytes, *, grown: bool
@@ -126,15 +113,15 @@ class Layout:
         known = len(self._ends) - 1 if grown and begun == self._begun and self._ends else -1
         kept = 0 if known < 0 else self._ends[known - 1] if known else len(head)
         if kept:
-            made = _Making(kept, self._digests[kept - 1], self._sums[kept - 1])
+            made = _Making(self._digests[kept - 1], self._sums[kept - 1])
         elif is_anthropic:
-            made = _Making(0, start, 0)
+            made = _Making(start, 0)
             for block, tokens in zip(
                 head, BlockTokens(self.counter).head(rendered.system, tools), strict=True
             ):
                 made.put(b"", block, tokens)
         else:
-            made = _Making(0, start, REQUEST_OVERHEAD + SeenTokens(self.counter).tools(tools))
+            made = _Making(start, REQUEST_OVERHEAD + SeenTokens(self.counter).tools(tools))
         ends: list[int] = []
         for message in rendered.messages[max(known, 0) :]:
             for role, block, tokens in self._blocks(message):
@@ -148,8 +135,7 @@ class Layout:
             digests,
             Chain(self._sums, kept, made.sums),
             Chain(self._ends, max(known, 0), ends),
-            frozenset((*(block for block in self._unmarked if block < kept), *made.unmarked)),
-            (*(mark for mark in self._carried if mark.block < kept), *made.carried),
+            tuple(_marks(rendered, head)) if is_anthropic else (),
             kept
             + sum(
                 1
@@ -162,7 +148,7 @@ class Layout:
 
     def take(self, blocks: Blocks) -> None:
         """Record that a request was sent."""
-        self._begun, self._unmarked, self._carried = blocks.begun, blocks.unmarked, blocks.carried
+        self._begun = blocks.begun
         blocks.digests.write(self._digests)
         blocks.sums.write(self._sums)
         blocks.ends.write(self._ends)
@@ -184,37 +170,32 @@ class Layout:
             )
 
 
+def _marks(rendered: Rendered, head: Sequence[Mapping[str, Any]]) -> Iterator[Breakpoint]:
+    """Yield the breakpoints of a request to Anthropic."""
+    contents = (text_blocks(message["content"]) for message in rendered.messages)
+    for place, block in enumerate(chain(head, *contents)):
+        yield from (Breakpoint(place, seconds) for seconds in _carried(block))
+
+
 @define
 class _Making:
     """The new blocks of a request, after those that are reused."""
 
-    kept: int
     last: bytes
     total: int
     digests: list[bytes] = field(init=False, factory=list)
     sums: list[int] = field(init=False, factory=list)
-    unmarked: list[int] = field(init=False, factory=list)
-    carried: list[Breakpoint] = field(init=False, factory=list)
 
     def put(self, role: bytes, block: Mapping[str, Any], tokens: int) -> None:
         """Add one block at the end."""
-        place = self.kept + len(self.digests)
         self.last, self.total = _digest(self.last, role, _content(block)), self.total + tokens
         self.digests.append(self.last)
         self.sums.append(self.total)
-        self.carried.extend(Breakpoint(place, seconds) for seconds in _carried(block))
-        if block.get("type") in _NEVER_MARKED:
-            self.unmarked.append(place)
 
 
 def start_of(*named: object) -> bytes:
     """Return the digest of JSON data that a cache is keyed by, such as a model, a key or tools."""
     return _digest(b"", orjson.dumps(named))
-
-
-def seconds_of(ttl: str | None) -> float:
-    """Return the number of seconds that a breakpoint's `ttl` stands for."""
-    return HOUR if ttl == "1h" else 5 * MINUTE
 
 
 def _digest(before: bytes, *parts: bytes) -> bytes:
@@ -226,7 +207,7 @@ def _digest(before: bytes, *parts: bytes) -> bytes:
 
 
 def _content(block: Mapping[str, Any]) -> bytes:
-    return orjson.dumps({name: value for name, value in block.items() if name != MARK})
+    return orjson.dumps({name: value for name, value in block.items() if name != _MARK})
 
 
 def _carried(block: Mapping[str, Any]) -> Iterator[float]:
@@ -234,6 +215,6 @@ def _carried(block: Mapping[str, Any]) -> Iterator[float]:
     inner = block.get("content") if block.get("type") == "tool_result" else None
     for each in inner if isinstance(inner, list) else ():
         yield from _carried(each)
-    mark = block.get(MARK)
+    mark = block.get(_MARK)
     if isinstance(mark, Mapping):
-        yield seconds_of(mark.get("ttl"))
+        yield HOUR if mark.get("ttl") == "1h" else 5 * MINUTE

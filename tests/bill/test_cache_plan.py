@@ -6,21 +6,19 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-from attrs import frozen
 from hypothesis import given
 from hypothesis import strategies as st
 
 from polycontext.base import InvalidOptionError
-from polycontext.pressure.cache.account import Account, Request
-from polycontext.pressure.cache.bill import Bill, Miss, Why
-from polycontext.pressure.cache.blocks import Blocks, Layout
-from polycontext.pressure.cache.cache_plan import CachePlan, apply_marks
-from polycontext.pressure.cache.prefix_cache import Breakpoint, Values, rules_of
+from polycontext.bill.account import Account, Request
+from polycontext.bill.bill import Bill, Miss, Why
+from polycontext.bill.blocks import Blocks, Layout
+from polycontext.bill.prefix_cache import Breakpoint, Values
+from polycontext.pressure.cache import LOOK_BACK, CachePlan, with_breakpoints
 from polycontext.window import ContextWindow, ToolCall, Turn
 from polycontext.window.providers import Provider, Rendered, get_format
 from polycontext.window.tokens.counter import EstimatingCounter
 
-RULES = rules_of(Provider.ANTHROPIC)
 TOOLS = [{"name": "look", "input_schema": {"type": "object"}}]
 
 
@@ -31,11 +29,23 @@ def _window(*turns: Turn) -> ContextWindow:
     return window
 
 
-def _laid(turns: Sequence[Turn], tools: Sequence[dict[str, Any]] = ()) -> tuple[Rendered, Blocks]:
-    rendered = get_format(Provider.ANTHROPIC).render(turns)
-    return rendered, Layout(Provider.ANTHROPIC, EstimatingCounter()).lay(
-        rendered, tools, b"", grown=False
-    )
+def _marked(turns: Sequence[Turn], plan: CachePlan) -> tuple[Breakpoint, ...]:
+    """Return the breakpoints of a request, counting blocks from the system message on."""
+    rendered, ends = _written(turns)
+    request = with_breakpoints(rendered, plan, _window(*turns), ends)
+    return _laid(request).marks
+
+
+def _written(turns: Sequence[Turn]) -> tuple[Rendered, list[int]]:
+    writer, ends = get_format(Provider.ANTHROPIC).writer(), list[int]()
+    for turn in turns:
+        writer.add(turn)
+        ends.append(writer.size)
+    return writer.finish(), ends
+
+
+def _laid(rendered: Rendered) -> Blocks:
+    return Layout(Provider.ANTHROPIC, EstimatingCounter()).lay(rendered, (), b"", grown=False)
 
 
 SAID = [
@@ -44,46 +54,41 @@ SAID = [
 ]
 
 
-def test_breakpoints_stand_behind_tools_system_the_head_and_the_end() -> None:
+def test_breakpoints_stand_behind_system_the_head_and_the_end() -> None:
     """At most four breakpoints are set, in order, and the end has priority."""
-    _, laid = _laid(SAID, TOOLS)
-    plan, end = CachePlan(mark_tools=True), len(laid.sums) - 1
+    end = len(SAID) - 1
 
-    def blocks(plan: CachePlan, laid: Blocks = laid, **known: Any) -> list[int]:
-        return [mark.block for mark in plan.marks(laid, RULES, **known)]
+    def blocks(plan: CachePlan, turns: Sequence[Turn] = SAID) -> list[int]:
+        return [mark.block for mark in _marked(turns, plan)]
 
-    assert blocks(CachePlan(), head=5) == [1, 4, end]
-    assert blocks(plan, head=5) == [0, 1, 4, end]
-    assert blocks(CachePlan(), head=2) == [1, end]
-    assert blocks(CachePlan(), before=end - 19) == [1, end]
-    assert blocks(CachePlan(), before=end - 30) == [1, end]  # it does not stand any more
-    assert CachePlan().marks(laid, rules_of(Provider.OPENAI)) == ()
-    assert blocks(CachePlan(), _laid([])[1]) == []
+    assert blocks(CachePlan()) == [0, 1, end]
+    assert blocks(CachePlan(), [*SAID, *_parallel(9)]) == [0, 1, end + 19]
+    assert blocks(CachePlan(), [*SAID, *_parallel(10)]) == [0, 1, end + 1, end + 21]
+    assert blocks(CachePlan(mark_tools=True), [*SAID, *_parallel(10)]) == [0, end + 1, end + 21]
 
 
-@given(grown=st.integers(0, 60), head=st.integers(0, 20), mark_tools=st.booleans())
-def test_what_was_written_is_within_sight_of_a_breakpoint(
-    grown: int, head: int, mark_tools: bool
-) -> None:
-    """However many blocks are added, one of at most four breakpoints sees the cached prefix."""
-    layout = Layout(Provider.ANTHROPIC, EstimatingCounter())
-    render = get_format(Provider.ANTHROPIC).render
-    calls = [ToolCall(f"c{number}", "look", "{}") for number in range(grown)]
-    turns = [
-        *SAID,
+def _parallel(count: int) -> list[Turn]:
+    """Return a question, parallel calls and their results."""
+    calls = [ToolCall(f"c{number}", "look", "{}") for number in range(count)]
+    return [
         Turn("user", "Look."),
         *([Turn("assistant", None, tool_calls=calls)] if calls else []),
+        *(Turn("tool", "a fish", tool_call_id=call.id) for call in calls),
     ]
-    first = layout.lay(render(SAID[:-1]), TOOLS, b"", grown=False)
-    layout.take(first)
+
+
+@given(grown=st.integers(0, 60), mark_tools=st.booleans(), pinned=st.integers(0, 5))
+def test_what_was_written_is_within_sight_of_a_breakpoint(
+    grown: int, mark_tools: bool, pinned: int
+) -> None:
+    """However many blocks are added, one of at most four breakpoints sees the cached prefix."""
     plan = CachePlan(ttl="5m", head_ttl="1h", mark_tools=mark_tools)
-    before = plan.marks(first, RULES, head=head)[-1].block
-    rendered = render([*turns, *(Turn("tool", "a fish", tool_call_id=call.id) for call in calls)])
-    marks = plan.marks(
-        layout.lay(rendered, TOOLS, b"", grown=True), RULES, head=head, before=before
-    )
-    assert len(marks) <= 4
-    assert any(0 <= mark.block - before < RULES.look_back for mark in marks)
+    turns = [*SAID[:-1], Turn("assistant", "So."), *_parallel(grown)]
+    asked = next(place for place, turn in reversed([*enumerate(turns)]) if turn.role == "assistant")
+    before = _marked(turns[:asked], plan)[-1].block
+    marks = _marked(turns, plan)
+    assert len(marks) <= 4 - mark_tools
+    assert any(0 <= mark.block - before < LOOK_BACK for mark in marks)
     assert all(one.seconds >= other.seconds for one, other in pairwise(marks))
 
 
@@ -95,10 +100,9 @@ def test_no_breakpoint_stands_on_thinking() -> None:
         {"role": "assistant", "content": [{"type": "text", "text": "So."}, thinking]},
     ]
     rendered = Rendered(messages, ({"type": "text", "text": "Be brief."},))
-    laid = Layout(Provider.ANTHROPIC, EstimatingCounter()).lay(rendered, (), b"", grown=False)
-    marks = CachePlan().marks(laid, RULES, head=2)
-    assert [mark.block for mark in marks] == [0, 1, 2]
-    request = apply_marks(rendered, laid, marks)
+    window = _window(Turn("system", "Be brief."), Turn("user", "Hi."), Turn("assistant", "So."))
+    request = with_breakpoints(rendered, CachePlan(), window, [1, 2, 4])
+    assert [mark.block for mark in _laid(request).marks] == [0, 1, 2]
     assert [list(block) for block in request.messages[1]["content"]] == [
         ["type", "text", "cache_control"],
         ["type", "thinking", "signature"],
@@ -145,34 +149,18 @@ def test_a_request_that_grows_is_laid_out_as_if_it_were_new(
                 other[place] for place in range(len(other))
             ]
         assert grown.up_to(grown.common) > 0
-        assert all(
-            sum(grown.message_of(block)) >= 0
-            for block in range(grown.tools + grown.system, len(grown.sums))
-        )
     with pytest.raises(IndexError):
         layout.lay(render(turns), (), b"m", grown=True).sums[10_000]
 
 
-@frozen
-class _At(CachePlan):
-    """Mark the last block alone, whatever stood where."""
-
-    def marks(self, blocks: Blocks, *_: Any, **__: Any) -> tuple[Breakpoint, ...]:
-        return (Breakpoint(len(blocks.sums) - 1),)
-
-
 def test_a_breakpoint_that_looks_back_too_far_is_named() -> None:
     """A miss is explained if a cached prefix is beyond every breakpoint's reach."""
-    turns = [Turn("user", "Look at all of them. " * 500), Turn("assistant", "I do.")]
+    turns = [Turn("user", "Look at all of them. " * 500), *_parallel(30)[1:]]
     account = Account(lambda: 0.0, EstimatingCounter())
-    calls = [ToolCall(f"c{number}", "look", "{}") for number in range(30)]
-    results = [Turn("tool", "a fish", tool_call_id=call.id) for call in calls]
-    for asked in (turns[:1], [turns[0], Turn("assistant", None, tool_calls=calls), *results]):
-        window, writer, ends = _window(*asked), get_format(Provider.ANTHROPIC).writer(), []
-        for turn in window.all_turns():
-            writer.add(turn)
-            ends.append(writer.size)
-        account.ask(Request(writer.finish(), window, Provider.ANTHROPIC, ends), _At())
+    for asked in (turns[:1], turns):
+        rendered, ends = _written(asked)
+        rendered.messages[-1]["content"][-1]["cache_control"] = {"type": "ephemeral"}
+        account.add(Request(rendered, _window(*asked), Provider.ANTHROPIC, ends))
     assert [miss.why for miss in account.bill().last] == [Why.FAR]
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from polycontext.pressure.cache.prefix_cache import Breakpoint, CacheUse, Held, PrefixCache
+from polycontext.bill.prefix_cache import Breakpoint, CacheUse, Held, PrefixCache
 
 Blocks = tuple[int, ...]
 """A request: the tokens of each block; equal tokens are equal blocks."""

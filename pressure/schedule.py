@@ -1,4 +1,4 @@
-"""When compression is cheaper than going on without it.
+"""Prices of tokens, and when compression is cheaper than going on without it.
 
 After a compression, the provider has to process the part after the unchanged head again, but every
 later request is shorter. Future requests are unknown, so the rule is that of lot sizing without a
@@ -9,12 +9,64 @@ of the conversation, it costs at most twice the optimum.
 """
 
 from bisect import bisect_right
+from typing import Any
+
+from attrs import Factory, field, frozen
 
 from polycontext.base import InvalidOptionError
 from polycontext.window import ContextWindow
 
-from ..threshold import mark_above, tokens_at
-from .prices import BY_ITSELF, Prices
+from .threshold import mark_above, tokens_at
+
+
+def _check(_: object, attribute: Any, value: Any) -> None:
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, int | float)
+        or not 0 <= value < float("inf")
+    ):
+        raise InvalidOptionError(attribute.name, value, "a price for a million tokens, 0 or more")
+
+
+@frozen
+class Prices:
+    """The prices of a million tokens, in one currency.
+
+    Args:
+        input, output: of the request, and of the reply.
+        read: of tokens read from the cache; `input` by default.
+        write, write_long: of tokens written to the cache for less than an hour, `input` by default,
+            and for longer, `write` by default.
+        above: the size in tokens above which a request costs more as a whole, by the factors
+            `dearer_input` and `dearer_output`.
+        source: where the prices were read.
+
+    Raises:
+        InvalidOptionError: a price is not a number of 0 or more.
+
+    >>> Prices(3, 15, read=0.3, write=3.75).write_long
+    3.75
+    """
+
+    input: float = field(validator=_check)
+    output: float = field(default=0.0, validator=_check)
+    read: float = field(
+        default=Factory(lambda own: own.input, takes_self=True), kw_only=True, validator=_check
+    )
+    write: float = field(
+        default=Factory(lambda own: own.input, takes_self=True), kw_only=True, validator=_check
+    )
+    write_long: float = field(
+        default=Factory(lambda own: own.write, takes_self=True), kw_only=True, validator=_check
+    )
+    above: int | None = field(default=None, kw_only=True)
+    dearer_input: float = field(default=1.0, kw_only=True)
+    dearer_output: float = field(default=1.0, kw_only=True)
+    source: str = field(default="", kw_only=True)
+
+
+BY_ITSELF = Prices(1.0, read=0.1)
+"""The usual ratios of OpenAI's prices."""
 
 REQUESTS_A_TURN = 0.5
 """A question or a tool result makes one request; an answer or a tool call makes none."""

@@ -1,4 +1,7 @@
-"""Prompt caching: vendors' rules, breakpoints, the bill, when compression pays (docs/cache.md)."""
+"""The bill of a session: its requests as the vendors' prompt caches would serve them, and limits.
+
+See docs/cache.md, "The bill".
+"""
 
 import lazy_loader
 

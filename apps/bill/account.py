@@ -9,23 +9,45 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain
-from threading import RLock
 from typing import Any, NamedTuple
 
 from attrs import define, evolve, field, frozen
 
-from polycontext.linearity import ResourceClass
+from polycontext.base import CallerError
+from polycontext.pressure.schedule import BY_ITSELF, Prices
 from polycontext.window import ContextWindow, TokenCounter
 from polycontext.window.providers import Provider, Rendered
 
-from ..errors import SpendingError
 from .bill import Bill, Miss, Why
 from .blocks import Blocks, Layout, start_of
-from .cache_plan import CachePlan
-from .prefix_cache import HOUR, Breakpoint, CacheRules, CacheUse, Held, PrefixCache, rules_of
-from .prices import BY_ITSELF, MARKED, Prices
+from .prefix_cache import HOUR, CacheRules, CacheUse, Held, PrefixCache, rules_of
+from .prices import MARKED, input_units, request_cost
 
 _SHORT, _LONG = 300.0, HOUR
+
+
+@define(slots=False, eq=False)
+class SpendingError(CallerError, RuntimeError):
+    """A request would exceed a spending limit; nothing was sent or counted.
+
+    `what` is "tokens" or "money", `spent` the amount before the request, and `asked` the amount
+    that the request and its longest reply would add.
+    """
+
+    what: str
+    spent: float
+    asked: float
+    limit: float
+
+    def __str__(self) -> str:
+        spent, asked, limit = (
+            f"{value:,.0f}" if self.what == "tokens" else f"{value:,.4f}"
+            for value in (self.spent, self.asked, self.limit)
+        )
+        return (
+            f"{self.what}: {spent} spent and {asked} requested, but the limit is {limit}. Shorten "
+            f"the request or raise the limit."
+        )
 
 
 class _Row(NamedTuple):
@@ -44,19 +66,23 @@ class _Row(NamedTuple):
 
     def money(self, prices: Prices) -> float:
         """Return the cost of the request."""
-        return prices.money(
-            plain=self.plain, read=self.read, written=self.written, output=self.output
+        return request_cost(
+            prices, plain=self.plain, read=self.read, written=self.written, output=self.output
         )
 
 
 @frozen
 class Request:
-    """A rendered request with its window and the number of blocks up to the end of each turn."""
+    """A rendered request with its window, and the tools that are sent with it.
+
+    `ends` holds the number of blocks up to the end of each turn.
+    """
 
     rendered: Rendered
     window: ContextWindow
     provider: Provider
     ends: Sequence[int]
+    tools: Sequence[Mapping[str, Any]] = ()
 
 
 @frozen
@@ -77,7 +103,6 @@ class _Draft:
     ends: Sequence[int]
     blocks: Blocks
     key: str | None
-    marks: tuple[Breakpoint, ...]
     use: CacheUse
     at: float
     misses: tuple[Miss, ...] = ()
@@ -100,7 +125,6 @@ class _Base:
     window: ContextWindow
     begun: tuple[bytes, bytes]
     key: str | None
-    marks: tuple[Breakpoint, ...]
     misses: tuple[Miss, ...]
 
 
@@ -124,7 +148,7 @@ class _Thread:
             return
         self.layout.take(draft.blocks)
         self.cache.keep(draft.use, draft.at)
-        self.last = _Base(draft.window, draft.blocks.begun, draft.key, draft.marks, draft.misses)
+        self.last = _Base(draft.window, draft.blocks.begun, draft.key, draft.misses)
         self.rows.append(draft.row)
         self.new += draft.new
         for miss in draft.misses:
@@ -133,58 +157,44 @@ class _Thread:
 
 @define
 class Account:
-    """The account of one session's requests; safe under threads.
-
-    `clock` returns seconds; `tools` are sent with every request.
-    """
+    """The account of one session's requests; `clock` returns seconds."""
 
     clock: Callable[[], float]
     counter: TokenCounter
     model: str | None = None
-    tools: Sequence[Mapping[str, Any]] = ()
     limit: Limit | None = None
     _threads: dict[Provider, _Thread] = field(init=False, factory=dict)
     _latest: _Thread | None = field(init=False, default=None)
     _spent: tuple[int, float] = field(init=False, default=(0, 0.0))
-    _lock: RLock = field(init=False, repr=False, eq=False, factory=RLock)
 
     def add_output(self, tokens: int) -> None:
         """Add the tokens of the model's output to the latest request."""
-        with self._lock:
-            if self._latest is not None and self._latest.draft is not None:
-                self._latest.draft.output += tokens
+        if self._latest is not None and self._latest.draft is not None:
+            self._latest.draft.output += tokens
 
-    def ask(
-        self, request: Request, plan: CachePlan | None = None, key: str | None = None
-    ) -> tuple[Blocks, tuple[Breakpoint, ...]]:
-        """Record a request as a draft and return its blocks and breakpoints.
-
-        The breakpoints are those of `plan`, or without a plan the request's own.
+    def add(self, request: Request) -> None:
+        """Record a request as a draft.
 
         Raises:
             SpendingError: the request would exceed the limit; it is not recorded.
         """
-        with self._lock:
-            thread = self._thread(request.provider)
-            if thread.draft is not None and not request.window.has_contents_of(thread.draft.window):
-                self._settle(thread)
-            draft = self._prepare(thread, request, plan, None if thread.rules.marked else key)
-            if self.limit is not None:
-                self._check(thread, draft, self.limit)
-            thread.draft, self._latest = draft, thread
-            return draft.blocks, draft.marks
+        thread = self._thread(request.provider)
+        if thread.draft is not None and not request.window.has_contents_of(thread.draft.window):
+            self._settle(thread)
+        draft = self._prepare(thread, request)
+        if self.limit is not None:
+            self._check(thread, draft, self.limit)
+        thread.draft, self._latest = draft, thread
 
     def restrict(self, limit: Limit | None) -> None:
         """Set the limit on all spending, including earlier requests; None removes it."""
-        with self._lock:
-            self.limit = limit
-            self._spent = self._counted(limit)
+        self.limit = limit
+        self._spent = self._counted(limit)
 
     def bill(self, prices: Prices | None = None, provider: Provider | None = None) -> Bill:
         """Return the bill for all formats or for one; without `prices`, in tokens only."""
-        with self._lock:
-            threads = [thread for own, thread in self._threads.items() if provider in (None, own)]
-            return _billed(threads, prices, self._latest)
+        threads = [thread for own, thread in self._threads.items() if provider in (None, own)]
+        return _billed(threads, prices, self._latest)
 
     def _thread(self, provider: Provider) -> _Thread:
         thread = self._threads.get(provider)
@@ -196,25 +206,17 @@ class Account:
             )
         return thread
 
-    def _prepare(
-        self, thread: _Thread, request: Request, plan: CachePlan | None, key: str | None
-    ) -> _Draft:
+    def _prepare(self, thread: _Thread, request: Request) -> _Draft:
         rules, last, window = thread.rules, thread.last, request.window
-        tools = list(self.tools if plan is None or plan.tools is None else plan.tools)
-        begun = start_of(self.model) if rules.marked else start_of(self.model, key, tools)
-        blocks = thread.layout.lay(
-            request.rendered, tools, begun, grown=last is not None and window.extends(last.window)
-        )
-        marks = blocks.carried
-        if plan is not None:
-            before = last.marks[-1].block if last is not None and last.marks else None
-            marks = plan.marks(
-                blocks, rules, head=_head(window, request.ends, blocks), before=before
-            )
-        use = _use(thread, blocks, marks)
-        draft = _Draft(window, request.ends, blocks, key, marks, use, self.clock())
+        key = None if rules.marked else request.rendered.options.get("prompt_cache_key")
+        begun = start_of(self.model)
+        if not rules.marked:
+            begun = start_of(self.model, key, list(request.tools))
+        grown = last is not None and window.extends(last.window)
+        blocks = thread.layout.lay(request.rendered, request.tools, begun, grown=grown)
+        draft = _Draft(window, request.ends, blocks, key, _use(thread, blocks), self.clock())
         draft.misses = tuple(_misses(thread, draft, last))
-        draft.new = blocks.tokens - use.read - sum(miss.tokens for miss in draft.misses)
+        draft.new = blocks.tokens - draft.use.read - sum(miss.tokens for miss in draft.misses)
         return draft
 
     def _settle(self, thread: _Thread) -> None:
@@ -248,12 +250,12 @@ class Account:
                 raise SpendingError(what, before, cost, most)
 
 
-def _use(thread: _Thread, blocks: Blocks, marks: Sequence[Breakpoint]) -> CacheUse:
+def _use(thread: _Thread, blocks: Blocks) -> CacheUse:
     """Return what the cache would do for a request."""
     rules, cache, digests, sums = thread.rules, thread.cache, blocks.digests, blocks.sums
     if rules.marked:
         return cache.serve(
-            digests, sums, marks, floor=rules.floor, look_back=rules.look_back, sent=False
+            digests, sums, blocks.marks, floor=rules.floor, look_back=rules.look_back, sent=False
         )
     return cache.serve_automatic(
         digests, sums, floor=rules.floor, step=rules.step, seconds=rules.seconds, sent=False
@@ -267,20 +269,6 @@ def _first_block(ends: Sequence[int], blocks: Blocks, turn: int) -> int:
     """Return the first block of a turn of the view, shifted by the blocks before all turns."""
     shift = len(blocks.sums) - (ends[-1] if ends else 0)
     return max(0, shift) + (ends[turn - 1] if turn else 0)
-
-
-def _head(window: ContextWindow, ends: Sequence[int], blocks: Blocks) -> int:
-    """Return how many blocks before the last change, or the first compressible turn, will stay."""
-    turns = window.epoch.first_changed
-    if turns is None:
-        fixed = (turn for turn in range(len(window)) if _yields(window, turn))
-        turns = next(fixed, len(window))
-    return _first_block(ends, blocks, min(turns, len(window))) if turns else 0
-
-
-def _yields(window: ContextWindow, turn: int) -> bool:
-    found = window.peek(turn + 1)
-    return found is None or window.class_of(found) is not ResourceClass.PRESERVED
 
 
 # --- misses -------------------------------------------------------------------------
@@ -334,8 +322,8 @@ def _unread(thread: _Thread, draft: _Draft, same: int) -> Iterator[Miss]:
         return
     first = 0 if draft.use.hit is None else draft.use.hit + 1
     held = {thread.cache.held(blocks.digests[block]) for block in range(first, blocks.common)}
-    if not any(blocks.sums[mark.block] >= rules.floor for mark in draft.marks):
-        why = Why.UNMARKED if not draft.marks else Why.FLOOR
+    if not any(blocks.sums[mark.block] >= rules.floor for mark in blocks.marks):
+        why = Why.UNMARKED if not blocks.marks else Why.FLOOR
     elif Held.LIVING in held:
         why = Why.FAR
     else:
@@ -381,7 +369,7 @@ def _billed(threads: Sequence[_Thread], prices: Prices | None, latest: _Thread |
         for row in (*thread.rows, *(each.row for each in drafts)):
             every.append(row)
             written.update(row.written)
-            units += ratios.units(plain=row.plain, read=row.read, written=row.written)
+            units += input_units(ratios, plain=row.plain, read=row.read, written=row.written)
         new += thread.new + sum(each.new for each in drafts)
         for miss in chain(thread.missed.values(), *(each.misses for each in drafts)):
             _add(missed, miss)
