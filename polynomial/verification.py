@@ -13,6 +13,7 @@ from typing import Any
 from attrs import frozen
 
 from polycontext.base import InvalidOptionError
+from polycontext.pressure.gist import is_gist_text
 from polycontext.window import InvalidMessagesError
 from polycontext.window.providers import Provider, WireFormat, get_format
 
@@ -74,9 +75,9 @@ def verify(
     """Compare the message list before a compaction with the one after it.
 
     `pinned` lists the indices of `before` that must stay byte for byte. By default these are the
-    system messages and the first user message that contains more than results. `after` must be
-    valid for the provider; it may end on open calls or begin with the assistant if `before` does.
-    `before` may be invalid.
+    system messages that are not summaries, and the first user message that contains more than
+    results. `after` must be valid for the provider; it may end on open calls or begin with the
+    assistant if `before` does. `before` may be invalid.
 
     Raises:
         InvalidOptionError: a pinned index is not in `before`.
@@ -150,7 +151,11 @@ def _own_keys(wire: WireFormat, messages: Sequence[Mapping[str, Any]]) -> list[s
 
 
 def _pins(messages: Sequence[Mapping[str, Any]]) -> set[int]:
-    system = {index for index, message in enumerate(messages) if message.get("role") in _SYSTEM}
+    system = {
+        index
+        for index, message in enumerate(messages)
+        if message.get("role") in _SYSTEM and not _is_summary(message)
+    }
     task = (
         index
         for index, message in enumerate(messages)
@@ -193,6 +198,13 @@ def _answers(message: Mapping[str, Any]) -> bool:
     return message.get("role") == "tool" or any(
         block.get("type") == "tool_result" for block in _blocks(message)
     )
+
+
+def _is_summary(message: Mapping[str, Any]) -> bool:
+    """Return whether a message is a summary, which `project` may summarise again."""
+    text = message.get("content")
+    texts = [text] if isinstance(text, str) else [each.get("text") for each in _blocks(message)]
+    return bool(texts) and all(isinstance(each, str) and is_gist_text(each) for each in texts)
 
 
 def _holds_only_results(message: Mapping[str, Any]) -> bool:

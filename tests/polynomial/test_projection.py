@@ -205,7 +205,7 @@ def test_anthropic_lists_are_projected_alike(
     wire.check(projection.messages, allow_open_tail=True)
     assert recount(projection.messages, counter, Provider.ANTHROPIC) <= budget
     assert is_subsequence(
-        [m for m in messages if m["role"] == "system" and not summary_marks(str(m["content"]))],
+        [m for m in messages if m["role"] == "system" and not summary_marks(said(m)[1])],
         projection.messages,
     )
     role, task = said(messages[1 if messages[0]["role"] == "system" else 0])

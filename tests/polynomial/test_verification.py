@@ -61,6 +61,15 @@ def test_a_projection_passes(messages: list[Message], budget: int, keep_recent: 
     assert len(verification.kept) + len(verification.invented) == len(projected.messages)
 
 
+@pytest.mark.parametrize("text", ["[Summary of 3 earlier messages]\nTwo trains.", "Be brief."])
+def test_a_summary_of_another_tool_may_be_summarised_again(text: str) -> None:
+    """A system message has to stay unless it is a summary, in both forms of its content."""
+    for content in (text, [{"type": "text", "text": text}]):
+        before = [user("Book a night train."), {"role": "system", "content": content}]
+        verification = verify([*before, assistant("Done.")], [before[0], SUMMARY])
+        assert verification.pinned_lost == ((1,) if text == "Be brief." else ())
+
+
 @given(session_moves(), st.sampled_from([60, 150, 300, 1000]))
 def test_a_projection_of_anthropic_messages_passes(moves: list[Move], budget: int) -> None:
     """A projection of Anthropic's lists, with results in user messages, also passes.
