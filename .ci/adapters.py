@@ -72,7 +72,15 @@ def run(name: str, extra: str, rows: Path, exchanges: int) -> bool:
     """Run the tests of one adapter; return whether they pass and reach the coverage floor."""
     print(f"\n-- {name} ({extra})", flush=True)
     started, report = time.monotonic(), rows / f"{name}.coverage"
-    tests = [str(tests_of(name).relative_to(ROOT)), "-q", "-p", "no:cacheprovider", "--cov"]
+    tests = [
+        str(tests_of(name).relative_to(ROOT)),
+        "-q",
+        "-m",
+        "not deep",
+        "-p",
+        "no:cacheprovider",
+        "--cov",
+    ]
     told = ["--cov-branch", f"--cov-report=json:{report}", "--cov-fail-under=0"]
     environment = ["--isolated", "--no-default-groups", "--group", "adapters", "--extra", extra]
     done = subprocess.run(  # noqa: S603 - our own tests

@@ -1,53 +1,43 @@
-"""Shared fixtures: the Hypothesis profiles, and a PostgreSQL server on request.
+"""Shared fixtures and the Hypothesis profiles; CONTRIBUTING.md, "Tests", describes the tiers.
 
-``HYPOTHESIS_PROFILE`` picks one; without it a run under ``CI`` is the
-derandomized `ci`, so that a red build is red again on the next try, and any
-other run is `dev`, which finds new examples. Both try few; `just deep` tries
-two thousand, and runs the tests and the parameters that are marked `deep`,
-which every other run leaves out. No profile has a deadline: a busy machine is
+``HYPOTHESIS_PROFILE`` picks a profile: `quick` (the default) tries the same few examples in every
+run, `fresh` new ones, and `deep` two thousand. No profile looks at the clock: a busy machine is
 not a defect.
-`coverage` tries few examples, always the same, and makes none smaller: tracing
-doubles the time, and what a property reaches it reaches at once; `just coverage`
-leaves out what is marked `no_cover` or `wheel`, too. `just lowest` takes it as
-well: it asks whether old versions of libraries will do.
 """
 
+import gc
 import os
+import signal
 
-import pytest
-from hypothesis import HealthCheck, Phase, settings
+from hypothesis import HealthCheck, settings
 
-from tests.house import IS_DEEP, ROOT
+from tests.house import ROOT
 from tests.postgresql.server import postgresql, schema
 
 __all__ = ["postgresql", "schema"]
 
-settings.register_profile("dev", deadline=None, max_examples=20, stateful_step_count=30)
-settings.register_profile("ci", settings.get_profile("dev"), derandomize=True, print_blob=True)
-settings.register_profile("deep", deadline=None, max_examples=2000, stateful_step_count=100)
+ANY_MACHINE = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True)
 settings.register_profile(
-    "coverage",
-    deadline=None,
-    derandomize=True,
-    max_examples=10,
-    stateful_step_count=20,
-    phases=(Phase.explicit, Phase.generate),
-    suppress_health_check=[HealthCheck.too_slow],
+    "quick", ANY_MACHINE, derandomize=True, database=None, max_examples=20, stateful_step_count=20
 )
-settings.load_profile(
-    os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.environ.get("CI") else "dev")
-)
+settings.register_profile("fresh", ANY_MACHINE, max_examples=40, stateful_step_count=30)
+settings.register_profile("deep", ANY_MACHINE, max_examples=2000, stateful_step_count=100)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or "quick")
 
-if os.environ.get("PYTHONDONTWRITEBYTECODE") and not os.environ.get("MUTANT_UNDER_TEST"):
+if os.environ.get("PYTHONDONTWRITEBYTECODE"):
     # What workers and the processes that tests start compile is there for the next: beside the code
     # it may not lie.
     del os.environ["PYTHONDONTWRITEBYTECODE"]
     os.environ["PYTHONPYCACHEPREFIX"] = str(ROOT / "build" / "bytecode")
 
+# A script in the background, and `nohup`, ignore these signals, and every process inherits that. A
+# handler that does nothing protects this process as well, and is not inherited by what it starts.
+for number in {"SIGINT", "SIGHUP"} & set(signal.Signals.__members__):
+    if signal.getsignal(signal.Signals[number]) is signal.SIG_IGN:
+        signal.signal(signal.Signals[number], lambda *_: None)
 
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out what is marked `deep`, unless the run is deep."""
-    if not IS_DEEP:
-        left_out = [item for item in items if item.get_closest_marker("deep")]
-        items[:] = [item for item in items if not item.get_closest_marker("deep")]
-        config.hook.pytest_deselected(items=left_out)
+
+def pytest_collection_finish() -> None:
+    """Let the garbage collector pass over what collecting has made, which stays to the end."""
+    gc.collect()
+    gc.freeze()

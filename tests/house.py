@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parents[1]
 DATA = ROOT / "../shared/data"
 """Recordings, which stay outside; tests that need them skip where they are absent."""
 IS_DEEP = os.environ.get("HYPOTHESIS_PROFILE") == "deep"
-"""With this profile (`just deep`) what is marked `deep` is run as well."""
+"""Whether the profile is that of `just deep`."""
 ROOMS = ("base", "linearity", "window", "pressure", "polynomial", "nodes")
 """From the lowest to the highest."""
 APPLICATIONS = tuple(
@@ -97,20 +97,19 @@ def script(name: str) -> ModuleType:
     return module
 
 
-def seeds(count: int, deep: int, traced: int = 8) -> list[Any]:
-    """Return the numbers below `deep` as parameters, marked `deep` from `count` on.
+def seeds(quick: int, gate: int, deep: int) -> list[Any]:
+    """Return numbers as parameters: from `quick` on they are marked `gate`, from `gate` on `deep`.
 
-    Coverage is measured only for the first `traced`.
+    Coverage is measured only for those that every run tries.
     """
-    marks = [
-        ()
-        if seed < traced
-        else pytest.mark.no_cover
-        if seed < count
-        else (pytest.mark.no_cover, pytest.mark.deep)
-        for seed in range(deep)
+    further = [
+        pytest.param(
+            seed,
+            marks=(pytest.mark.no_cover, pytest.mark.gate if seed < gate else pytest.mark.deep),
+        )
+        for seed in range(quick, deep)
     ]
-    return [pytest.param(seed, marks=mark) for seed, mark in enumerate(marks)]
+    return [*range(quick), *further]
 
 
 def sizes(short: Any, deep: Any) -> list[Any]:

@@ -11,6 +11,7 @@ from tests.house import ROOT, script
 PAGE = ROOT / "docs" / "architecture.md"
 
 
+@pytest.mark.gate
 @pytest.mark.no_cover
 def test_the_generated_blocks_are_up_to_date() -> None:
     """The check runs in its own process, because cached imports change the traced turn."""

@@ -19,7 +19,7 @@ from polycontext.window import laws as of_window
 from tests.cli.command import all_commands
 from tests.house import ROOT, modules, shipped_files
 
-pytestmark = pytest.mark.no_cover  # it reads texts
+pytestmark = [pytest.mark.gate, pytest.mark.no_cover]  # it reads texts
 
 ABSENT = re.compile(r"design ?§|\bseed[ _-]?0\d*", re.IGNORECASE)
 """Papers that polycontext was built from, and that its readers have not."""

@@ -36,6 +36,8 @@ PAGES = sorted(
         *(ROOT / "docs").rglob("*.md"),
     ]
 )
+PROGRAMS = [page for page in PAGES if examples(page.read_text(encoding="utf-8"), "python")]
+QUICK = ("README.md", "docs/quickstart.md")
 SDK = re.compile(r"\b(?:import|from) (?:openai|anthropic)\b")
 FRAGMENT = re.compile(r"\+[a-z0-9-]+\.(feature|bugfix|doc|removal|misc)\.md")
 
@@ -62,7 +64,14 @@ def run_example(code: str, line: int, page: Path, namespace: dict[str, Any]) -> 
     assert doctest.DocTestRunner().run(test, clear_globs=False).failed == 0
 
 
-@pytest.mark.parametrize("page", PAGES, ids=page_name)
+@pytest.mark.parametrize(
+    "page",
+    [
+        pytest.param(page, marks=() if page_name(page) in QUICK else pytest.mark.gate)
+        for page in PROGRAMS
+    ],
+    ids=page_name,
+)
 def test_the_python_of_a_page_runs(page: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The Python blocks of a page run from the repository's root, in order, as one program.
 

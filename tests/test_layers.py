@@ -49,12 +49,14 @@ def copy_of_the_rooms(place: Path) -> Path:
     return place
 
 
+@pytest.mark.gate
 def test_the_rooms_keep_the_contract() -> None:
     """No module of a room imports from a room above it."""
     result = lint(ROOT)
     assert result.returncode == 0, result.stdout + result.stderr
 
 
+@pytest.mark.gate
 @pytest.mark.parametrize(("lower", "upper"), [*pairwise(ROOMS), ("base", "nodes")])
 def test_an_upward_import_is_rejected(tmp_path: Path, lower: str, upper: str) -> None:
     """An import from a room to the next one above breaks the contract, which names both."""

@@ -17,7 +17,7 @@ from tests import quickstart
 from tests.house import ROOT, examples, installed_path, module_names, shipped_files
 from tests.test_examples import EXAMPLES
 
-pytestmark = pytest.mark.wheel
+pytestmark = [pytest.mark.gate, pytest.mark.timeout(600)]
 HEAVY = ("matplotlib", "rich", "click")
 
 

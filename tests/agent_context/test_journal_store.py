@@ -40,7 +40,7 @@ INTENTS = "reasoning.intents"
 HYPOTHESES = "reasoning.hypotheses"
 
 
-@pytest.fixture(params=["memory", "sqlite", "postgresql"])
+@pytest.fixture(params=["memory", "sqlite", pytest.param("postgresql", marks=pytest.mark.gate)])
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[SessionStore]:
     """Return a store of each kind."""
     kept: SessionStore
@@ -433,6 +433,7 @@ def test_a_second_process_on_one_file_is_refused_in_words_and_goes_on_afterwards
         ] + ["success"] * 3 + ["failed"]
 
 
+@pytest.mark.gate
 def test_two_agents_in_two_processes_write_one_context_on_a_server(
     postgresql: Server, schema: str
 ) -> None:
@@ -458,6 +459,7 @@ def test_two_agents_in_two_processes_write_one_context_on_a_server(
         assert kept.replay() == kept.context
 
 
+@pytest.mark.gate
 def test_what_a_killed_process_was_told_is_there(postgresql: Server, schema: str) -> None:
     """After `kill -9` every acknowledged write is stored once, in order, plus at most one more."""
     process = writing("intent_detection", INTENTS, 10_000, postgresql.url, schema)

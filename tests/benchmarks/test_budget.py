@@ -21,7 +21,7 @@ from benchmarks.conversation import turns
 from polycontext.window.providers import get_format
 from tests.house import ROOT, sizes
 
-pytestmark = pytest.mark.no_cover  # benchmarks are no part of the package
+pytestmark = [pytest.mark.gate, pytest.mark.no_cover]  # benchmarks are no part of the package
 
 MODULES = sorted(
     ".".join(path.relative_to(ROOT).with_suffix("").parts)

@@ -15,7 +15,7 @@ from benchmarks.retention.recordings import Message, Probe
 from polycontext.polynomial import project
 from polycontext.window import TokenCounter, Turn
 
-pytestmark = pytest.mark.no_cover  # benchmarks are no part of the package
+pytestmark = [pytest.mark.gate, pytest.mark.no_cover]  # benchmarks are no part of the package
 
 ROOMS = [
     {"id": "R-8812", "hotel": "Seeblick", "price": 128, "side": "garden", "beds": ["twin", "cot"]},

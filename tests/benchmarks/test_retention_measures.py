@@ -42,7 +42,7 @@ from tests.benchmarks.conversations import (
     write,
 )
 
-pytestmark = pytest.mark.no_cover  # benchmarks are no part of the package
+pytestmark = [pytest.mark.gate, pytest.mark.no_cover]  # benchmarks are no part of the package
 
 
 def said(*texts: str) -> list[Message]:

@@ -29,7 +29,7 @@ from tests.benchmarks.conversations import (
     monologue_messages,
 )
 
-pytestmark = pytest.mark.no_cover  # benchmarks are no part of the package
+pytestmark = [pytest.mark.gate, pytest.mark.no_cover]  # benchmarks are no part of the package
 
 AGENT, MONOLOGUE = agent(), monologue()
 BESIDES = sorted(set(METHODS) - {"project"})

@@ -15,7 +15,7 @@ from polycontext.window.providers import get_format
 from tests.benchmarks.conversations import agent, monologue, write
 from tests.house import sizes
 
-pytestmark = pytest.mark.no_cover  # benchmarks are no part of the package
+pytestmark = [pytest.mark.gate, pytest.mark.no_cover]  # benchmarks are no part of the package
 
 
 def hosts() -> list[Conversation]:

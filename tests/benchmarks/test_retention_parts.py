@@ -11,7 +11,7 @@ from benchmarks.retention.methods import METHODS
 from benchmarks.retention.recordings import Message
 from tests.benchmarks.conversations import agent, conversation, monologue, write
 
-pytestmark = pytest.mark.no_cover  # benchmarks are no part of the package
+pytestmark = [pytest.mark.gate, pytest.mark.no_cover]  # benchmarks are no part of the package
 
 
 def quiet(_: str) -> None:

@@ -17,7 +17,7 @@ from polycontext.polynomial import ContextOutput, ContextOverflowError, ContextS
 from polycontext.window import TiktokenCounter, Turn
 from tests.benchmarks.conversations import agent, monologue, write
 
-pytestmark = pytest.mark.no_cover  # benchmarks are no part of the package
+pytestmark = [pytest.mark.gate, pytest.mark.no_cover]  # benchmarks are no part of the package
 
 
 def test_a_session_with_all_the_room_keeps_what_a_projection_keeps() -> None:

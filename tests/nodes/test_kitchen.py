@@ -27,6 +27,7 @@ def _files(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
 
 
+@pytest.mark.gate
 def test_a_kitchen_resumed_in_a_new_process_gives_byte_identical_contexts(tmp_path: Path) -> None:
     """A kitchen resumed after turn 15 gives every node the same contexts as an unbroken run."""
     _run("--contexts", tmp_path / "whole")

@@ -33,7 +33,7 @@ from tests.polynomial.conversations import (
     with_engine,
 )
 
-pytestmark = [pytest.mark.no_cover, needs_recordings]
+pytestmark = [pytest.mark.gate, pytest.mark.no_cover, needs_recordings]
 
 COUNTER = Remembering(TiktokenCounter())
 OPENAI = get_format(Provider.OPENAI)

@@ -16,6 +16,8 @@ from tests.lossy_proxy import Cutting, cutting
 from tests.polynomial.conversations import WORDS
 from tests.postgresql.server import Server
 
+pytestmark = pytest.mark.gate
+
 
 @pytest.fixture
 def way(postgresql: Server) -> Iterator[Cutting]:

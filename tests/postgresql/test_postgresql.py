@@ -34,6 +34,8 @@ from polycontext.testing.store_lives import HOSTILE, lived_events
 from tests.polynomial.conversations import WORDS
 from tests.postgresql.server import Server
 
+pytestmark = pytest.mark.gate
+
 forking = pytest.mark.skipif(
     "fork" not in get_all_start_methods(), reason="there are no forks here"
 )

@@ -8,6 +8,7 @@ import pytest
 from tests.server_load import Listener, Load, Talk, run, serving
 
 
+@pytest.mark.gate
 @pytest.mark.no_cover
 @pytest.mark.parametrize("store", ["memory", "sqlite"])
 def test_no_listener_misses_an_event(store: str, tmp_path: Path) -> None:

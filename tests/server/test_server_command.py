@@ -168,6 +168,7 @@ def test_a_host_that_others_reach_needs_a_token(
     assert Access((TOKEN,), hosts=(host,)).tokens
 
 
+@pytest.mark.gate
 def test_no_header_gets_around_the_limits(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -200,6 +201,7 @@ def test_no_header_gets_around_the_limits(
         assert codes == {401: 20, 429: 40}
 
 
+@pytest.mark.gate
 def test_a_request_that_does_not_arrive_is_not_waited_for(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

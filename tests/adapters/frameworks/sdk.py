@@ -104,6 +104,8 @@ class ByHand(Agent):
         return json.dumps(messages[-1])
 
 
+@pytest.mark.gate
+@pytest.mark.no_cover  # tests/adapters/test_sdks.py shows the same lines
 class SdkTests(FrameworkTests):
     """The tests of a wrapped client.
 
@@ -111,7 +113,6 @@ class SdkTests(FrameworkTests):
     each form.
     """
 
-    pytestmark = pytest.mark.no_cover  # tests/adapters/test_sdks.py shows the same lines
     list_name = "messages"
     wrap: Callable[..., Any]
     ask: Ask

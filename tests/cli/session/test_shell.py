@@ -15,7 +15,7 @@ from polycontext import ContextSession
 from polycontext.testing.strict import RequestRefusedError, StrictChat, StrictServer
 from tests.house import ROOT, script
 
-pytestmark = pytest.mark.no_cover  # the commands run in other processes
+pytestmark = [pytest.mark.gate, pytest.mark.no_cover]  # the commands run in other processes
 
 PAGE = ROOT / "docs" / "command-line.md"
 

@@ -377,6 +377,7 @@ def test_a_listener_with_a_machine_of_its_own_does_not_break_the_engine(
 # --- lockstep --------------------------------------------------------------------------------
 
 
+@pytest.mark.gate
 @pytest.mark.no_cover
 def test_table_and_machine_keep_in_step() -> None:
     """Over 10,000 random inputs, both engines agree on states, windows and error messages."""

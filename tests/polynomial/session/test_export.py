@@ -403,6 +403,7 @@ def test_an_imported_file_opens_from_a_snapshot(tmp_path: Path) -> None:
     store.close()
 
 
+@pytest.mark.gate
 @pytest.mark.no_cover
 def test_a_long_import_is_read_in_parts(tmp_path: Path) -> None:
     """Opening a long import reads only the turns that are accessed, and the session continues."""

@@ -331,6 +331,7 @@ def is_tight(session: ContextSession) -> bool:
     return policy.projector.floor(window) + REQUEST_OVERHEAD > window.max_tokens
 
 
+@pytest.mark.gate
 @pytest.mark.no_cover
 @pytest.mark.parametrize(
     "chunk", [0, *(pytest.param(chunk, marks=pytest.mark.deep) for chunk in range(1, 50))]

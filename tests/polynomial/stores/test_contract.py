@@ -47,6 +47,7 @@ def test_the_store_in_a_sqlite_file(check: Callable[[OpenStore], None], tmp_path
     check(lambda: SQLiteStore(tmp_path / "sessions.db"))
 
 
+@pytest.mark.gate
 @checks
 def test_the_store_on_a_server(
     check: Callable[[OpenStore], None], postgresql: Server, schema: str

@@ -63,7 +63,7 @@ def preserved(session: ContextSession) -> dict[str, bytes]:
     }
 
 
-@pytest.fixture(params=["SQLite", "PostgreSQL"])
+@pytest.fixture(params=["SQLite", pytest.param("PostgreSQL", marks=pytest.mark.gate)])
 def stores(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Callable[[], SessionStore]]:
     """Yield what opens the store, again and again, and closes all of them."""
     with ExitStack() as stack:

@@ -76,6 +76,8 @@ HOSTILE = [
     FAMILY * 20_000,
     "今天的天气非常好" * 40_000,
 ]
+QUICK = (0, 10, 20, 35, 40)
+"""The places of those that are read without the gate, too."""
 MEASURED = 16_000
 """How many characters of each the growth is measured with; all of it is read once."""
 LIKE_JSON = st.recursive(
@@ -129,7 +131,7 @@ def summary(*turns: Turn) -> str:
 @pytest.mark.parametrize(
     ("reading", "place"),
     [
-        (reading, place)
+        pytest.param(reading, place, marks=() if place in QUICK else pytest.mark.gate)
         for reading in READINGS
         for place in range(0, len(HOSTILE), 1 if reading == "result" else 5)
     ],

@@ -173,6 +173,7 @@ def test_the_file_is_small_and_read_when_it_is_needed() -> None:
     assert run.stdout.split() == ["0", "True", "1"]
 
 
+@pytest.mark.gate
 def test_the_file_is_what_was_learned() -> None:
     """The weights are those that the sentences teach today."""
     assert FILE.read_text(encoding="utf-8") == teaching.spelled(
@@ -180,6 +181,7 @@ def test_the_file_is_what_was_learned() -> None:
     )
 
 
+@pytest.mark.gate
 def test_an_untaught_language_is_known_by_its_words() -> None:
     """Without Spanish training sentences, most Spanish injections are found by word classes."""
     found = [

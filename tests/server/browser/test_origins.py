@@ -13,7 +13,7 @@ import pytest
 
 from tests.server.browser.chromium import WAITS, chromium
 
-pytestmark = pytest.mark.no_cover  # the server is in another process
+pytestmark = [pytest.mark.gate, pytest.mark.no_cover]  # the server is in another process
 
 ASK = """async (url) => {
     const options = {method: "POST", headers: {"content-type": "application/json", \

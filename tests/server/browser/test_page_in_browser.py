@@ -16,7 +16,7 @@ from polycontext.window import ToolCall
 from tests.server.browser.chat_server import Served, served
 from tests.server.browser.chromium import Tab, chromium
 
-pytestmark = pytest.mark.no_cover  # the server is in another process
+pytestmark = [pytest.mark.gate, pytest.mark.no_cover]  # the server is in another process
 
 LONG = (
     "Tell me of the shelves and what stands on them: "

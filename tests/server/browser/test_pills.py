@@ -15,7 +15,7 @@ from tests.pills.trees import planted
 from tests.server.browser.chromium import Tab, chromium
 from tests.server.test_chats import serving
 
-pytestmark = pytest.mark.no_cover  # what is looked at is the page
+pytestmark = [pytest.mark.gate, pytest.mark.no_cover]  # what is looked at is the page
 
 MARK = "ZQXJ"
 """Stands in every file, and in nothing that a page may receive on the routes of chats."""

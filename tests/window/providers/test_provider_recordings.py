@@ -29,6 +29,7 @@ KINDS = {
 }
 CHATS = ("tau_airline_gpt4o.jsonl", "swebench_mini.jsonl", "bfcl_memory.jsonl", "qmsum.jsonl")
 pytestmark = [
+    pytest.mark.gate,
     pytest.mark.no_cover,
     pytest.mark.skipif(
         not DATA.is_dir(),

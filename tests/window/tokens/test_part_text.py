@@ -270,6 +270,7 @@ def test_words_in_several_blocks_cost_no_more_than_was_told(texts: list[str]) ->
     )
 
 
+@pytest.mark.gate
 def test_a_part_of_a_hundred_megabytes_is_counted_in_linear_time() -> None:
     """The payload is looked at, not decoded, and never counted as text."""
     block = '{"type":"image","source":{"type":"base64","data":"%s"}}'

@@ -22,6 +22,7 @@ TALKS = ("tau_airline_gpt4o.jsonl", "swebench_mini.jsonl", "qmsum.jsonl")
 REPORTED = re.compile(r'\\*"prompt_tokens\\*": ?(\d+)')
 
 pytestmark = [
+    pytest.mark.gate,
     pytest.mark.no_cover,
     pytest.mark.skipif(
         not WIRE.exists(), reason="the recorded conversations are not beside the project"
