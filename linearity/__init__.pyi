@@ -9,8 +9,7 @@ from .classification.classifier import (
     yield_first,
 )
 from .classification.constraints import constraint_sentences, states_constraint
-from .errors import DemotionError, UnknownResourceError
-from .ledger import LinearityMap
+from .ledger import DemotionError, LinearityMap, UnknownResourceError
 from .resource_class import LinearityStats, ResourceClass
 from .tag import UNIX_EPOCH, Tag, in_utc, number_of
 

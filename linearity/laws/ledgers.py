@@ -19,8 +19,7 @@ from polycontext.base.law import agree, holds, law, outcome
 
 from ..classification.classifier import Classifier
 from ..classification.constraints import constraint_sentences, states_constraint
-from ..errors import DemotionError, UnknownResourceError
-from ..ledger import LinearityMap
+from ..ledger import DemotionError, LinearityMap, UnknownResourceError
 from ..resource_class import ResourceClass
 
 _LEDGER = 'docs/linearity.md, "The ledger"'

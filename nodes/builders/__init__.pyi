@@ -14,8 +14,13 @@ from .builder import (
     get_own_decision_history,
     get_recent_conversation,
 )
-from .declarations import ACT, DO_NOT_READ, NODES, REPLY, THINK, UNDERSTAND
 from .node import (
+    ACT,
+    DO_NOT_READ,
+    NODES,
+    REPLY,
+    THINK,
+    UNDERSTAND,
     Addition,
     ConversationPart,
     EntityMode,

@@ -43,8 +43,7 @@ from ..reasoning import (
     visible_reasoning,
 )
 from .budget import Fitted, fit
-from .declarations import ACT, REPLY, THINK, UNDERSTAND
-from .node import Material, Node, Section
+from .node import ACT, REPLY, THINK, UNDERSTAND, Material, Node, Section
 
 
 @frozen

@@ -1,6 +1,5 @@
 from .builder import PromptBuilder, transcript
-from .library import Band, band_of
-from .template import MissingValueError, Template, TemplateError
+from .template import Band, MissingValueError, Template, TemplateError, band_of
 
 __all__ = [
     "Band",

@@ -23,7 +23,8 @@ from polycontext.window import REQUEST_OVERHEAD, InvalidMessagesError, Role, Tur
 
 from ..condensation import write_within
 from ..prompt_text import one_line
-from .library import (
+from .template import (
+    Template,
     TemplateLibrary,
     describe_persona,
     library_of,
@@ -31,7 +32,6 @@ from .library import (
     package_library,
     read_folder,
 )
-from .template import Template
 
 Value = str | int | float
 """A value for a template: text or a number."""

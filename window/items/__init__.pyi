@@ -1,14 +1,28 @@
 from .attachment import (
     Attachment,
+    Definition,
+    OutlineEntry,
     attached_metadata,
     attached_outline,
     attachment_of,
+    definitions,
     item_turn,
+    outline_of,
     shown_text,
     source_of,
 )
-from .codec import item_from_dict, item_from_json, item_schema, item_to_dict, item_to_json
-from .item import ITEM_IDS, ContextItem, ItemIds, ItemType, MetadataWarning
+from .item import (
+    ITEM_IDS,
+    ContextItem,
+    ItemIds,
+    ItemType,
+    MetadataWarning,
+    item_from_dict,
+    item_from_json,
+    item_schema,
+    item_to_dict,
+    item_to_json,
+)
 from .manager import ContextManager, DuplicateItemError
 from .markdown import (
     Formatter,
@@ -17,7 +31,6 @@ from .markdown import (
     language_of_file,
     register_formatter,
 )
-from .outline import Definition, OutlineEntry, definitions, outline_of
 
 __all__ = [
     "ITEM_IDS",

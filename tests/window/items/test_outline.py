@@ -13,7 +13,7 @@ from polycontext.window.items import (
     item_turn,
     outline_of,
 )
-from polycontext.window.items.outline import MOST_PARSED
+from polycontext.window.items.attachment import MOST_PARSED
 
 PYTHON = '''
 import os
