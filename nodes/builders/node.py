@@ -1,4 +1,9 @@
-"""The declaration of a node: the layers it reads, in which detail, and its additions."""
+"""Nodes: what each reads of the layers, its additions, and the four nodes (docs/nodes.md).
+
+Some additions cover the whole conversation, however often it was compressed. Each of these takes at
+most a quarter of the node's declared budget. Within that share, rules and demands are kept
+verbatim; other text is condensed where room is short.
+"""
 
 from collections.abc import Callable, Container, Iterable, Iterator
 from enum import StrEnum
