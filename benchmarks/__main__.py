@@ -1,29 +1,71 @@
-"""Run benchmarks: ``python -m benchmarks`` for all, or by name."""
+"""Run a benchmark: ``python -m benchmarks NAME [ARGUMENT ...]``; without a name they are listed."""
 
+import subprocess
 import sys
+from collections.abc import Sequence
 
-from rich.console import Console
-
-from benchmarks import agent_context, large_window, pills, summariser_quality, turn_cost
-
-NAMES = {
-    "turn_cost": turn_cost.run,
-    "large_window": large_window.run,
-    "summariser_quality": summariser_quality.run,
-    "agent_context": agent_context.run,
-    "pills": pills.run,
+BENCHMARKS = {
+    "agent_context": (
+        "benchmarks.agent_context",
+        "time and memory of an AgentContext's operations",
+    ),
+    "background": ("tests.background_runs", "10,000 summaries in the background while turns come"),
+    "budget": ("benchmarks.budget", "each limit of speed and size beside its measurement"),
+    "cache_peers": ("benchmarks.budget", "what a prompt cache keeps of other libraries' lists"),
+    "fuzz": ("benchmarks.fuzz_agent_context", "100,000 mutated documents for the AgentContext"),
+    "large_window": ("benchmarks.large_window", "windows of many turns"),
+    "page_speed": ("tests.server.browser.speed", "opening and scrolling a long chat in Chromium"),
+    "pills": ("benchmarks.pills", "pills in long documents"),
+    "retention": ("benchmarks.retention", "what is left of recordings where it is needed"),
+    "retention_peer": ("benchmarks.retention", "the same of the library that is named first"),
+    "server_load": ("tests.server_load", "500 listeners of 50 chats for a minute"),
+    "store_peers": ("benchmarks.store_peers", "one turn more in other libraries' stores"),
+    "summariser_quality": ("benchmarks.summariser_quality", "what summaries keep"),
+    "turn_cost": ("benchmarks.turn_cost", "the cost of a turn in long conversations"),
 }
+"""The module of each benchmark, and what it measures. Most accept ``--help``."""
+
+ALONE = ("uv", "run", "--isolated")
+"""The start of a command that runs in an environment of its own, beside other libraries."""
+
+CACHE_PEERS = ("--with", "langchain", "--with", "haystack-ai")
+STORE_PEERS = (
+    *("--no-dev", "--with", "openai-agents", "--with", "llama-index-core", "--with", "aiosqlite"),
+    *("--with", "langgraph", "--with", "langgraph-checkpoint-sqlite"),
+)
+RETENTION_PEER = ("--no-dev", "--extra", "cli", "--with")
 
 
-def main(names: list[str]) -> int:
-    """Run the named benchmarks, or all of them without names."""
-    unknown = [name for name in names if name not in NAMES]
-    if unknown:
-        print(f"unknown benchmark {unknown[0]!r}. Use {', '.join(NAMES)}.", file=sys.stderr)
-        return 2
-    for name in names or NAMES:
-        NAMES[name](Console(width=150))
-    return 0
+def command(name: str, arguments: Sequence[str]) -> Sequence[str]:
+    """Return the command that runs a benchmark.
+
+    >>> command("retention_peer", ["litellm", "--seed", "1"])[-6:]
+    ['benchmarks.retention', 'peers', '--peer', 'litellm', '--seed', '1']
+    """
+    run = ("python", "-m", BENCHMARKS[name][0])
+    match name, *arguments:
+        case "cache_peers", *_:
+            return [*ALONE, *CACHE_PEERS, *run, "cache", *arguments]
+        case "store_peers", *_:
+            return [*ALONE, *STORE_PEERS, *run, *arguments]
+        case "retention_peer", peer, *rest:
+            return [*ALONE, *RETENTION_PEER, peer, *run, "peers", "--peer", peer, *rest]
+        case _:
+            return [sys.executable, *run[1:], *arguments]
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run the named benchmark and return its exit code, or list all of them."""
+    match arguments:
+        case [name, *rest] if name in BENCHMARKS:
+            return subprocess.run(command(name, rest), check=False).returncode  # noqa: S603
+        case [name, *_] if name not in ("list", "--help", "-h"):
+            print(f"unknown benchmark {name!r}. Use {', '.join(BENCHMARKS)}.", file=sys.stderr)
+            return 2
+        case _:
+            for name, (_, measured) in BENCHMARKS.items():
+                print(f"{name:<20}{measured}")
+            return 0
 
 
 if __name__ == "__main__":

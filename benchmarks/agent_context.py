@@ -436,3 +436,7 @@ def run(console: Console) -> None:
         )
     console.print(table)
     console.print(_memory_table(sizes))
+
+
+if __name__ == "__main__":
+    run(Console(width=150))

@@ -76,3 +76,7 @@ def run(console: Console) -> None:
         table.add_row(name, f"{small:.3f}", f"{large:.3f}", f"{large / small:.1f}", budget)
     console.print(table)
     console.print(f"held per turn beyond its text: {_bytes_a_turn():.0f} bytes (budget 1,000)")
+
+
+if __name__ == "__main__":
+    run(Console(width=150))

@@ -62,3 +62,7 @@ def run(console: Console) -> None:
         console.print(
             f"{FILES:,} files, first scan {first * 1e3:.0f} ms; budget of a look-up after it: 50 ms"
         )
+
+
+if __name__ == "__main__":
+    run(Console(width=150))

@@ -149,3 +149,7 @@ def run(console: Console) -> None:
         f"tokenizing and framing itself: {tokenizing * 1e6:.1f} µs a turn; budget: 100,000 / 100 "
         "within 1.5"
     )
+
+
+if __name__ == "__main__":
+    run(Console(width=150))
