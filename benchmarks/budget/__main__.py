@@ -71,7 +71,7 @@ def _table(rows: Sequence[Row]) -> Table:
 
 def _parser() -> argparse.ArgumentParser:
     made = argparse.ArgumentParser(
-        prog="just budget",
+        prog="just bench budget",
         description="Measure what was promised of speed and size. All rows take some minutes.",
     )
     made.add_argument(

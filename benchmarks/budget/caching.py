@@ -132,7 +132,7 @@ def _beside(scale: Scale, ours: Mapping[int, Told]) -> Iterator[str]:
         count = min(scale.turns, MOST_TURNS)
         for name, make in PEERS.items():
             if not is_installed(name):
-                yield f"{max_tokens // 1_000}k: {name} is not installed here (just cache-peers)"
+                yield f"{max_tokens // 1_000}k: {name} is not installed (just bench cache_peers)"
                 continue
             scale.tell(f"prefixes of {name} at {max_tokens:,} tokens")
             told = _told(make(max_tokens, HIGH, LOW), count)

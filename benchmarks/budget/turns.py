@@ -124,7 +124,7 @@ def served_rows(scale: Scale) -> Iterator[Row]:
                 most=False,
             ),
         ),
-        (f"{told}; thresholds .7/.4; over recordings: just retention cycles",),
+        (f"{told}; thresholds .7/.4; over recordings: just bench retention cycles",),
     )
 
 

@@ -72,7 +72,7 @@ class Run:
         for name in names:
             if name not in there:
                 self.console.print(
-                    f"{name}: not installed; `just retention-peer {name}` measures it in an "
+                    f"{name}: not installed; `just bench retention_peer {name}` measures it in an "
                     "environment of its own"
                 )
         return (
@@ -318,7 +318,7 @@ def parser() -> argparse.ArgumentParser:
     """Return the parser of the command."""
     parts = "\n".join(f"  {name:12} {told}" for name, (_, told) in PARTS.items())
     made = argparse.ArgumentParser(
-        prog="just retention",
+        prog="just bench retention",
         description=(
             "Measure what is left of recorded conversations where it is needed. docs/retention.md "
             "tells what each column means."

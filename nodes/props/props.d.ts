@@ -1,4 +1,4 @@
-// Generated from polycontext.nodes.props.component_renderer; `just props` writes it anew.
+// Generated from polycontext.nodes.props.component_renderer by `just write props_contract`.
 
 /** One message to show. */
 export interface MessageProps {

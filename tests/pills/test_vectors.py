@@ -16,7 +16,7 @@ CASES: list[list[dict[str, Any]]] = json.loads(SHIPPED)
 
 def test_the_shipped_cases_are_up_to_date() -> None:
     """Writing them anew changes nothing; and they stay a small file."""
-    assert generator.written(generator.vectors()) == SHIPPED, "run `just pill-vectors`"
+    assert generator.written(generator.vectors()) == SHIPPED, "run `just write pill_vectors`"
     assert len(SHIPPED) < 300_000
 
 

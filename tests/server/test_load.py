@@ -1,4 +1,4 @@
-"""A small load: `just server-load` is the great one."""
+"""A small load: `just bench server_load` is the great one."""
 
 import asyncio
 from pathlib import Path

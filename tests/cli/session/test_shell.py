@@ -68,7 +68,7 @@ def test_the_example_keeps_a_conversation(tmp_path: Path) -> None:
 
 
 def test_the_page_shows_what_is_printed() -> None:
-    """The page shows its commands' output and reference, as `just command-line` writes them."""
+    """The page shows its commands' output and reference (`just write command_page`)."""
     page = PAGE.read_text(encoding="utf-8")
     assert plain(script("command_page").write_page(page)) == plain(page)
 

@@ -34,7 +34,9 @@ def test_the_shipped_files_are_up_to_date(tmp_path: Path) -> None:
     """Writing the contract anew changes neither file."""
     contract.write_contract(tmp_path)
     for name in (DECLARATION, SCHEMA):
-        assert (tmp_path / name).read_text() == read_contract(name), "run `just props`"
+        assert (tmp_path / name).read_text() == read_contract(name), (
+            "run `just write props_contract`"
+        )
 
 
 @given(sessions())

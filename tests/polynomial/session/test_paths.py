@@ -288,7 +288,7 @@ def test_the_tables_of_the_page_are_those_of_the_paths() -> None:
     """Written anew the page is the same, and without markers for a table it is refused."""
     page = script("paths_page")
     text = page.PAGE.read_text(encoding="utf-8")
-    assert page.written(text) == text, "run `just paths`"
+    assert page.written(text) == text, "run `just write paths_page`"
     assert all(f"| `{name}(" in text for name in TABLE["paths"])
     assert all(f"| `{old}` | `{now}` |" in text for old, now in TABLE["aliases"].items())
     with pytest.raises(ValueError, match="no markers for paths"):

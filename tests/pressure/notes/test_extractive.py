@@ -193,7 +193,7 @@ def test_a_negative_bonus_is_refused(option: str) -> None:
 def test_it_keeps_more_of_what_is_needed_next_than_simple_means(recording: str) -> None:
     """On recorded agents it keeps more needles than the tail and the longest sentences.
 
-    The bounds themselves are checked by `just retention`.
+    The bounds themselves are checked by `just bench retention`.
     """
     scores = measure(recording, 40, EXACT)
     for (name, share), score in scores.items():
