@@ -7,7 +7,6 @@ fixes; a write that would add a fault is refused.
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from datetime import datetime
-from functools import cache
 from itertools import count
 from operator import attrgetter
 from typing import Any, TypeAlias
@@ -18,21 +17,19 @@ from polycontext.linearity import UNIX_EPOCH
 from .context_patch import ContextPatch, diff
 from .errors import at_path
 from .json_text import dumps, is_same, loads
-from .record_base import with_changes
+from .kinds import Shape
+from .record_base import layout, with_changes
 from .records import AgentContext, ValidationReport
+from .schema import all_keys
 
 Maker: TypeAlias = Callable[[AgentContext], AgentContext]
 """A function that makes a fix: it returns the corrected context, or the same context if there is
 nothing to fix."""
 
-WITH_IDS = (
-    "reasoning.hypotheses",
-    "reasoning.conclusions",
-    "enrichment.facts",
-    "enrichment.derived_knowledge",
-    "retrieval.plans",
-    "retrieval.queries",
-    "retrieval.artifacts",
+WITH_IDS = tuple(
+    key.path
+    for key in all_keys()
+    if key.shape is Shape.ARRAY and key.item and "id" in layout(key.item).kinds
 )
 """The lists whose entries have ids."""
 
@@ -101,12 +98,9 @@ def _duplicate_ids(path: str, ids: Sequence[str]) -> Iterator[InvalidDataError]:
         seen.add(id_)
 
 
-_getter = cache(attrgetter)
-
-
 def entries_of(context: AgentContext, path: str) -> tuple[Any, ...]:
     """Return the list at a path such as ``enrichment.facts``."""
-    entries: tuple[Any, ...] = _getter(path)(context)
+    entries: tuple[Any, ...] = attrgetter(path)(context)
     return entries
 
 

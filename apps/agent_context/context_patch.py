@@ -10,7 +10,7 @@ from typing import Any, Self
 from attrs import evolve, field, frozen
 
 from polycontext.base import InvalidDataError
-from polycontext.base.json_data import EMPTY, FrozenDict, check_text
+from polycontext.base.json_data import EMPTY, FrozenDict
 from polycontext.linearity import UNIX_EPOCH
 
 from .array_changes import Items
@@ -34,17 +34,10 @@ from .change_tree import (
 from .errors import at_path
 from .json_text import ABSENT, plain
 from .kinds import kind_of
+from .record_base import field_reader
 from .records import AgentContext, ContextDiff, utc_now
 
 _NOTHING = Fields(EMPTY)
-
-
-def _agent_id(value: Any) -> Any:
-    return at_path("agent_id", check_text, value)
-
-
-def _timestamp(value: Any) -> Any:
-    return at_path("timestamp", kind_of(datetime).read, value)
 
 
 @frozen
@@ -62,8 +55,10 @@ class ContextPatch:
     """
 
     changes: Fields = field(default=_NOTHING, repr=False)
-    agent_id: str = field(default="", converter=_agent_id)
-    timestamp: datetime = field(default=UNIX_EPOCH, converter=_timestamp)
+    agent_id: str = field(default="", converter=field_reader(kind_of(str), "agent_id"))
+    timestamp: datetime = field(
+        default=UNIX_EPOCH, converter=field_reader(kind_of(datetime), "timestamp")
+    )
 
     def __bool__(self) -> bool:
         return bool(self.changes.changes)

@@ -1,14 +1,13 @@
 """Sizes of a context and their limits (docs/agent-context.md, "Size limits").
 
-Sizes are cached part by part, so measuring again costs only what changed: a record never changes,
-and neither does its size. Each record inside a namespace is measured once. A namespace and the
-context add up their parts, and `with_changes` passes the unchanged ones on to the new record.
+Each record is measured once: it never changes, and neither does its size. A record that holds
+others adds up their sizes, so measuring again costs only what changed.
 """
 
 import warnings
 from collections.abc import Iterator, Mapping
 from operator import itemgetter
-from typing import Any, TypeAlias
+from typing import Any
 
 from attrs import Attribute, field, frozen
 
@@ -17,79 +16,57 @@ from polycontext.base.json_data import FrozenDict
 
 from .errors import ContextSizeError, ContextSizeWarning
 from .json_text import dumps
-from .kinds import Kind, Shape
+from .kinds import Shape
 from .record_base import Record, json_fields, layout
 from .records import AgentContext, Artifact
 from .schema import SCHEMA, all_keys
 
-Part: TypeAlias = tuple[int, int]
-"""Bytes of a value, and the length of the longest array in it, itself included."""
-
 
 @frozen
 class Measure:
-    """The bytes of a record in JSON, the length of its longest array, and both for each field."""
+    """The bytes of a record in JSON, and the length of its longest array."""
 
     size: int
     longest: int
-    parts: dict[str, Part]
+
+
+_NULL = len(dumps(None))
 
 
 def measure(record: Record) -> Measure:
-    """Return the measure of a namespace or a whole context.
+    """Return the measure of a record.
 
     Law: ``measure(r).size == len(dumps(r))``.
     """
     found: Measure | None = getattr(record, "_measure", None)
-    if found is not None:
-        return found
-    kinds = layout(type(record)).kinds
-    known: dict[str, Part] = getattr(record, "_parts", {})
-    shown = json_fields(record)
-    parts = {
-        name: known.get(name) or _part(kinds[name], value)
-        if name in kinds
-        else (len(dumps(value)), 0)
-        for name, value in shown.items()
-    }
-    # Two braces, a comma between two fields, a colon after each name.
-    size = (
-        2
-        + max(len(parts) - 1, 0)
-        + sum(len(dumps(name)) + 1 + part[0] for name, part in parts.items())
-    )
-    return _remember(
-        record, Measure(size, max((part[1] for part in parts.values()), default=0), parts)
-    )
-
-
-def _remember(record: Record, found: Measure) -> Measure:
-    # Concurrent threads write the same numbers.
-    object.__setattr__(record, "_measure", found)
-    object.__setattr__(record, "_parts", found.parts)
+    if found is None:
+        shown = json_fields(record)
+        # Every inner record is measured once, and is null in the bytes of the outer one.
+        inner = {name: held for name, value in shown.items() if (held := _records_in(value))}
+        hollow = {
+            name: None if isinstance(shown[name], Record) else [None] * len(held)
+            for name, held in inner.items()
+        }
+        measures = [measure(each) for held in inner.values() for each in held]
+        found = Measure(
+            len(dumps(shown | hollow)) + sum(each.size - _NULL for each in measures),
+            max(
+                (
+                    *map(len, arrays_of(record).values()),
+                    *(each.longest for each in measures),
+                ),
+                default=0,
+            ),
+        )
+        # Concurrent threads write the same numbers.
+        object.__setattr__(record, "_measure", found)
     return found
 
 
-def _part(kind: Kind, value: Any) -> Part:
+def _records_in(value: Any) -> tuple[Record, ...]:
     if isinstance(value, Record):
-        found = measure(value)
-        return found.size, found.longest
-    if kind.shape is Shape.ARRAY and kind.item is not None and kind.item.record is not None:
-        items = [_measure_item(item) for item in value]
-        # Two brackets, and a comma between two items.
-        return len(items) + 1 + sum(item.size for item in items), max(
-            len(items), *(item.longest for item in items)
-        )
-    return len(dumps(value)), len(value) if kind.shape is Shape.ARRAY else 0
-
-
-def _measure_item(record: Record) -> Measure:
-    """Return the measure of an item of an array, which is serialised at once, not by field."""
-    known: Measure | None = getattr(record, "_measure", None)
-    return known or _remember(
-        record,
-        Measure(len(dumps(record)), max(map(len, arrays_of(record).values()), default=0), {}),
-    )
+        return (value,)
+    return value if type(value) is tuple and value and isinstance(value[0], Record) else ()
 
 
 def arrays_of(record: Record) -> dict[str, tuple[Any, ...]]:

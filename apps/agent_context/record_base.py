@@ -11,7 +11,7 @@ from functools import cache
 from operator import attrgetter
 from typing import Any, ClassVar, Self, TypeVar, dataclass_transform
 
-from attrs import NOTHING, Attribute, field, fields, frozen
+from attrs import NOTHING, Attribute, evolve, field, fields, frozen
 
 from polycontext.base import InvalidDataError
 from polycontext.base.json_data import EMPTY, FrozenDict, check_text, freeze_object
@@ -89,14 +89,14 @@ def _extras_reader(names: frozenset[str]) -> Reader:
     return read_extras
 
 
-class MeasureSlots:
-    """The slots in which a record caches its measure, which is not part of its value."""
+class MeasureSlot:
+    """The slot in which a record caches its measure, which is not part of its value."""
 
-    __slots__ = ("_measure", "_parts")
+    __slots__ = ("_measure",)
 
 
 @frozen
-class Record(MeasureSlots):
+class Record(MeasureSlot):
     """Named values that never change.
 
     `extras` are fields of other releases, kept by the lenient decoder.
@@ -136,12 +136,6 @@ class Record(MeasureSlots):
             # attrs does not name the unknown field.
             refuse_unknown(cls, value)
             raise
-
-    def check(self) -> None:
-        """Raise `InvalidDataError` if the fields contradict each other.
-
-        Override it in a class with such a rule.
-        """
 
     def __copy__(self) -> Self:
         return self
@@ -206,33 +200,14 @@ def json_fields(record: Record) -> dict[str, Any]:
 def with_changes(record: R, /, **changes: Any) -> R:
     """Return the record with some fields changed, by JSON name.
 
-    The others are shared and not checked again.
-
-    Law: ``with_changes(r, **c) == attrs.evolve(r, **c)``.
+    The others are shared.
 
     Raises:
         InvalidDataError: as when a record is created.
     """
-    cls = type(record)
-    shape = layout(cls)
-    refuse_unknown(cls, changes)
-    read = {name: field_reader(shape.kinds[name], name)(value) for name, value in changes.items()}
-    # The constructor would check every field again; here only the new ones are checked.
-    twin = object.__new__(cls)
-    for name, attribute in shape.attributes.items():
-        _set(twin, attribute, read[name] if name in read else getattr(record, attribute))
-    _set(twin, EXTRAS, record.extras)
-    # Keep the measures of the unchanged fields.
-    _set(
-        twin,
-        "_parts",
-        {name: part for name, part in getattr(record, "_parts", {}).items() if name not in changes},
-    )
-    twin.check()
-    return twin
-
-
-_set = object.__setattr__
+    refuse_unknown(type(record), changes)
+    attributes = layout(type(record)).attributes
+    return evolve(record, **{attributes.get(name, name): new for name, new in changes.items()})
 
 
 def refuse_unknown(cls: type, keys: Iterable[object]) -> None:

@@ -159,10 +159,6 @@ class Artifact(Record):
     external: ExternalContent | None = None
 
     def __attrs_post_init__(self) -> None:
-        self.check()
-
-    def check(self) -> None:
-        """Raise `InvalidDataError` if the content is both inline and external."""
         if self.external is not None and self.content is not None:
             raise InvalidDataError(
                 "external", "the content is inline as well", "content or external, not both"
@@ -333,10 +329,6 @@ class AgentContext(Record):
     audit: AuditContext = field(default=AuditContext())
 
     def __attrs_post_init__(self) -> None:
-        self.check()
-
-    def check(self) -> None:
-        """Raise `InvalidDataError` for a version other than that of this release."""
         if self.version != SCHEMA_VERSION:
             raise InvalidDataError(
                 "version",

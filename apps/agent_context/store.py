@@ -20,7 +20,7 @@ from .artifacts import (
 )
 from .consistency import diff_fixes, refuse_new_faults
 from .context_patch import ContextPatch, diff
-from .errors import ContextSizeError, ContextViolationError
+from .errors import ContextSizeError
 from .kinds import kind_of
 from .limits import ContextSizeChecker, large_artifacts, measure
 from .merges import merge
@@ -77,7 +77,9 @@ class AgentContextRun:
         """
         self._refuse_after_end()
         if isinstance(changes, Mapping) and _MEASURED in changes:
-            raise self._refusal("diagnostics", "performance", "the store measures it")
+            raise self._validator.violation(
+                self.agent, "diagnostics", "performance", "the store measures it"
+            )
         self._context = self._validator.safe_update(
             self._context, self.agent, changes, when=self.started
         )
@@ -95,7 +97,7 @@ class AgentContextRun:
         """
         self._refuse_after_end()
         if not self._validator.allowed(self.agent):
-            raise ContextViolationError(self.agent, "llm", "usage")
+            raise self._validator.violation(self.agent, "llm", "usage")
         self.calls.append(ModelCall.from_json(call))
 
     def end(self) -> None:
@@ -104,12 +106,7 @@ class AgentContextRun:
 
     def _refuse_after_end(self) -> None:
         if self._ended:
-            raise self._refusal("*", "*", "its run has ended")
-
-    def _refusal(self, namespace: str, key: str, why: str) -> ContextViolationError:
-        return ContextViolationError(
-            self.agent, namespace, key, self._validator.allowed(self.agent), why
-        )
+            raise self._validator.violation(self.agent, "*", "*", "its run has ended")
 
 
 class AgentContextStore:
@@ -313,9 +310,7 @@ class AgentContextStore:
         """
         with self._record_run(agent) as run:
             if not self._validator.may_replace(agent, "retrieval", "artifacts"):
-                raise ContextViolationError(
-                    agent, "retrieval", "artifacts", self._validator.allowed(agent)
-                )
+                raise self._validator.violation(agent, "retrieval", "artifacts")
             past, look = large_values(self._checker.limits)
             trail_values(run.snapshot.audit.diffs, look)
             # Outside the lock, for slow stores: a stub only ever replaces its own content.

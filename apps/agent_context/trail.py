@@ -60,11 +60,10 @@ def trails(
     runs.
     """
     runs = (*audit.agent_runs, run)
-    size, _ = measure(audit).parts.get("agent_runs", (0, 0))
     # If all runs fit within the limits of one kind, they fit within those of both.
     if (
         len(runs) > min(policy.keep_runs, policy.keep_failed, most // 2)
-        or size + measure(run).size >= policy.bytes_of_runs
+        or sum(measure(each).size for each in runs) >= policy.bytes_of_runs
     ):
         runs = _rings(runs, policy, most)
     others = tuple(old for old in runs if old.status != FAILED or old is run)

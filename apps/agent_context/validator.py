@@ -148,6 +148,12 @@ class ContextValidator:
         """Return the rights of an agent, none if it is not registered."""
         return self._rights.get(agent, ()) if isinstance(agent, str) else ()
 
+    def violation(
+        self, agent: str, namespace: str, key: str, reason: str = ""
+    ) -> ContextViolationError:
+        """Return the error for a write that the agent may not do."""
+        return ContextViolationError(agent, namespace, key, self.allowed(agent), reason)
+
     def may_replace(self, agent: str, namespace: str, key: str) -> bool:
         """Return whether the agent may write any legal value to a key.
 
@@ -170,9 +176,9 @@ class ContextValidator:
             ContextViolationError: the agent has no right to it.
         """
         key_schema(namespace, key)
-        rights = self.allowed(agent)
-        if not (self.may_replace(agent, namespace, key) or f"{APPEND}{namespace}.{key}" in rights):
-            raise ContextViolationError(agent, namespace, key, rights)
+        may_append = f"{APPEND}{namespace}.{key}" in self.allowed(agent)
+        if not (may_append or self.may_replace(agent, namespace, key)):
+            raise self.violation(agent, namespace, key)
 
     def safe_set(
         self, context: AgentContext, agent: str, namespace: str, key: str, value: Any
@@ -225,12 +231,8 @@ class ContextValidator:
             self.validate_write(agent, schema.namespace, schema.key)
             # Not even ``*`` covers the trail, which could otherwise be forged.
             if schema.namespace == "audit":
-                raise ContextViolationError(
-                    agent,
-                    "audit",
-                    schema.key,
-                    self.allowed(agent),
-                    "the audit system alone writes the trail",
+                raise self.violation(
+                    agent, "audit", schema.key, "the audit system alone writes the trail"
                 )
             entered = (
                 self._check_list(context, agent, schema, value, when)
@@ -254,20 +256,11 @@ class ContextValidator:
         value: Any,
         when: datetime | None,
     ) -> tuple[Any, ...]:
-        held, entries = (
-            entries_of(context, schema.path),
-            at_path(f"$.{schema.path}", schema.kind.read, value),
-        )
-        if not self.may_replace(agent, schema.namespace, schema.key) and shared_start(
-            held, entries
-        ) < len(held):
-            raise ContextViolationError(
-                agent,
-                schema.namespace,
-                schema.key,
-                self.allowed(agent),
-                "it may only add to the list",
-            )
+        held = entries_of(context, schema.path)
+        entries = at_path(f"$.{schema.path}", schema.kind.read, value)
+        is_appended = shared_start(held, entries) == len(held)
+        if not (is_appended or self.may_replace(agent, schema.namespace, schema.key)):
+            raise self.violation(agent, schema.namespace, schema.key, "it may only add to the list")
         return sign_entries(held, entries, agent, when)
 
 
