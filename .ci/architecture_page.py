@@ -19,8 +19,8 @@ from polycontext import ContextSession
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "architecture.md"
-ROOMS = ("front", "linearity", "window", "pressure", "polynomial", "nodes")
-APPLICATIONS = ("adapters", "models", "cli", "server", "testing")
+ROOMS = ("front", "base", "linearity", "window", "pressure", "polynomial", "nodes")
+GUESTS = tuple(door.parent.name for door in sorted(ROOT.glob("apps/*/__init__.py")))
 BESIDE = {
     "web": (
         "The page in TypeScript; `just page-build` writes what it builds into `apps/server/page/`."
@@ -28,13 +28,13 @@ BESIDE = {
     "docs": "The pages; every example in them is run by the tests.",
     "examples": "Example programs, which the tests run.",
     "benchmarks": (
-        "What is measured: retention, sessions, budgets, stores. `just --list` names the commands."
+        "What is measured: retention, sessions, budgets, stores. `just bench` lists the commands."
     ),
     "tests": (
         "The tests, in folders like those of the code; `tests/strict` and `tests/faults` are the "
         "long runs."
     ),
-    ".ci": "The gate (`.ci/run`), the size limits, and the generators of pages.",
+    ".ci": "The gate (`.ci/run`), the checks of the structure, and the generators of pages.",
 }
 
 Trip = list[tuple[str, str]]
@@ -140,7 +140,7 @@ def _id(module: str) -> str:
 
 
 def rooms() -> str:
-    """Return the Mermaid diagram of imports between rooms and applications, with their counts."""
+    """Return the Mermaid diagram of imports between rooms and guests, with their counts."""
     graph = grimp.build_graph("polycontext", exclude_type_checking_imports=True, cache_dir=None)
     counted: dict[tuple[str, str], int] = {}
     for module in sorted(graph.modules):
@@ -148,19 +148,16 @@ def rooms() -> str:
             pair = (_place(module), _place(target))
             if pair[0] != pair[1]:
                 counted[pair] = counted.get(pair, 0) + 1
-    order: Sequence[str] = (*ROOMS, *APPLICATIONS)
     arrows = [
-        f"    {one} -->|{count}| {other}"
-        for (one, other), count in sorted(counted.items())
-        if {one, other} <= set(order)
+        f"    {one} -->|{count}| {other}" for (one, other), count in sorted(counted.items())
     ]
     return "\n".join(["```mermaid", "flowchart TD", *arrows, "```"]) + "\n"
 
 
 def _place(module: str) -> str:
-    """Return the room or the application that a module belongs to."""
+    """Return the room or the guest that a module belongs to."""
     part = module.split(".")[1] if "." in module else ""
-    return part if part in (*ROOMS, *APPLICATIONS) else "front"
+    return part if part in (*ROOMS, *GUESTS) else "front"
 
 
 def main(arguments: Sequence[str]) -> int:
