@@ -148,9 +148,7 @@ def rooms() -> str:
             pair = (_place(module), _place(target))
             if pair[0] != pair[1]:
                 counted[pair] = counted.get(pair, 0) + 1
-    arrows = [
-        f"    {one} -->|{count}| {other}" for (one, other), count in sorted(counted.items())
-    ]
+    arrows = [f"    {one} -->|{count}| {other}" for (one, other), count in sorted(counted.items())]
     return "\n".join(["```mermaid", "flowchart TD", *arrows, "```"]) + "\n"
 
 
