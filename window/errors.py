@@ -22,7 +22,8 @@ class InvalidMessagesError(CallerError, ValueError):
     """Raised for a message list that breaks a rule of its provider.
 
     `index` is the position in the list (None for the list as a whole). `rule` is a short stable
-    name such as ``orphan-result``. `wording` is the provider's own error message, if known.
+    name such as ``orphan-result``. `wording` is the provider's own error message, if known; OpenAI
+    adds `param` and `code` to it.
     """
 
     provider: str
@@ -31,6 +32,8 @@ class InvalidMessagesError(CallerError, ValueError):
     problem: str
     legal: str
     wording: str = ""
+    param: str | None = None
+    code: str | None = None
 
     def __str__(self) -> str:
         where = "messages break" if self.index is None else f"messages[{self.index}] breaks"

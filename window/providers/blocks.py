@@ -5,17 +5,14 @@ index, compare and write the copy without failing on bytes, NaN, cycles or text 
 stored.
 """
 
-import reprlib
-from collections.abc import AsyncIterable, Awaitable, Generator, Iterable, Mapping, Sequence
-from contextlib import contextmanager
-from typing import Any, TypeGuard
+from collections.abc import AsyncIterable, Awaitable, Iterable, Mapping, Sequence
+from typing import Any
 
-from attrs import frozen
+from polycontext.base.json_data import MAX_DEPTH, copy_json
 
-from polycontext.base.json_data import MAX_DEPTH, STORABLE, copy_json
-
-from ..errors import InvalidMessagesError, InvalidTurnError
+from ..errors import InvalidMessagesError
 from ..wire_text import WIRE_INTEGERS
+from .places import Place
 from .wire import Message, Provider
 
 _PARSED: Mapping[str, Any] = {
@@ -24,44 +21,6 @@ _PARSED: Mapping[str, Any] = {
     "tool_calls": {"__all__": {"function": {"parsed_arguments": True}}},
 }
 """Fields that an SDK adds to a parsed answer, and that no provider accepts."""
-
-
-@frozen
-class Place:
-    """The place of a message in a list, for error messages."""
-
-    provider: Provider
-    index: int | None
-
-    def refuse(self, rule: str, problem: str, legal: str) -> InvalidMessagesError:
-        """Return the error for breaking `rule` here."""
-        return InvalidMessagesError(str(self.provider), self.index, rule, problem, legal)
-
-    def no_json(self, path: str, problem: str, legal: str) -> InvalidMessagesError:
-        """Return the error for a value at `path` that is not JSON data."""
-        return self.refuse(
-            "lone-surrogate" if legal == STORABLE else "not-json",
-            f"{path or 'the message'}: {problem}",
-            legal,
-        )
-
-    @contextmanager
-    def turn_errors(self) -> Generator[None]:
-        """Convert `InvalidTurnError` to `InvalidMessagesError` with index and field."""
-        try:
-            yield
-        except InvalidTurnError as error:
-            raise self.refuse("bad-turn", f"{error.field}: {error.problem}", error.legal) from error
-
-
-def shown(value: object) -> str:
-    """Return `value` for an error message: quoted, shortened text, or the name of its type."""
-    return reprlib.repr(str(value)) if isinstance(value, str) else type(value).__name__
-
-
-def is_whole(value: object) -> TypeGuard[int]:
-    """Return whether `value` is an integer; booleans are not."""
-    return isinstance(value, int) and not isinstance(value, bool)
 
 
 def copied_messages(provider: Provider, messages: object) -> list[Message]:
@@ -73,7 +32,7 @@ def copied_messages(provider: Provider, messages: object) -> list[Message]:
     Raises:
         InvalidMessagesError: Rules not-a-list, empty-list, not-an-object, not-json, lone-surrogate.
     """
-    whole = Place(provider, None)
+    whole = Place(provider)
     if not isinstance(messages, list | tuple):
         raise whole.refuse(
             "not-a-list", f"{type(messages).__name__} is not a list", "a list of messages"
@@ -82,7 +41,7 @@ def copied_messages(provider: Provider, messages: object) -> list[Message]:
         raise whole.refuse("empty-list", "there is no message", "at least one message")
     copies: list[Message] = []
     for index, given in enumerate(messages):
-        place = Place(provider, index)
+        place = Place(provider, ("messages", index))
         is_answer = hasattr(given, "model_dump") or (
             isinstance(given, Mapping) and "stop_reason" in given
         )
@@ -150,7 +109,7 @@ def dumped(value: Any, levels: int = MAX_DEPTH) -> Any:
     return value
 
 
-def check_blocks(blocks: Sequence[object], place: Place, where: str) -> list[Message]:
+def check_blocks(blocks: Sequence[object], place: Place) -> list[Message]:
     """Return `blocks` if each is an object with a type, and text blocks hold text.
 
     Raises:
@@ -158,19 +117,12 @@ def check_blocks(blocks: Sequence[object], place: Place, where: str) -> list[Mes
     """
     checked: list[Message] = []
     for index, block in enumerate(blocks):
+        inner, rule = place.into(index), "bad-content"
         if not isinstance(block, dict):
-            raise place.refuse(
-                "bad-content", f"{where}[{index}] is {shown(block)}", "an object with a type"
-            )
+            raise inner.wrong(rule, block, "an object with a type")
         if not isinstance(block.get("type"), str):
-            raise place.refuse(
-                "bad-content",
-                f"{where}[{index}].type is {shown(block.get('type'))}",
-                "the block's type as text",
-            )
+            raise inner.into("type").wrong(rule, block.get("type"), "the block's type as text")
         if block["type"] == "text" and not isinstance(block.get("text"), str):
-            raise place.refuse(
-                "bad-content", f"{where}[{index}].text is {shown(block.get('text'))}", "text"
-            )
+            raise inner.into("text").wrong(rule, block.get("text"), "text")
         checked.append(block)
     return checked

@@ -12,7 +12,8 @@ from attrs import evolve
 
 from ..errors import InvalidMessagesError
 from . import anthropic, chat, responses
-from .blocks import Place, copied_messages
+from .blocks import copied_messages
+from .places import Place
 from .wire import Provider, WireFormat, as_provider
 
 _VENDORS: Mapping[Provider, Any] = {
@@ -179,7 +180,7 @@ def _marks_in(message: Mapping[str, Any]) -> Iterable[tuple[Provider, str]]:
 
 _ONCE = frozenset({"role", "type", "id", "name"})
 """Fields whose text a chunk holds as a whole rather than in part."""
-_PLACE = Place(Provider.OPENAI, None)
+_PLACE = Place(Provider.OPENAI)
 _LEGAL = "an answer with one choice, or the message itself"
 
 

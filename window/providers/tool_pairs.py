@@ -11,7 +11,7 @@ from attrs import Factory, define
 from ..atoms import open_calls
 from ..errors import InvalidMessagesError
 from ..turn import Role, Turn
-from .blocks import Place, shown
+from .places import Place, shown
 from .wire import Message, Parsed, Provider
 
 NO_RESULT = "[no result was recorded for this call]"
@@ -48,7 +48,7 @@ class Pairing:
             InvalidMessagesError: Rules orphan-result, duplicate-result, unanswered-call.
         """
         if turn.role is Role.TOOL:
-            self._answer(turn.tool_call_id or "", Place(self.provider, place))
+            self._answer(turn.tool_call_id or "", Place(self.provider, ("messages", place)))
         else:
             self._close()
             self.waiting, self._answered, self._caller = (
@@ -101,7 +101,9 @@ class Pairing:
 
 def unanswered(provider: Provider, place: int, calls: Sequence[str]) -> InvalidMessagesError:
     """Return the error for `calls` of message `place` that have no result."""
-    return Place(provider, place).refuse("unanswered-call", without_results(calls), ONE_RESULT)
+    return Place(provider, ("messages", place)).refuse(
+        "unanswered-call", without_results(calls), ONE_RESULT
+    )
 
 
 def without_results(calls: Sequence[str]) -> str:

@@ -13,7 +13,7 @@ from attrs import define, field, frozen
 
 from polycontext.base import InvalidOptionError
 from polycontext.bill import Breakpoint, CacheUse, PrefixCache
-from polycontext.window import InvalidMessagesError, TokenCounter, default_counter
+from polycontext.window import TokenCounter, default_counter
 from polycontext.window.providers.anthropic import (
     BINDING_BETA,
     MOST_MEDIA,
@@ -37,6 +37,7 @@ from .provider import (
     as_faults,
     interrupt,
     invalid_request,
+    vendor_errors,
 )
 from .signatures import Bound, Signer, canonical
 from .streams import message_events
@@ -238,7 +239,7 @@ message (rule empty-message; use content; only a final assistant message may be 
     def _judge_request(
         self, request: Request, betas: frozenset[str], *, counting: bool = False
     ) -> _Judged:
-        try:
+        with vendor_errors():
             head = self._head(request, betas, counting=counting)
             prefixes = self._judge.prefixes(request["messages"], head.frame)
             progress = prefixes[-1].progress
@@ -248,10 +249,6 @@ message (rule empty-message; use content; only a final assistant message may be 
                 refuse_unfinished(progress.waiting, progress.role, progress.count)
             most = _MEDIA_OF_SMALL if self.window <= _SMALL_WINDOW else MOST_MEDIA
             check_whole(request, progress, prefill=self.prefill, most_media=most)
-        except InvalidMessagesError as error:
-            raise invalid_request(
-                error.wording or str(error), error.rule, error.index, error.legal
-            ) from error
         if head.size + prefixes[-1].size > MOST_BYTES:
             raise too_large()
         blocks = list(head.blocks)

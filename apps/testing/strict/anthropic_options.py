@@ -1,20 +1,16 @@
 """Anthropic's rules for thinking, compaction and context edits, with their beta headers."""
 
 from collections.abc import Collection, Mapping
-from typing import Any
+from typing import Any, TypeGuard
 
-from polycontext.window.providers import is_whole
+from polycontext.window.providers import shown
 from polycontext.window.providers.anthropic import (
     BINDING_BETA,
     COMPACTION_BETA,
     EDITS,
     EXTRA,
-    NO_DICTIONARY,
-    REQUIRED,
-    At,
-    literal_wording,
-    minimum_wording,
-    tag_wording,
+    WHOLE,
+    AnthropicPlace,
 )
 
 LEAST_BUDGET = 1024
@@ -22,6 +18,8 @@ LEAST_BUDGET = 1024
 
 LEAST_TRIGGER = 50_000
 """The least input tokens at which a conversation may be summarised during a request."""
+
+_MODES = ("adaptive", "between_tools", "disabled", "enabled")
 
 
 def check_options(request: Mapping[str, Any], betas: Collection[str]) -> None:
@@ -37,96 +35,112 @@ def check_options(request: Mapping[str, Any], betas: Collection[str]) -> None:
     _check_edits(request.get("context_management"), betas)
 
 
+def check_tag(place: AnthropicPlace, rule: str, value: Any, tags: Collection[str]) -> str:
+    """Return the type of `value`, an object whose type is one of `tags`.
+
+    Raises:
+        InvalidMessagesError: `rule`, for any other value.
+    """
+    tag = value.get("type") if isinstance(value, Mapping) else None
+    if tag not in tags:
+        legal, found = f"a type of {', '.join(tags)}", value if tag is None else tag
+        raise place.unknown_tag(rule, tag, tags, f"is {shown(found)}", legal)
+    return str(tag)
+
+
+def is_whole(value: object) -> TypeGuard[int]:
+    """Return whether `value` is an integer; booleans are not."""
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
 def _check_thinking(request: Mapping[str, Any], betas: Collection[str]) -> None:
     thinking = request.get("thinking")
     if thinking is None:
         return
-    at = At("thinking")
-    mode = at.tag_of(thinking, _MODES, "bad-thinking")
-    _check_binding(thinking, at.into(f"!{mode}"), betas)
+    mode = check_tag(WHOLE.into("thinking"), "bad-thinking", thinking, _MODES)
+    place = WHOLE.into("thinking", f"!{mode}")
+    _check_binding(thinking, place.into("block_binding"), betas)
     if mode not in {"enabled", "adaptive"}:
         return
     choice = request.get("tool_choice")
     if isinstance(choice, Mapping) and choice.get("type") in {"any", "tool"}:
         says = "Thinking may not be enabled when tool_choice forces tool use."
-        problem, spot = "forces a call while thinking is on", At("tool_choice")
-        raise spot.refuse("thinking-forced", problem, "auto or none", says, whole=True)
+        problem, at = "forces a call while thinking is on", WHOLE.into("tool_choice")
+        raise at.fault("thinking-forced", problem, "auto or none", says, whole=True)
     if request.get("temperature") not in {None, 1}:
         says = "`temperature` may only be set to 1 when thinking is enabled or in adaptive mode."
         problem = f"is {request['temperature']} while thinking is on"
-        raise At("temperature").refuse(
-            "thinking-temperature", problem, "1, or no temperature", says, whole=True
-        )
+        legal, at = "1, or no temperature", WHOLE.into("temperature")
+        raise at.fault("thinking-temperature", problem, legal, says, whole=True)
     if mode == "enabled":
-        spot = at.into("!enabled", "budget_tokens")
-        _check_budget(thinking.get("budget_tokens"), request.get("max_tokens"), spot)
+        budget, most = thinking.get("budget_tokens"), request.get("max_tokens")
+        _check_budget(budget, most, place.into("budget_tokens"))
 
 
-_MODES = ("adaptive", "between_tools", "disabled", "enabled")
-
-
-def _check_binding(thinking: Mapping[str, Any], at: At, betas: Collection[str]) -> None:
+def _check_binding(
+    thinking: Mapping[str, Any], place: AnthropicPlace, betas: Collection[str]
+) -> None:
     binding = thinking.get("block_binding")
     if binding is None:
         return
-    spot = at.into("block_binding")
     says = f"{EXTRA}. To use it, send the `anthropic-beta: {BINDING_BETA}` header."
-    _require(BINDING_BETA, betas, spot, "binding-beta", says)
-    behaviour = binding.get("prefix_mismatch_behavior") if isinstance(binding, Mapping) else binding
-    if not isinstance(binding, Mapping) or behaviour not in {None, "error", "drop_block"}:
-        says, inner = literal_wording("error", "drop_block"), spot.into("prefix_mismatch_behavior")
-        raise inner.wrong("bad-thinking", behaviour, "error or drop_block", says)
+    _require(BINDING_BETA, betas, place, "binding-beta", says)
+    is_object, inner = isinstance(binding, Mapping), place.into("prefix_mismatch_behavior")
+    behaviour = binding.get("prefix_mismatch_behavior") if is_object else binding
+    if not is_object or behaviour is not None:
+        legal = ("error", "drop_block")
+        if not is_object or behaviour not in legal:
+            raise inner.unsupported("bad-thinking", behaviour, legal, "error or drop_block")
 
 
-def _require(beta: str, betas: Collection[str], at: At, rule: str, says: str = EXTRA) -> None:
+def _require(
+    beta: str, betas: Collection[str], place: AnthropicPlace, rule: str, says: str = EXTRA
+) -> None:
     if beta not in betas:
         legal = f"the header anthropic-beta: {beta}"
-        raise at.refuse(rule, "is set without its header", legal, says)
+        raise place.fault(rule, "is set without its header", legal, says)
 
 
-def _check_budget(budget: object, most: object, at: At) -> None:
+def _check_budget(budget: object, most: object, place: AnthropicPlace) -> None:
     rule = "thinking-budget"
     if not is_whole(budget):
-        raise at.wrong(rule, budget, f"a whole number, at least {LEAST_BUDGET}", REQUIRED)
+        raise place.wrong(rule, budget, f"a whole number, at least {LEAST_BUDGET}")
     if budget < LEAST_BUDGET:
-        says = minimum_wording(LEAST_BUDGET)
-        raise at.refuse(rule, f"is {budget}", f"at least {LEAST_BUDGET}", says)
+        raise place.below(rule, budget, LEAST_BUDGET)
     if isinstance(most, int) and budget >= most:
         says = "`max_tokens` must be greater than `thinking.budget_tokens`."
         problem = f"is {budget} of {most} tokens in all"
-        raise at.refuse(rule, problem, "a budget below max_tokens", says, whole=True)
+        raise place.fault(rule, problem, "a budget below max_tokens", says, whole=True)
 
 
 def _check_compaction(request: Mapping[str, Any], betas: Collection[str]) -> None:
-    compaction = request.get("compaction")
+    compaction, place = request.get("compaction"), WHOLE.into("compaction")
     if compaction is None:
         return
-    at = At("compaction")
-    _require(COMPACTION_BETA, betas, at, "compaction-beta")
+    _require(COMPACTION_BETA, betas, place, "compaction-beta")
     if not isinstance(compaction, Mapping) or compaction.get("type") != "summarize":
-        legal, says = '{"type": "summarize"}', literal_wording("summarize")
-        raise at.into("type").wrong("bad-field", compaction, legal, says)
+        legal = '{"type": "summarize"}'
+        raise place.into("type").unsupported("bad-field", compaction, ("summarize",), legal)
     if request.get("context_management") is not None:
         says = "`compaction` cannot be combined with `context_management`"
-        raise at.refuse("bad-field", "stands beside context_management", "one of the two", says)
+        raise place.fault("bad-field", "stands beside context_management", "one of the two", says)
 
 
-def _check_edits(management: object, betas: Collection[str]) -> None:
+def _check_edits(management: Any, betas: Collection[str]) -> None:
     if management is None:
         return
-    at = At("context_management")
+    place, rule = WHOLE.into("context_management"), "bad-edit"
     edits = management.get("edits", []) if isinstance(management, Mapping) else None
     if not isinstance(edits, list):
-        raise at.wrong("bad-edit", management, '{"edits": [...]}', NO_DICTIONARY)
+        raise place.wrong_type(rule, dict, management, '{"edits": [...]}')
     for number, edit in enumerate(edits):
-        spot = at.into("edits", number)
+        inner = place.into("edits", number)
         kind = edit.get("type") if isinstance(edit, Mapping) else None
         if kind not in EDITS:
-            raise spot.wrong("bad-edit", edit, ", ".join(EDITS), tag_wording(kind, EDITS))
-        _require(EDITS[kind], betas, spot, "edit-beta")
+            raise inner.unknown_tag(rule, kind, EDITS, f"is {shown(edit)}", ", ".join(EDITS))
+        _require(EDITS[kind], betas, inner, "edit-beta")
         trigger = edit.get("trigger") or {}
         least = LEAST_TRIGGER if kind == "compact_20260112" else 0
         value = trigger.get("value", least) if isinstance(trigger, Mapping) else None
         if not is_whole(value) or value < least:
-            inner, says = spot.into("trigger", "value"), minimum_wording(least)
-            raise inner.wrong("bad-edit", value, f"at least {least}", says)
+            raise inner.into("trigger", "value").below(rule, value, least)

@@ -7,7 +7,7 @@ from typing import Any
 from attrs import evolve
 
 from polycontext.window import InvalidMessagesError
-from polycontext.window.providers import Message, Provider, copied_messages, is_whole, shown
+from polycontext.window.providers import Message, Provider, copied_messages, shown
 from polycontext.window.providers.anthropic import (
     BLANK,
     EMPTY_TEXT,
@@ -15,13 +15,10 @@ from polycontext.window.providers.anthropic import (
     MARKED_EMPTY_TEXT,
     MOST_MEDIA,
     NEWEST,
-    NO_LIST,
-    NO_OBJECT,
-    NO_STRING,
-    REQUIRED,
     STRICTER,
     THINKING,
-    At,
+    WHOLE,
+    AnthropicPlace,
     Progress,
     check_block,
     check_mark,
@@ -31,14 +28,11 @@ from polycontext.window.providers.anthropic import (
     judge_media,
     judge_message,
     judge_places,
-    literal_wording,
     marks,
-    minimum_wording,
-    pattern_wording,
     refuse_first,
 )
 
-from .anthropic_options import check_options
+from .anthropic_options import check_options, check_tag, is_whole
 
 _SAMPLING = ("temperature", "top_p", "top_k")
 TOOL_NAME = re.compile(r"[a-zA-Z0-9_-]{1,128}")
@@ -89,22 +83,20 @@ def check_head(
         InvalidMessagesError: Rules of requests; see docs/providers.md.
     """
     if not isinstance(request, Mapping):
-        problem, legal = (
-            f"{shown(request)} is no request",
-            "an object with model, max_tokens, messages",
-        )
-        raise At("").refuse("not-an-object", problem, legal, NO_OBJECT)
+        problem = f"{shown(request)} is no request"
+        legal = "an object with model, max_tokens, messages"
+        raise WHOLE.refuse("not-an-object", problem, legal, "Input should be an object")
     for name in request:
         if name not in REQUEST_FIELDS:
             legal = ", ".join(sorted(REQUEST_FIELDS))
-            raise At(str(name)).refuse("unknown-field", "is no field of a request", legal, EXTRA)
+            raise WHOLE.into(str(name)).fault(
+                "unknown-field", "is no field of a request", legal, EXTRA
+            )
     for name in ("model", "max_tokens", "messages"):
         if name not in request and not (counting and name == "max_tokens"):
-            legal = "model, max_tokens and messages"
-            raise At(name).refuse("missing-field", "is missing", legal, REQUIRED)
-    model = request["model"]
-    if not isinstance(model, str) or not model:
-        raise At("model").wrong("bad-field", model, "the name of a model", NO_STRING)
+            raise WHOLE.into(name).missing("missing-field", "model, max_tokens and messages")
+    if not WHOLE.needed("bad-field", request, "model", str, "the name of a model"):
+        raise WHOLE.into("model").wrong_type("bad-field", str, "", "the name of a model")
     _check_sampling(request, version)
     _check_max_tokens(request.get("max_tokens", 1))
     _check_system(request.get("system"))
@@ -132,7 +124,7 @@ def check_whole(
             "use the top-level 'system' parameter for the initial system prompt; "
             "the directive-only form (content: [] with output_config) is accepted at any position"
         )
-        raise At("messages", 0).refuse(
+        raise WHOLE.into("messages", 0).fault(
             "system-place", "is a system message", "the field system of the request", says
         )
     judge_places(progress)
@@ -156,7 +148,7 @@ def check_whole(
                 "with a user message."
             )
             problem, legal = "is the assistant's and the last one", "a user message at the end"
-            raise At("messages", index).refuse("prefill", problem, legal, says, whole=True)
+            raise WHOLE.into("messages", index).fault("prefill", problem, legal, says, whole=True)
         if must_think:
             _refuse_unthinking(index, progress.loop[1] if progress.loop else None)
     if must_think and progress.last_results and progress.loop:
@@ -173,28 +165,27 @@ def _refuse_unthinking(index: int, found: str | None) -> None:
         "of `tool_use` and `tool_result` blocks)."
     )
     legal = 'the thinking that the answer began with, or thinking of type "adaptive"'
-    raise At("messages", index, ("content", 0)).refuse(
+    raise WHOLE.into("messages", index, "content", 0).fault(
         "thinking-first", f"is {found} where thinking must begin", legal, says, whole=True
     )
 
 
 def _check_max_tokens(value: object) -> None:
-    at = At("max_tokens")
+    at, rule = WHOLE.into("max_tokens"), "bad-field"
     if not is_whole(value):
-        says = "Input should be a valid integer"
-        raise at.wrong("bad-field", value, "a whole number", says)
+        raise at.wrong_type(rule, int, value, "a whole number")
     if value < 0:
-        raise at.refuse("bad-field", f"is {value}", "0 or more", minimum_wording(0))
+        raise at.below(rule, value, 0, "0 or more")
 
 
 def _check_system(system: object) -> None:
-    at = At("system")
+    at = WHOLE.into("system")
     if system is None or system == "":
         return
     if isinstance(system, str):
         system = [{"type": "text", "text": system}]
     if not isinstance(system, list):
-        raise at.wrong("bad-system", system, "text, or a list of text blocks", NO_LIST)
+        raise at.wrong_type("bad-system", list, system, "text, or a list of text blocks")
     for number, block in enumerate(system):
         spot = at.into(number)
         if (
@@ -203,77 +194,76 @@ def _check_system(system: object) -> None:
             or not isinstance(block.get("text"), str)
         ):
             says = "Input should be a valid text block"
-            raise spot.refuse("bad-system", "is no text block", "blocks of type text", says)
+            raise spot.fault("bad-system", "is no text block", "blocks of type text", says)
         if not block["text"]:
             marked = block.get("cache_control") is not None
             place, says = (spot, MARKED_EMPTY_TEXT) if marked else (at, EMPTY_TEXT)
             problem, legal = "holds an empty text block", "text blocks with text"
-            raise place.refuse("empty-text", problem, legal, says)
+            raise place.fault("empty-text", problem, legal, says)
         if not block["text"].strip():
             problem = "is nothing but white space"
-            raise at.refuse("blank-text", problem, "a visible character", BLANK)
+            raise at.fault("blank-text", problem, "a visible character", BLANK)
         check_block(dict(block), spot)
 
 
 def _check_tools(tools: object, choice: object) -> None:
     if tools is None:
         tools = []
-    whole = At("tools")
+    whole = WHOLE.into("tools")
     if not isinstance(tools, list | tuple):
-        raise whole.wrong("bad-tool", tools, "a list of tools", NO_LIST)
+        raise whole.wrong_type("bad-tool", list, tools, "a list of tools")
     names: set[str] = set()
     for number, tool in enumerate(tools):
         at = whole.into(number)
         if not isinstance(tool, Mapping):
-            raise at.wrong("bad-tool", tool, "an object", NO_OBJECT)
+            raise at.wrong_type("bad-tool", object, tool, "an object")
         name = _check_tool(tool, at)
         if name is not None and name in names:
             problem = f"has the name {shown(name)} of an earlier tool"
             says = "tools: Tool names must be unique."
-            raise at.refuse("duplicate-tool", problem, "one tool a name", says, whole=True)
+            raise at.fault("duplicate-tool", problem, "one tool a name", says, whole=True)
         names.add(name or "")
     if choice is not None:
         _check_choice(choice, names)
 
 
-def _check_tool(tool: Mapping[str, Any], at: At) -> str | None:
+def _check_tool(tool: Mapping[str, Any], at: AnthropicPlace) -> str | None:
     kind, name = tool.get("type"), tool.get("name")
     check_mark(tool, at)
     if kind == "mcp_toolset":
         return None
     tagged = at.into("!custom") if kind in {None, "custom"} else at
     if not isinstance(name, str) or not TOOL_NAME.fullmatch(name):
-        says = pattern_wording(name, TOOL_NAME.pattern)
         legal = "1 to 128 letters, digits, _ and -"
-        raise tagged.into("name").wrong("tool-name", name, legal, says)
+        raise tagged.into("name").no_match("tool-name", name, TOOL_NAME, legal)
     if kind in {None, "custom"}:
         schema, spot = tool.get("input_schema"), tagged.into("input_schema")
         if not isinstance(schema, Mapping):
-            raise spot.wrong("bad-tool", schema, "a JSON Schema of type object", REQUIRED)
-        if schema.get("type") != "object":
-            says = literal_wording("object")
-            raise spot.wrong_field(schema, "type", "bad-tool", "object", says)
+            raise spot.wrong("bad-tool", schema, "a JSON Schema of type object")
+        if "type" not in schema:
+            raise spot.into("type").missing("bad-tool", "object")
+        spot.into("type").one_of("bad-tool", schema["type"], ("object",))
     return name
 
 
 def _check_choice(choice: Any, names: Collection[str]) -> None:
-    at, rule = At("tool_choice"), "tool-choice"
-    kind = at.tag_of(choice, ("auto", "any", "tool", "none"), rule)
+    at, rule = WHOLE.into("tool_choice"), "tool-choice"
+    kind = check_tag(at, rule, choice, ("auto", "any", "tool", "none"))
     if kind != "none" and not names:
         says = "tool_choice may only be specified while providing tools."
         legal = "tools, or no tool_choice"
-        raise at.refuse(rule, "is given without tools", legal, says, whole=True)
+        raise at.fault(rule, "is given without tools", legal, says, whole=True)
     if kind == "tool" and (name := choice.get("name")) not in [*names]:
         says = f"Tool '{name}' not found in provided tools"
         problem = f"names {shown(name)}, which is no tool"
-        raise at.refuse(rule, problem, "the name of a tool", says, whole=True)
+        raise at.fault(rule, problem, "the name of a tool", says, whole=True)
 
 
-def _head_marks(body: Mapping[str, Any]) -> list[tuple[str, At]]:
+def _head_marks(body: Mapping[str, Any]) -> list[tuple[str, AnthropicPlace]]:
     tools, system = body.get("tools") or [], body.get("system")
-    found = [*marks([dict(tool) for tool in tools], At("tools"))]
+    found = [*marks([dict(tool) for tool in tools], WHOLE.into("tools"))]
     if isinstance(system, list):
-        found += marks(system, At("system"))
+        found += marks(system, WHOLE.into("system"))
     return found
 
 
@@ -285,7 +275,7 @@ def _check_sampling(request: Mapping[str, Any], version: str) -> None:
     """
     for name in _SAMPLING if version >= STRICTER else ():
         if name in request:
-            raise At(name).refuse(
+            raise WHOLE.into(name).fault(
                 "sampling",
                 f"is set, which version {version} does not take",
                 f"no {', '.join(_SAMPLING)}",

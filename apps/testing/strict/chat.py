@@ -11,14 +11,13 @@ from attrs import define, field, frozen
 
 from polycontext.bill import CacheUse
 from polycontext.window import REQUEST_OVERHEAD
-from polycontext.window.providers import Breach
 from polycontext.window.providers.chat import ChatJudge
 from polycontext.window.tokens import TURN_OVERHEAD
 
-from .chat_requests import request_breach
+from .chat_requests import check_fields
 from .memory import MOST_PREFIXES, Memory, chain, json_bytes, longest
-from .openai import OpenAIOptions, check, refuse, without
-from .provider import Endpoint, Event, Headers, Request, interrupt
+from .openai import OpenAIOptions, without
+from .provider import Endpoint, Event, Headers, Request, interrupt, invalid_request, vendor_errors
 from .streams import pieces
 
 Answer = str | Mapping[str, Any]
@@ -119,9 +118,8 @@ class StrictChat(OpenAIOptions):
 
     def _judge(self, request: Request) -> tuple[CacheUse, int, bytes]:
         """Judge `request`, and return its cache use, its tokens and the digest of its messages."""
-        breach = request_breach(request)
-        if breach is not None:
-            refuse(breach)
+        with vendor_errors():
+            check_fields(request)
         self.known_model(request, _UNKNOWN, None)
         start = json_bytes(
             [request.get("model"), request.get("tools"), request.get("prompt_cache_key")]
@@ -129,7 +127,13 @@ class StrictChat(OpenAIOptions):
         digests = chain(start, map(json_bytes, request["messages"]))
         tokens = self._learn(request, digests)
         if tokens[-1] > self.window:
-            refuse(self._overflow(tokens[-1]))
+            message = (
+                f"This model's maximum context length is {self.window} tokens. However, your "
+                f"messages resulted in {tokens[-1]} tokens. "
+                "Please reduce the length of the messages."
+            )
+            legal, code = f"at most {self.window} tokens", "context_length_exceeded"
+            raise invalid_request(message, "overflow", None, legal, code, param="messages")
         return self._cache.serve_automatic(digests, tokens), tokens[-1], digests[-1]
 
     def _learn(self, request: Request, digests: Sequence[bytes]) -> list[int]:
@@ -142,8 +146,9 @@ class StrictChat(OpenAIOptions):
             (ChatJudge(), []) if learned is None else (learned.judge.copy(), learned.tokens)
         )
         new = request["messages"][known:]
-        for message in new:
-            check(judge.add(message))
+        with vendor_errors():
+            for message in new:
+                judge.add(message)
         before = (
             counted[-1] if counted else REQUEST_OVERHEAD + self._tokens.tools(request.get("tools"))
         )
@@ -157,23 +162,9 @@ class StrictChat(OpenAIOptions):
         )
         if digests:
             self._prefixes.keep(digests[-1], _Learned(judge, tokens))
-        check(judge.end())
+        with vendor_errors():
+            judge.end()
         return tokens
-
-    def _overflow(self, tokens: int) -> Breach:
-        message = (
-            f"This model's maximum context length is {self.window} tokens. However, your messages "
-            f"resulted in {tokens} tokens. "
-            "Please reduce the length of the messages."
-        )
-        return Breach(
-            "overflow",
-            message,
-            f"at most {self.window} tokens",
-            None,
-            "messages",
-            "context_length_exceeded",
-        )
 
     def _frame(self, request: Request, turned: _Turned, kind: str) -> dict[str, Any]:
         made = int(self.clock())

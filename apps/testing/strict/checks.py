@@ -1,11 +1,14 @@
 """The checks of whole requests: fields, messages, and how they fit together."""
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any, assert_never
+from typing import Any
 
+from polycontext.base.json_data import copy_json
 from polycontext.window import InvalidMessagesError
-from polycontext.window.providers import Provider, as_provider
+from polycontext.window.providers import Place, Provider, as_provider, copied_messages
 from polycontext.window.providers.anthropic import NEWEST
+from polycontext.window.providers.chat import ChatJudge
+from polycontext.window.providers.responses import InputJudge
 
 from . import anthropic_requests, chat_requests, responses_requests
 
@@ -34,9 +37,8 @@ bad-tool-choice: Invalid value for 'tool_choice': ...
     """
     if not isinstance(request, Mapping):
         problem = f"{type(request).__name__} is no object"
-        raise InvalidMessagesError(
-            as_provider(provider), None, "not-an-object", problem, "the body of a request"
-        )
+        place = Place(as_provider(provider))
+        raise place.refuse("not-an-object", problem, "the body of a request")
     for found in findings(request, provider, betas=betas, version=version, foreign=foreign):
         raise found
 
@@ -68,12 +70,33 @@ def findings(
     >>> [(found.index, found.rule) for found in findings([blank, blank], "anthropic")]
     [(0, 'empty-message'), (1, 'empty-message')]
     """
-    match as_provider(provider):
-        case Provider.ANTHROPIC:
-            return anthropic_requests.findings(request, betas=betas, version=version)
-        case Provider.OPENAI:
-            return chat_requests.findings(request, foreign=foreign)
-        case Provider.RESPONSES:
-            return responses_requests.findings(request, foreign=foreign)
-        case _ as unknown:
-            assert_never(unknown)
+    known = as_provider(provider)
+    if known is Provider.ANTHROPIC:
+        return anthropic_requests.findings(request, betas=betas, version=version)
+    found, body = list[InvalidMessagesError](), dict[str, Any]()
+    is_chat = known is Provider.OPENAI
+    try:
+        if isinstance(request, Mapping):
+            body = copy_json(request, "", Place(known).no_json)
+            entries = body.get("messages" if is_chat else "input")
+        else:
+            entries = copied_messages(known, request)
+    except InvalidMessagesError as error:
+        return [error]
+    if isinstance(request, Mapping):
+        check_fields = (chat_requests if is_chat else responses_requests).check_fields
+        try:
+            check_fields(body, foreign=foreign)
+        except InvalidMessagesError as error:
+            found.append(error)
+    if isinstance(entries, list):
+        continued = responses_requests.is_continued(body)
+        judge = ChatJudge(foreign) if is_chat else InputJudge(foreign, continued=continued)
+        for entry in entries:
+            try:
+                judge.add(entry)
+            except InvalidMessagesError as error:
+                found.append(error)
+                judge.pardon(entry)
+        found += judge.ends()
+    return found

@@ -4,17 +4,16 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from hashlib import blake2b
 from itertools import count
-from typing import Any, NoReturn
+from typing import Any
 
 from attrs import define, field
 
 from polycontext.base import InvalidOptionError
 from polycontext.bill import PrefixCache
 from polycontext.window import TokenCounter, default_counter
-from polycontext.window.providers import Breach
 from polycontext.window.tokens import SeenTokens
 
-from .provider import Faults, Request, RequestRefusedError, as_faults
+from .provider import Faults, Request, RequestRefusedError, as_faults, invalid_request
 
 
 def _window(_instance: object, _attribute: object, value: object) -> None:
@@ -73,37 +72,11 @@ class OpenAIOptions:
         """Reject an unknown model with the vendor's `message`, a template of ``{model}``."""
         model = request.get("model")
         if self.models and model is not None and model not in self.models:
-            refuse(
-                Breach(
-                    "unknown-model",
-                    message.format(model=model),
-                    ", ".join(sorted(self.models)),
-                    None,
-                    param,
-                    "model_not_found",
-                    404,
-                )
+            message, legal = message.format(model=model), ", ".join(sorted(self.models))
+            code = "model_not_found"
+            raise invalid_request(
+                message, "unknown-model", None, legal, code, param=param, status=404
             )
-
-
-def check(breach: Breach | None) -> None:
-    """Raise the vendor's error if there is a `breach`."""
-    if breach is not None:
-        refuse(breach)
-
-
-def refuse(breach: Breach) -> NoReturn:
-    """Raise `breach` as the vendor's error."""
-    raise RequestRefusedError(
-        breach.status,
-        "invalid_request_error",
-        breach.message,
-        breach.rule,
-        breach.index,
-        breach.legal,
-        breach.param,
-        breach.code,
-    )
 
 
 def rate_limited(model: str, seconds: float) -> RequestRefusedError:

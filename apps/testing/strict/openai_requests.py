@@ -1,21 +1,13 @@
 """OpenAI's rules for fields besides the messages, shared by both formats.
 
-They cover options, tools and the tool choice.
+They cover options, tools and the tool choice. `place` is that of the whole request. Each check
+raises `InvalidMessagesError`.
 """
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from polycontext.base.json_data import copy_json
-from polycontext.window.providers import (
-    Breach,
-    ObjectJudge,
-    Place,
-    Provider,
-    Spot,
-    first,
-    is_whole,
-)
+from polycontext.window.providers import ObjectCheck, OpenAIPlace
 
 Request = Mapping[str, Any]
 """The body of a request."""
@@ -26,138 +18,110 @@ MAX_TOOLS = 128
 _CHOICES = ("none", "auto", "required")
 
 
-def copy_request(provider: Provider, request: Request) -> dict[str, Any]:
-    """Return a copy of `request` that is valid JSON data.
-
-    Raises:
-        InvalidMessagesError: Rules not-json, lone-surrogate.
-    """
-    return dict(copy_json(request, "", Place(provider, None).no_json))
-
-
-def text_field(request: Request, key: str, rule: str) -> Breach | None:
-    """Check the text under `key`, if it is present."""
-    value = request.get(key)
-    return None if value is None else Spot(key).text(rule, value)
-
-
-def number(
-    request: Request, key: str, *, least: float | None = None, most: float | None = None
-) -> Breach | None:
+def check_number(
+    request: Request,
+    key: str,
+    place: OpenAIPlace,
+    *,
+    least: int = 0,
+    most: int | None = None,
+    rule: str = "bad-option",
+) -> None:
     """Check the number under `key`, if it is present.
 
     Without an upper bound, it must be an integer.
     """
-    value: object = request.get(key)
+    value, place = request.get(key), place.into(key)
     if value is None:
-        return None
-    if not is_whole(value) and (most is None or not isinstance(value, float)):
-        expected = "an integer" if most is None else "a decimal"
-        return Spot(key).wrong_type("bad-option", expected, value)
-    return Spot(key).out_of_range("bad-option", value, least=least, most=most)
+        return
+    kinds, kind = ((int,), int) if most is None else ((int, float), float)
+    if isinstance(value, bool) or not isinstance(value, kinds):
+        raise place.wrong_type(rule, kind, value)
+    sort = "integer" if most is None else "decimal"
+    if value < least:
+        bound, legal, code = "below minimum", f"Expected a value >= {least}", "below_min"
+    elif most is not None and value > most:
+        bound, legal, code = "above maximum", f"Expected a value <= {most}", "above_max"
+    else:
+        return
+    message = f"Invalid '{place.path}': {sort} {bound} value. {legal}, but got {value} instead."
+    raise place.fault(rule, message, legal, f"{sort}_{code}_value")
 
 
-def sampling(request: Request) -> Breach | None:
+def check_sampling(request: Request, place: OpenAIPlace) -> None:
     """Check the sampling options."""
-    return number(request, "temperature", least=0, most=2) or number(
-        request, "top_p", least=0, most=1
-    )
+    check_number(request, "temperature", place, most=2)
+    check_number(request, "top_p", place, most=1)
 
 
-def flags(request: Request, *keys: str) -> Breach | None:
+def check_flags(request: Request, place: OpenAIPlace, *keys: str) -> None:
     """Check the booleans under `keys` that are present."""
-    return first(
-        Spot(key).wrong_type("bad-option", "a boolean", request[key])
-        for key in keys
-        if not isinstance(request.get(key), bool | None)
-    )
+    for key in keys:
+        if request.get(key) is not None:
+            place.needed("bad-option", request, key, bool)
 
 
-def tools(request: Request, judge: ObjectJudge, *, empty: bool) -> Breach | None:
-    """Check the list of tools, each with `judge`; with `empty`, the list may be empty."""
-    given, place = request.get("tools"), Spot("tools")
+def check_tools(request: Request, check: ObjectCheck, place: OpenAIPlace, *, empty: bool) -> None:
+    """Check the list of tools, each with `check`; with `empty`, the list may be empty."""
+    given, place = request.get("tools"), place.into("tools")
     if given is None:
-        return None
+        return
     if given == [] and not empty:
-        return place.empty("bad-tools")
+        raise place.empty("bad-tools")
     if isinstance(given, list) and len(given) > MAX_TOOLS:
-        return place.too_long(given, MAX_TOOLS)
-    return place.each(
-        "bad-tools",
-        given,
-        lambda tool, spot: (
-            spot.needed("bad-tools", tool, "type", str, "function") or judge(tool, spot)
-        ),
-    )
+        raise place.too_long(given, MAX_TOOLS)
+
+    def check_tool(tool: dict[str, Any], inner: OpenAIPlace) -> None:
+        inner.needed("bad-tools", tool, "type", str, "function")
+        check(tool, inner)
+
+    place.each("bad-tools", given, check_tool)
 
 
-def function(body: dict[str, Any], place: Spot) -> Breach | None:
+def check_function(body: dict[str, Any], place: OpenAIPlace) -> None:
     """Check the definition of a function: name, description and schema of its arguments."""
-    breach = place.tool_name(body, "bad-tools", "the name of the function")
-    if breach is None and body.get("description") is not None:
-        breach = place.at(".description").text("bad-tools", body["description"])
-    return breach or _schema(body, place.at(".parameters"))
-
-
-def _schema(body: Mapping[str, Any], place: Spot) -> Breach | None:
-    schema = body.get("parameters")
+    place.tool_name(body, "bad-tools", "the name of the function")
+    if body.get("description") is not None:
+        place.into("description").text("bad-tools", body["description"])
+    schema, place = body.get("parameters"), place.into("parameters")
     if schema is None:
-        return None
+        return
     if not isinstance(schema, dict):
-        return place.wrong_type("bad-schema", "an object", schema)
-    name, code = body["name"], "invalid_function_parameters"
+        raise place.wrong_type("bad-schema", dict, schema)
+    problem = legal = ""
     if schema and schema.get("type") != "object":
         kind = f'"{schema["type"]}"' if "type" in schema else '"None"'
-        message = (
-            f"Invalid schema for function '{name}': schema must be a JSON Schema of 'type: "
-            f"\"object\"', got 'type: {kind}'."
+        problem = f"schema must be a JSON Schema of 'type: \"object\"', got 'type: {kind}'."
+        legal = "a JSON Schema of type object"
+    elif body.get("strict") and schema and schema.get("additionalProperties") is not False:
+        problem = (
+            "In context=(), 'additionalProperties' is required to be supplied and to be false."
         )
-        return place.breach("bad-schema", message, "a JSON Schema of type object", code)
-    if body.get("strict") and schema and schema.get("additionalProperties") is not False:
-        message = (
-            f"Invalid schema for function '{name}': In context=(), 'additionalProperties' is "
-            "required to be supplied and to be false."
-        )
-        return place.breach(
-            "bad-schema", message, "additionalProperties: false, or strict: false", code
-        )
-    return None
+        legal = "additionalProperties: false, or strict: false"
+    if problem:
+        message = f"Invalid schema for function '{body['name']}': {problem}"
+        raise place.fault("bad-schema", message, legal, "invalid_function_parameters")
 
 
-def choice(request: Request, names: Sequence[str], unknown: str) -> Breach | None:
+def check_choice(request: Request, names: Sequence[str], unknown: str, place: OpenAIPlace) -> None:
     """Check the tool choice.
 
     `names` are the tools that may be chosen. `unknown` is the vendor's message for any other tool
     ``{name}``.
     """
-    given, place = request.get("tool_choice"), Spot("tool_choice")
-    if given is None:
-        return None
-    if isinstance(given, str) and given not in _CHOICES:
-        return place.unsupported("bad-tool-choice", given, _CHOICES)
-    if not isinstance(given, str | dict):
-        return place.wrong_type("bad-tool-choice", "one of a tool choice object or string", given)
+    given, place, rule = request.get("tool_choice"), place.into("tool_choice"), "bad-tool-choice"
     if isinstance(given, str):
-        return None
-    name = chosen(given)
-    if name is None or name in names:
-        return None
-    return place.breach("bad-tool-choice", unknown.format(name=name), ", ".join(names), None)
+        place.one_of(rule, given, _CHOICES)
+    elif given is not None and not isinstance(given, dict):
+        raise place.wrong_type(rule, "one of a tool choice object or string", given)
+    elif given is not None and given.get("type") == "function":
+        inner = given.get("function", given)
+        name = inner.get("name") if isinstance(inner, dict) else None
+        if isinstance(name, str) and name not in names:
+            raise place.fault(rule, unknown.format(name=name), ", ".join(names), None)
 
 
-def chosen(given: Mapping[str, Any]) -> str | None:
-    """Return the name of the function that a tool choice names, in either format.
-
-    Returns None if it names none.
-    """
-    inner = given.get("function", given)
-    name = (
-        inner.get("name") if isinstance(inner, dict) and given.get("type") == "function" else None
-    )
-    return name if isinstance(name, str) else None
-
-
-def model(request: Request) -> Breach | None:
+def check_model(request: Request, place: OpenAIPlace) -> None:
     """Check the name of the model, if it is present."""
-    value = request.get("model")
-    return None if value is None else Spot("model").text("missing-model", value, empty=False)
+    if request.get("model") is not None:
+        place.into("model").text("missing-model", request["model"], empty=False)

@@ -1,6 +1,7 @@
 """The interface of strict providers: answers, event streams, errors and scripted faults."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
+from contextlib import contextmanager
 from itertools import islice
 from threading import Lock
 from typing import Any, Protocol
@@ -9,6 +10,7 @@ import orjson
 from attrs import define, field, frozen
 
 from polycontext.base import CallerError, InvalidOptionError
+from polycontext.window import InvalidMessagesError
 
 Request = Mapping[str, Any]
 """The JSON body of a request."""
@@ -56,10 +58,35 @@ class RequestRefusedError(CallerError, ValueError):
 
 
 def invalid_request(
-    message: str, rule: str, index: int | None = None, legal: str = "", code: str | None = None
+    message: str,
+    rule: str,
+    index: int | None = None,
+    legal: str = "",
+    code: str | None = None,
+    *,
+    param: str | None = None,
+    status: int = 400,
 ) -> RequestRefusedError:
-    """Return the error for an invalid request: 400."""
-    return RequestRefusedError(400, "invalid_request_error", message, rule, index, legal, code=code)
+    """Return the error for an invalid request."""
+    kind = "invalid_request_error"
+    return RequestRefusedError(status, kind, message, rule, index, legal, param, code)
+
+
+@contextmanager
+def vendor_errors() -> Generator[None]:
+    """Convert `InvalidMessagesError` to the error that the vendor sends."""
+    try:
+        yield
+    except InvalidMessagesError as error:
+        raise invalid_request(
+            error.wording or str(error),
+            error.rule,
+            error.index,
+            error.legal,
+            error.code,
+            param=error.param,
+            status=404 if error.rule == "not-stored" else 400,
+        ) from error
 
 
 @frozen

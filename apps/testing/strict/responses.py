@@ -8,23 +8,23 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import orjson
-from attrs import define, evolve, field, frozen
+from attrs import define, field, frozen
 
 from polycontext.bill import CacheUse
-from polycontext.window import REQUEST_OVERHEAD
-from polycontext.window.providers import Breach, Spot
+from polycontext.window import REQUEST_OVERHEAD, InvalidMessagesError
+from polycontext.window.providers import OpenAIPlace, Provider
 from polycontext.window.providers.responses import (
     ID_STARTS,
     TRIGGER,
     InputJudge,
-    item_breach,
+    check_item,
     type_of,
 )
 from polycontext.window.tokens import TURN_OVERHEAD
 
 from .memory import MOST_PREFIXES, Memory, chain, json_bytes, longest
-from .openai import OpenAIOptions, check, refuse, without
-from .provider import Endpoint, Event, Headers, Request, interrupt
+from .openai import OpenAIOptions, without
+from .provider import Endpoint, Event, Headers, Request, interrupt, invalid_request, vendor_errors
 from .responses_fields import (
     DEFAULTS,
     compact_threshold,
@@ -33,7 +33,7 @@ from .responses_fields import (
     output_content,
     usage_of,
 )
-from .responses_requests import not_found, request_breach, unstored
+from .responses_requests import check_fields, not_stored
 from .responses_signatures import Binding, Secrets, family_of, start_of
 from .streams import response_events
 
@@ -213,21 +213,23 @@ class StrictResponses(OpenAIOptions):
 
     def _read(self, request: Request) -> tuple[list[dict[str, Any]], _Learned]:
         """Judge `request`, and return its items and the result for them."""
-        check(request_breach(request) or unstored(request))
+        with vendor_errors():
+            check_fields(request)
         self.known_model(request, _UNKNOWN, "model")
         before = self._before(request)
         given = input_items(request)
         items = [*before, *(self._resolve(item, index) for index, item in enumerate(given))]
         texts = [json_bytes(item) for item in items]
         learned = self._learn(request, items, texts, len(before))
-        check(learned.judge.end())
+        with vendor_errors():
+            learned.judge.end()
         if learned.tokens > self.window and request.get("truncation") != "auto":
             message = (
                 "Your input exceeds the context window of this model. Please adjust your input "
                 "and try again."
             )
             legal, code = f"at most {self.window} tokens", "context_length_exceeded"
-            refuse(Breach("overflow", message, legal, None, "input", code))
+            raise invalid_request(message, "overflow", None, legal, code, param="input")
         return items, learned
 
     def _learn(
@@ -244,7 +246,9 @@ class StrictResponses(OpenAIOptions):
         judge, binding, shown = learned.judge.copy(), learned.binding.copy(), list(learned.shown)
         for item in items[known:]:
             index = judge.count
-            check(judge.add(item) or binding.add(item, index))
+            with vendor_errors():
+                judge.add(item)
+            binding.add(item, index)
             self._show(request, item, binding, shown)
         # Reuse the known text objects, so that the results for a growing input share them.
         learned = _Learned(judge, binding, shown, [*learned.texts, *texts[known:]])
@@ -282,7 +286,8 @@ class StrictResponses(OpenAIOptions):
             own = conversation.get("id") if isinstance(conversation, dict) else conversation
             message = f"Conversation with id '{own}' not found."
             legal = "no conversation: this provider holds none"
-            refuse(Breach("unknown-conversation", message, legal, None, "conversation", None, 404))
+            rule, param = "unknown-conversation", "conversation"
+            raise invalid_request(message, rule, None, legal, param=param, status=404)
         if previous is None:
             return []
         texts = self._responses.get(previous.encode())
@@ -290,7 +295,7 @@ class StrictResponses(OpenAIOptions):
             message = f"Previous response with id '{previous}' not found."
             legal = "the id of a response that was stored"
             param, code = "previous_response_id", "previous_response_not_found"
-            refuse(Breach("unknown-response", message, legal, None, param, code))
+            raise invalid_request(message, "unknown-response", None, legal, code, param=param)
         return [orjson.loads(text) for text in texts]
 
     def _resolve(self, item: Any, index: int) -> Any:
@@ -301,13 +306,15 @@ class StrictResponses(OpenAIOptions):
         if kind != "item_reference" and (kind != "reasoning" or item.get("encrypted_content")):
             return item
         # A malformed item is rejected later, for that reason.
-        if item_breach(item, Spot("input", index)) is not None:
+        try:
+            check_item(item, OpenAIPlace(Provider.RESPONSES, ("input", index)))
+        except InvalidMessagesError:
             return item
         text = self._items.get(item["id"].encode())
         if text is None:
             message = f"Item with id '{item['id']}' not found."
-            breach = not_found(item["id"], index)
-            refuse(evolve(breach, message=message, legal="an item that was stored"))
+            with vendor_errors():
+                raise not_stored(index, message, "an item that was stored")
         return orjson.loads(text)
 
     def _make(

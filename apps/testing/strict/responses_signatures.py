@@ -16,10 +16,10 @@ from typing import Any, Self
 
 from attrs import define, evolve, field, frozen
 
-from polycontext.window.providers import Breach
 from polycontext.window.providers.responses import type_of
 
 from .memory import json_bytes
+from .provider import RequestRefusedError, invalid_request
 
 _HEAD = b"\x80strict"
 _SIZE = 16
@@ -124,15 +124,19 @@ class Binding:
         """Return an independent copy of this binding."""
         return evolve(self, removed=list(self.removed))
 
-    def add(self, item: Mapping[str, Any], index: int) -> Breach | None:
-        """Add `item` at `index`, and return what is wrong with its encrypted content, or None."""
+    def add(self, item: Mapping[str, Any], index: int) -> None:
+        """Add `item` at `index`.
+
+        Raises:
+            RequestRefusedError: its encrypted content is not of this provider.
+        """
         kind, text = type_of(dict(item)), item.get("encrypted_content")
         if kind not in ("reasoning", "compaction") or not isinstance(text, str):
             self._pass(_visible_bytes(item, kind))
-            return None
+            return
         secret = self.secrets.read(text)
         if secret is None or secret.kind != kind:
-            return _unverified_breach(text, index)
+            raise _unverified(text, index)
         if kind == "compaction":
             # The model no longer sees what comes before the newest compaction.
             self.prefix = self.start
@@ -149,7 +153,6 @@ class Binding:
                     "reason": reason,
                 }
             )
-        return None
 
     def tokens_of(self, item: Mapping[str, Any]) -> int:
         """Return the tokens in the encrypted content of `item`, or 0 if it has none."""
@@ -204,18 +207,12 @@ def _visible_fields(fields: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _unverified_breach(text: str, index: int) -> Breach:
+def _unverified(text: str, index: int) -> RequestRefusedError:
     # The vendor shows only the first and last characters.
     shown = f"{text[:4]}...{text[-4:]}"
     message = (
         f"The encrypted content {shown} could not be verified. Reason: Encrypted content could "
         "not be decrypted or parsed."
     )
-    return Breach(
-        "invalid-encrypted-content",
-        message,
-        "what the provider gave, unchanged",
-        index,
-        None,
-        "invalid_encrypted_content",
-    )
+    rule, code = "invalid-encrypted-content", "invalid_encrypted_content"
+    return invalid_request(message, rule, index, "what the provider gave, unchanged", code)

@@ -334,11 +334,12 @@ def test_judging_goes_on_from_a_copy() -> None:
     """Law: a copy of a judge is independent of the original."""
     chat, items = ChatJudge(), InputJudge()
     for message in (USER, CALLING):
-        assert chat.add(message) is None
+        chat.add(message)
     for item in (USER, FUNCTION_CALL):
-        assert items.add(item) is None
+        items.add(item)
     for judge, answer in ((chat, RESULT), (items, OUTPUT)):
-        first, second = judge.copy(), judge.copy()
-        assert (first.add(answer), first.end()) == (None, None)
-        assert (second.add(answer), second.end()) == (None, None)
-        assert judge.end() is not None
+        for copy in (judge.copy(), judge.copy()):
+            copy.add(answer)
+            copy.end()
+        with pytest.raises(InvalidMessagesError, match="unanswered-call"):
+            judge.end()

@@ -18,22 +18,7 @@ from .order_rules import (
     judge_places,
     refuse_first,
 )
-from .rules import (
-    BLANK,
-    EMPTY_TEXT,
-    EXTRA,
-    MARKED_EMPTY_TEXT,
-    NO_DICTIONARY,
-    NO_LIST,
-    NO_OBJECT,
-    NO_STRING,
-    REQUIRED,
-    At,
-    literal_wording,
-    minimum_wording,
-    pattern_wording,
-    tag_wording,
-)
+from .rules import BLANK, EMPTY_TEXT, EXTRA, MARKED_EMPTY_TEXT, WHOLE, AnthropicPlace
 from .versions import BINDING_BETA, COMPACTION_BETA, EDITS, NEWEST, STRICTER, check_version
 from .writer import Writer
 
@@ -47,14 +32,10 @@ __all__ = [
     "MARKED_EMPTY_TEXT",
     "MOST_MEDIA",
     "NEWEST",
-    "NO_DICTIONARY",
-    "NO_LIST",
-    "NO_OBJECT",
-    "NO_STRING",
-    "REQUIRED",
     "STRICTER",
     "THINKING",
-    "At",
+    "WHOLE",
+    "AnthropicPlace",
     "GrowingList",
     "Progress",
     "Writer",
@@ -69,13 +50,9 @@ __all__ = [
     "judge_media",
     "judge_message",
     "judge_places",
-    "literal_wording",
     "marks",
-    "minimum_wording",
     "options_after",
     "parse",
-    "pattern_wording",
     "refuse_first",
     "render",
-    "tag_wording",
 ]

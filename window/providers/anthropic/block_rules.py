@@ -7,26 +7,21 @@ errors and public issues. Sources: the Messages API reference; docs/providers.md
 import binascii
 import re
 from base64 import b64decode
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ...media_sizes import IMAGE_TYPES, image_size
 from ...wire_text import is_visible
-from ..blocks import shown
+from ..places import shown
 from ..wire import Message
 from .rules import (
     BLANK,
     CALL_NAME,
     EMPTY_TEXT,
     EXTRA,
-    NO_STRING,
-    REQUIRED,
-    At,
+    AnthropicPlace,
     Entry,
     block_at,
-    literal_wording,
-    pattern_wording,
-    tag_wording,
 )
 from .versions import NEWEST, check_entry
 
@@ -42,7 +37,7 @@ _BASE64 = re.compile(r"[A-Za-z0-9+/\r\n]*={0,2}[\r\n]*")
 _HEAD = 2**17
 
 
-def _check_image(block: Message, at: At) -> None:
+def _check_image(block: Message, at: AnthropicPlace) -> None:
     """Check the source of an image: base64 of one of four formats, a URL, or an uploaded file.
 
     Raises:
@@ -52,40 +47,39 @@ def _check_image(block: Message, at: At) -> None:
     if source["type"] != "base64":
         return
     tagged = at.into("source", "!base64")
-    _check_media_type(source, _IMAGES, ", ".join(_IMAGES), tagged)
+    tagged.into("media_type").one_of("media-type", source.get("media_type"), _IMAGES)
     data = source["data"]
     if not data:
         problem, says = "is a picture without data", "image cannot be empty"
-        raise tagged.refuse("bad-base64", problem, "base64 of a picture", says)
+        raise tagged.fault("bad-base64", problem, "base64 of a picture", says)
     _check_base64(data, tagged.into("data"))
     if len(data) > IMAGE_BYTES:
         says = f"image exceeds 5 MB maximum: {len(data)} bytes > {IMAGE_BYTES} bytes"
-        raise tagged.refuse(
+        raise tagged.fault(
             "image-size", f"has {len(data)} characters of base64", f"at most {IMAGE_BYTES}", says
         )
     _check_format(data, source["media_type"], tagged)
 
 
-def _check_document(block: Message, at: At) -> None:
+def _check_document(block: Message, at: AnthropicPlace) -> None:
     """Check the source of a document: base64 of a PDF, text, blocks, a URL, or an uploaded file.
 
     Raises:
         InvalidMessagesError: Rules bad-source, media-type, bad-base64, empty-text.
     """
     source = _checked_source(block, at.into("source"), (*_SOURCES, "text", "content"))
-    tagged = at.into("source", f"!{source['type']}")
-    match source["type"]:
-        case "base64":
-            legal = "application/pdf; text goes as a text source"
-            _check_media_type(source, ("application/pdf",), legal, tagged)
-            if not source["data"]:
-                problem, says = "is a document without data", "PDF cannot be empty"
-                raise tagged.refuse("bad-base64", problem, "base64 of a PDF", says)
-            _check_base64(source["data"], tagged.into("data"))
-        case "text":
-            _check_media_type(source, ("text/plain",), "text/plain", tagged)
-        case _:
-            pass
+    kind, rule = source["type"], "media-type"
+    tagged = at.into("source", f"!{kind}")
+    media_type, given = tagged.into("media_type"), source.get("media_type")
+    if kind == "text":
+        media_type.one_of(rule, given, ("text/plain",))
+    elif kind == "base64":
+        legal = "application/pdf; text goes as a text source"
+        media_type.one_of(rule, given, ("application/pdf",), legal)
+        if not source["data"]:
+            problem, says = "is a document without data", "PDF cannot be empty"
+            raise tagged.fault("bad-base64", problem, "base64 of a PDF", says)
+        _check_base64(source["data"], tagged.into("data"))
 
 
 def side(block: Mapping[str, Any]) -> int:
@@ -110,53 +104,45 @@ def side(block: Mapping[str, Any]) -> int:
             return 0
 
 
-def _check_media_type(
-    source: Mapping[str, Any], legal: Collection[str], shown_legal: str, at: At
-) -> None:
-    found = source.get("media_type")
-    if found not in legal:
-        says = literal_wording(*legal)
-        raise at.into("media_type").wrong("media-type", found, shown_legal, says)
-
-
-def _checked_source(block: Message, at: At, kinds: tuple[str, ...]) -> Mapping[str, Any]:
-    source = block.get("source")
+def _checked_source(
+    block: Message, at: AnthropicPlace, kinds: tuple[str, ...]
+) -> Mapping[str, Any]:
+    source, rule = block.get("source"), "bad-source"
     if not isinstance(source, Mapping):
-        raise at.wrong("bad-source", source, "an object with a type", REQUIRED)
+        raise at.wrong(rule, source, "an object with a type")
     kind = source.get("type")
     if kind not in kinds:
-        problem, says = f"has the type {shown(kind)}", tag_wording(kind, kinds)
-        raise at.refuse("bad-source", problem, ", ".join(kinds), says)
+        raise at.unknown_tag(rule, kind, kinds, f"has the type {shown(kind)}", ", ".join(kinds))
     name = _SOURCES.get(kind, "data" if kind == "text" else "content")
-    if not isinstance(source.get(name), str | list if name == "content" else str):
-        raise at.into(f"!{kind}").wrong_field(source, name, "bad-source", "text")
+    if name != "content" or not isinstance(source.get(name), list):
+        at.into(f"!{kind}").needed(rule, source, name, str, "text")
     return source
 
 
-def _check_base64(data: str, at: At) -> None:
+def _check_base64(data: str, at: AnthropicPlace) -> None:
     if not _BASE64.fullmatch(data) or len(data.replace("\n", "").replace("\r", "")) % 4:
         legal = "base64 with its padding, and no data URL before it"
-        raise at.refuse("bad-base64", "is no base64", legal, "invalid base64 data")
+        raise at.fault("bad-base64", "is no base64", legal, "invalid base64 data")
 
 
-def _check_format(data: str, told: str, at: At) -> None:
+def _check_format(data: str, told: str, at: AnthropicPlace) -> None:
     head = _head(data)
     found = next((kind for magic, kind in IMAGE_TYPES.items() if head.startswith(magic)), None)
     if found is None:
         problem, says = "is no picture of a known format", "Could not process image"
-        raise at.refuse("image-format", problem, ", ".join(_IMAGES), says)
+        raise at.fault("image-format", problem, ", ".join(_IMAGES), says)
     if found != told:
         says = (
             f"The image was specified using the {told} media type, but the image appears to be a "
             f"{found} image"
         )
         problem = f"is said to be {told} and is {found}"
-        raise at.refuse("image-format", problem, "the media type that the data have", says)
+        raise at.fault("image-format", problem, "the media type that the data have", says)
     size = image_size(head)
     if size and max(size.width, size.height) > MOST_PIXELS:
         says = f"At least one of the image dimensions exceed max allowed size: {MOST_PIXELS} pixels"
         problem = f"has {size.width} x {size.height} pixels"
-        raise at.into("data").refuse("image-size", problem, f"at most {MOST_PIXELS} a side", says)
+        raise at.into("data").fault("image-size", problem, f"at most {MOST_PIXELS} a side", says)
 
 
 def _head(data: str) -> bytes:
@@ -221,14 +207,14 @@ def check_blocks_of(entry: Entry, index: int, version: str = NEWEST) -> None:
         if entry.role == "system" and kind not in _IN_SYSTEM:
             says = f"`{kind}` blocks are not permitted in `system` messages"
             problem, legal = f"is {shown(kind)} in a system message", ", ".join(sorted(_IN_SYSTEM))
-            raise at.refuse("misplaced-block", problem, legal, says)
+            raise at.fault("misplaced-block", problem, legal, says)
         check_block(block, at)
         if kind == "tool_result":
             _check_result(block, at.into("!tool_result"))
     check_entry(entry, index, version)
 
 
-def check_block(block: Message, at: At) -> None:
+def check_block(block: Message, at: AnthropicPlace) -> None:
     """Check one block by its type; unknown types pass.
 
     Raises:
@@ -238,7 +224,7 @@ def check_block(block: Message, at: At) -> None:
     if kind in FOREIGN_TYPES:
         problem, known = f"is {shown(kind)}, another provider's", sorted(FIELDS)
         legal = f"blocks of Anthropic: {', '.join(known)}, ..."
-        raise at.refuse("foreign-block", problem, legal, tag_wording(kind, known))
+        raise at.unknown_tag("foreign-block", kind, known, problem, legal)
     tagged = at.into(f"!{kind}")
     check_mark(block, tagged)
     _check_fields(block, tagged)
@@ -248,7 +234,9 @@ def check_block(block: Message, at: At) -> None:
         case "thinking" | "redacted_thinking":
             _check_thinking(block, tagged)
         case "tool_use":
-            _check_name(block["name"], tagged.into("name"))
+            if not CALL_NAME.fullmatch(block["name"]):
+                legal = "1 to 200 letters, digits, _ and -"
+                raise tagged.into("name").no_match("bad-name", block["name"], CALL_NAME, legal)
         case "image":
             _check_image(block, tagged)
         case "document":
@@ -259,17 +247,17 @@ def check_block(block: Message, at: At) -> None:
             pass
 
 
-def _check_text(block: Message, at: At) -> None:
+def _check_text(block: Message, at: AnthropicPlace) -> None:
     """Raise an error for a text block without a visible character, even inside results."""
     if not block["text"]:
         says = f"messages: {EMPTY_TEXT}"
-        raise at.refuse("empty-text", "is empty", "text, or no such block", says, whole=True)
+        raise at.fault("empty-text", "is empty", "text, or no such block", says, whole=True)
     if not is_visible(block["text"]):
         legal, says = "at least one visible character, or no such block", f"messages: {BLANK}"
-        raise at.refuse("blank-text", "is nothing but white space", legal, says, whole=True)
+        raise at.fault("blank-text", "is nothing but white space", legal, says, whole=True)
 
 
-def check_mark(block: Mapping[str, Any], at: At) -> None:
+def check_mark(block: Mapping[str, Any], at: AnthropicPlace) -> None:
     """Check the cache breakpoint of a block, if it has one.
 
     Raises:
@@ -279,18 +267,16 @@ def check_mark(block: Mapping[str, Any], at: At) -> None:
     inner = at.into("cache_control")
     if "cache_control" in block and block.get("type") in THINKING:
         problem, legal = "stands on a thinking block", "a breakpoint on another block"
-        raise inner.refuse("cache-on-thinking", problem, legal, EXTRA)
+        raise inner.fault("cache-on-thinking", problem, legal, EXTRA)
     if mark is None:
         return
     if not isinstance(mark, Mapping) or mark.get("type") != "ephemeral":
         legal = '{"type": "ephemeral"}, perhaps with a ttl'
-        raise inner.wrong("cache-mark", mark, legal, literal_wording("ephemeral"))
-    if mark.get("ttl", "5m") not in _TTLS:
-        legal, says = " or ".join(_TTLS), literal_wording(*_TTLS)
-        raise inner.into("ttl").wrong("cache-mark", mark["ttl"], legal, says)
+        raise inner.unsupported("cache-mark", mark, ("ephemeral",), legal)
+    inner.into("ttl").one_of("cache-mark", mark.get("ttl", "5m"), _TTLS, " or ".join(_TTLS))
 
 
-def marks(blocks: Sequence[Message], at: At) -> Iterator[tuple[str, At]]:
+def marks(blocks: Sequence[Message], at: AnthropicPlace) -> Iterator[tuple[str, AnthropicPlace]]:
     """Yield the ttl and place of each cache breakpoint in `blocks`, in order.
 
     Breakpoints inside results are included.
@@ -301,7 +287,9 @@ def marks(blocks: Sequence[Message], at: At) -> Iterator[tuple[str, At]]:
             yield mark.get("ttl") or "5m", spot.into("cache_control")
 
 
-def each_block(blocks: Sequence[Message], at: At) -> Iterator[tuple[Message, At]]:
+def each_block(
+    blocks: Sequence[Message], at: AnthropicPlace
+) -> Iterator[tuple[Message, AnthropicPlace]]:
     """Yield each of `blocks` with its place, and the blocks inside a result before it."""
     for number, block in enumerate(blocks):
         spot = at.into(number)
@@ -312,48 +300,41 @@ def each_block(blocks: Sequence[Message], at: At) -> Iterator[tuple[Message, At]
         yield block, spot
 
 
-def _check_fields(block: Message, at: At) -> None:
+def _check_fields(block: Message, at: AnthropicPlace) -> None:
     known = FIELDS.get(block["type"], block.keys())
     for name in block:
         if name not in known:
             problem, legal = f"is no field of a {block['type']} block", ", ".join(sorted(known))
-            raise at.into(name).refuse("extra-field", problem, legal, EXTRA)
+            raise at.into(name).fault("extra-field", problem, legal, EXTRA)
 
 
-def _check_name(name: str, at: At) -> None:
-    if not CALL_NAME.fullmatch(name):
-        says = pattern_wording(name, CALL_NAME.pattern)
-        raise at.wrong("bad-name", name, "1 to 200 letters, digits, _ and -", says)
-
-
-def _check_thinking(block: Message, at: At) -> None:
+def _check_thinking(block: Message, at: AnthropicPlace) -> None:
     kind = block["type"]
     for name in ("data",) if kind == "redacted_thinking" else ("thinking", "signature"):
-        if not isinstance(block.get(name), str):
-            raise at.wrong_field(block, name, "bad-thinking", _UNCHANGED)
-        if not block[name] and name != "thinking":
+        given = at.needed("bad-thinking", block, name, str, _UNCHANGED)
+        if not given and name != "thinking":
             says = f"Invalid `{name}` in `{kind}` block"
-            raise at.into(name).refuse("bad-thinking", "is empty", _UNCHANGED, says)
+            raise at.into(name).fault("bad-thinking", "is empty", _UNCHANGED, says)
 
 
 _UNCHANGED = "what the answer held, unchanged"
 
 
-def _check_compaction(block: Message, at: At) -> None:
+def _check_compaction(block: Message, at: AnthropicPlace) -> None:
     content, spot = block.get("content"), at.into("content")
     if not isinstance(content, str | None):
-        raise spot.wrong("bad-compaction", content, "text, or null", NO_STRING)
+        raise spot.wrong_type("bad-compaction", str, content, "text, or null")
     if content == "":
         legal = f"{_UNCHANGED}; null where there is no summary"
         says = "String should have at least 1 character"
-        raise spot.refuse("bad-compaction", "is empty", legal, says)
+        raise spot.fault("bad-compaction", "is empty", legal, says)
 
 
-def _check_result(block: Message, at: At) -> None:
+def _check_result(block: Message, at: AnthropicPlace) -> None:
     content, failed = block.get("content"), bool(block.get("is_error"))
     if failed and not content:
         says = "content cannot be empty if `is_error` is true"
-        raise at.refuse(
+        raise at.fault(
             "empty-error", "tells of an error and says nothing", "content, or no is_error", says
         )
     if not isinstance(content, list):
@@ -363,5 +344,5 @@ def _check_result(block: Message, at: At) -> None:
         if failed and inner["type"] != "text":
             says = "all content must be type `text` if `is_error` is true"
             problem = f"is {shown(inner['type'])} in a result that tells of an error"
-            raise spot.refuse("error-content", problem, "text, or no is_error", says)
+            raise spot.fault("error-content", problem, "text, or no is_error", says)
         check_block(inner, spot)

@@ -12,8 +12,9 @@ from attrs import Factory, define
 
 from ...turn import Role, ToolCall, Turn
 from ...wire_text import compact
-from ..blocks import Place, copied_messages, shown
+from ..blocks import copied_messages
 from ..layout import MISSING, Collector, without
+from ..places import Place, shown
 from ..tool_pairs import Pairing
 from ..wire import Message, Parsed, Provider, Rendered, rendered
 from .block_rules import THINKING, check_blocks_of
@@ -49,7 +50,7 @@ def parse(messages: object, *, repair: bool = False, waiting: Iterable[str] = ()
     while start < len(entries):
         stop = _group_end(entries, start)
         _refuse_repeated_ids(entries, start, stop)
-        with Place(Provider.ANTHROPIC, start).turn_errors():
+        with Place(Provider.ANTHROPIC, ("messages", start)).turn_errors():
             turns = list(_turns(copies, entries, start, stop))
         for turn in turns:
             pairing.add(turn, start)
@@ -203,7 +204,7 @@ def _refuse_repeated_ids(entries: Sequence[Entry], start: int, stop: int) -> Non
         ):
             if call_id in seen:
                 problem = f"the id {shown(call_id)} is used twice"
-                raise Place(Provider.ANTHROPIC, index).refuse(
+                raise Place(Provider.ANTHROPIC, ("messages", index)).refuse(
                     "duplicate-call-id", problem, "one id a call within a message"
                 )
             seen.add(call_id)

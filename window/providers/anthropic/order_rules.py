@@ -9,11 +9,11 @@ from collections.abc import Mapping, Sequence
 from attrs import evolve, frozen
 
 from ...errors import InvalidMessagesError
-from ..blocks import shown
+from ..places import shown
 from ..tool_pairs import BEHIND_CALL, ONE_RESULT, without_results
 from ..wire import Message
 from .block_rules import MANY_IMAGES, MOST_PIXELS_OF_MANY, THINKING, each_block, marks, side
-from .rules import REQUIRED, At, Entry, block_at
+from .rules import WHOLE, AnthropicPlace, Entry, block_at
 
 MOST_MARKS = 4
 """The most cache breakpoints of a request."""
@@ -48,9 +48,9 @@ class Progress:
     loop: tuple[int, str | None] | None = None
     """The first assistant message of the open tool loop: its index, and its first block's type."""
     compaction: int | None = None
-    marks: tuple[tuple[str, At], ...] = ()
+    marks: tuple[tuple[str, AnthropicPlace], ...] = ()
     media: int = 0
-    widest: tuple[int, At | None] = (0, None)
+    widest: tuple[int, AnthropicPlace | None] = (0, None)
     last_results: bool = False
 
 
@@ -74,14 +74,14 @@ def finish(progress: Progress, *, allow_open_tail: bool = False) -> None:
         if blank:
             says = "messages: final assistant content cannot end with trailing whitespace"
             problem = "is the final assistant message and ends in white space"
-            raise At("messages", index).refuse(
+            raise WHOLE.into("messages", index).fault(
                 "trailing-whitespace", problem, "a final text without it", says, whole=True
             )
     judge_marks(progress.marks)
     judge_media(progress)
 
 
-def judge_marks(found: Sequence[tuple[str, At]]) -> None:
+def judge_marks(found: Sequence[tuple[str, AnthropicPlace]]) -> None:
     """Raise `InvalidMessagesError` for wrong cache breakpoints (rules cache-marks, cache-order).
 
     They must be given in the order tools, system, messages.
@@ -92,7 +92,7 @@ def judge_marks(found: Sequence[tuple[str, At]]) -> None:
             f"{len(found)}."
         )
         problem = f"is cache breakpoint number {MOST_MARKS + 1} of {len(found)}"
-        raise found[MOST_MARKS][1].refuse(
+        raise found[MOST_MARKS][1].fault(
             "cache-marks", problem, f"at most {MOST_MARKS} in a request", says, whole=True
         )
     short = False
@@ -103,7 +103,7 @@ def judge_marks(found: Sequence[tuple[str, At]]) -> None:
                 "block. Note that blocks are processed in the following order: `tools`, `system`, "
                 "`messages`."
             )
-            raise at.into("ttl").refuse(
+            raise at.into("ttl").fault(
                 "cache-order", "is 1h behind one of 5m", "longer times before shorter ones", says
             )
         short = short or ttl == "5m"
@@ -113,7 +113,7 @@ def judge_media(progress: Progress, most: int = MOST_MEDIA) -> None:
     """Raise `InvalidMessagesError` for too many or too big images (too-much-media, image-size)."""
     if progress.media > most:
         says = f"Too much media: 0 document pages + {progress.media} images > {most}"
-        raise At("messages").refuse(
+        raise WHOLE.into("messages").fault(
             "too-much-media", f"hold {progress.media} pictures", f"at most {most}", says, whole=True
         )
     pixels, at = progress.widest
@@ -123,7 +123,7 @@ def judge_media(progress: Progress, most: int = MOST_MEDIA) -> None:
             f"requests: {MOST_PIXELS_OF_MANY} pixels"
         )
         legal = f"at most {MOST_PIXELS_OF_MANY} where there are more than {MANY_IMAGES} pictures"
-        raise at.refuse("image-size", f"has a side of {pixels} pixels", legal, says)
+        raise at.fault("image-size", f"has a side of {pixels} pixels", legal, says)
 
 
 def refuse_first(progress: Progress) -> None:
@@ -133,13 +133,13 @@ def refuse_first(progress: Progress) -> None:
     """
     says = 'messages: first message must use the "user" role'
     if progress.first is None:
-        raise At("messages").refuse(
+        raise WHOLE.into("messages").fault(
             "first-role", "holds no user message", "a user message first", says, whole=True
         )
     role, index = progress.first
     if role != "user" and progress.compaction != index:
         problem = f"is the first message and the {role}'s"
-        raise At("messages", index).refuse(
+        raise WHOLE.into("messages", index).fault(
             "first-role", problem, "a user message first", says, whole=True
         )
 
@@ -173,14 +173,14 @@ def _after_user(progress: Progress, entry: Entry, index: int) -> Progress:
     )
 
 
-def _answer(call_id: str, waiting: list[str], answered: set[str], at: At) -> None:
+def _answer(call_id: str, waiting: list[str], answered: set[str], at: AnthropicPlace) -> None:
     if call_id in answered:
         says = (
             "each tool_use must have a single result. Found multiple `tool_result` blocks with "
             f"id: {call_id}"
         )
         problem = f"is a second result of call {shown(call_id)}"
-        raise at.refuse("duplicate-result", problem, "one result a call", says)
+        raise at.fault("duplicate-result", problem, "one result a call", says)
     if call_id not in waiting:
         says = (
             f"unexpected `tool_use_id` found in `tool_result` blocks: {call_id}. "
@@ -188,7 +188,7 @@ def _answer(call_id: str, waiting: list[str], answered: set[str], at: At) -> Non
             "message."
         )
         problem = f"is a result with no call {shown(call_id)} directly before it"
-        raise at.refuse("orphan-result", problem, BEHIND_CALL, says)
+        raise at.fault("orphan-result", problem, BEHIND_CALL, says)
     waiting.remove(call_id)
     answered.add(call_id)
 
@@ -208,7 +208,7 @@ def _after_assistant(progress: Progress, entry: Entry, index: int) -> Progress:
             problem = f"has an id of its run: the id {shown(call_id)} is used twice"
             legal, says = "one id a call within a message", "`tool_use` ids must be unique"
             at = block_at(index, number)
-            raise at.refuse("duplicate-call-id", problem, legal, says)
+            raise at.fault("duplicate-call-id", problem, legal, says)
         called.add(call_id)
     servers, deferred = _server_tools(progress, entry, index, runs_on=runs_on)
     kinds, blank = [block["type"] for block in entry.blocks], False
@@ -246,12 +246,12 @@ def _compacted(progress: Progress, entry: Entry, index: int) -> int | None:
                     "conversation returned last."
                 )
                 problem = "is a second compaction block"
-                raise at.refuse("compaction-ambiguous", problem, "the newest one alone", says)
+                raise at.fault("compaction-ambiguous", problem, "the newest one alone", says)
             if progress.first is not None or number:
                 says = "the `compaction` block must be the first block of the conversation"
                 problem = "is a compaction block behind other blocks"
                 legal = "first, in place of what it sums up"
-                raise at.refuse("compaction-place", problem, legal, says)
+                raise at.fault("compaction-place", problem, legal, says)
         found = index
     return found
 
@@ -281,18 +281,18 @@ def _server_tools(
             )
             problem = f"is a {kind} with no call {shown(block['tool_use_id'])} before it"
             legal = f"results behind their {owner}, in the same message"
-            raise at.refuse("orphan-server-result", problem, legal, says)
+            raise at.fault("orphan-server-result", problem, legal, says)
     return tuple((call_id, name, place) for call_id, (name, place) in waiting.items()), deferred
 
 
 _MCP = "mcp"
 
 
-def _server_id(block: Message, at: At) -> str:
+def _server_id(block: Message, at: AnthropicPlace) -> str:
     call_id = block.get("id")
     if not isinstance(call_id, str) or not call_id:
         spot = at.into(f"!{block['type']}", "id")
-        raise spot.wrong("bad-tool-call", call_id, "the id of the call", REQUIRED)
+        raise spot.wrong("bad-tool-call", call_id, "the id of the call")
     return call_id
 
 
@@ -309,7 +309,7 @@ def _unanswered_server(progress: Progress) -> InvalidMessagesError:
         f"`{name}` tool use with id `{call_id}` was found without a corresponding `{result}` block"
     )
     problem = f"calls the server tool {shown(name)} and holds no result for {shown(call_id)}"
-    return At("messages", index).refuse(
+    return WHOLE.into("messages", index).fault(
         "unanswered-server-call", problem, "its result in the same message, or neither", says
     )
 
@@ -343,7 +343,7 @@ def judge_places(progress: Progress) -> None:
         f"role 'system' must {what}; the directive-only form (content: [] with output_config) is "
         "accepted at any position"
     )
-    raise At("messages", index).refuse("system-place", problem, legal, says)
+    raise WHOLE.into("messages", index).fault("system-place", problem, legal, says)
 
 
 _BEFORE_USER = (
@@ -363,7 +363,7 @@ def _refuse_thinking_last(progress: Progress) -> None:
     if kind in THINKING:
         says = f"The final block in an assistant message cannot be `{kind}`."
         legal = "text or calls behind the thinking, or neither"
-        raise At("messages", index).refuse("thinking-last", f"ends in {kind}", legal, says)
+        raise WHOLE.into("messages", index).fault("thinking-last", f"ends in {kind}", legal, says)
 
 
 def _refuse_waiting(progress: Progress) -> None:
@@ -375,13 +375,13 @@ def _refuse_waiting(progress: Progress) -> None:
         f"{', '.join(calls)}. "
         "Each `tool_use` block must have a corresponding `tool_result` block in the next message."
     )
-    at, problem = At("messages", progress.caller), f"has {without_results(calls)}"
-    raise at.refuse("unanswered-call", problem, ONE_RESULT, says)
+    at, problem = WHOLE.into("messages", progress.caller), f"has {without_results(calls)}"
+    raise at.fault("unanswered-call", problem, ONE_RESULT, says)
 
 
 def _counted(progress: Progress, entry: Entry, index: int) -> Progress:
     """Add up the cache breakpoints and images, whose number in a request is limited."""
-    at = At("messages", index, ("content",))
+    at = WHOLE.into("messages", index, "content")
     found = tuple(marks(entry.blocks, at))
     media, widest = progress.media, progress.widest
     for block, spot in each_block(entry.blocks, at):

@@ -6,15 +6,16 @@ messages in `order_rules`, and those for the request in `request_rules`.
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import pairwise
-from typing import Any
+from re import Pattern
 
 from attrs import frozen
 
 from ...errors import InvalidMessagesError
 from ...wire_text import is_visible
-from ..blocks import Place, check_blocks, shown
+from ..blocks import check_blocks
+from ..places import Place, shown
 from ..wire import Message, Provider
 
 CALL_ID = re.compile(r"[a-zA-Z0-9_-]+")
@@ -36,8 +37,6 @@ _ONLY_BY = {
 }
 
 
-NO_STRING, NO_LIST = "Input should be a valid string", "Input should be a valid list"
-NO_DICTIONARY, NO_OBJECT = "Input should be a valid dictionary", "Input should be an object"
 REQUIRED = "Field required"
 EXTRA = "Extra inputs are not permitted"
 """The vendor's wording for an unknown field."""
@@ -47,117 +46,80 @@ MARKED_EMPTY_TEXT = "cache_control cannot be set for empty text blocks"
 BLANK = "text content blocks must contain non-whitespace text"
 """The vendor's wording for text without a visible character."""
 
-
-def literal_wording(*legal: str) -> str:
-    """Return the vendor's wording for a value that is not one of `legal`.
-
-    >>> literal_wording("5m", "1h")
-    "Input should be '5m' or '1h'"
-    """
-    *others, last = map(repr, legal)
-    return f"Input should be {', '.join(others)}{' or ' if others else ''}{last}"
-
-
-def tag_wording(tag: object, legal: Iterable[str]) -> str:
-    """Return the vendor's wording for an object whose type is not one of `legal`."""
-    expected = ", ".join(map(repr, legal))
-    return (
-        f"Input tag '{tag}' found using 'type' does not match any of the expected tags: {expected}"
-    )
-
-
-def minimum_wording(least: int) -> str:
-    """Return the vendor's wording for a number below `least`."""
-    return f"Input should be greater than or equal to {least}"
-
-
-def pattern_wording(value: object, pattern: str) -> str:
-    """Return the vendor's wording for a value that is not text matching `pattern`."""
-    return f"String should match pattern '^{pattern}$'" if isinstance(value, str) else REQUIRED
+_EXPECTED: Mapping[type, str] = {
+    str: "Input should be a valid string",
+    list: "Input should be a valid list",
+    dict: "Input should be a valid dictionary",
+    bool: "Input should be a valid boolean",
+    int: "Input should be a valid integer",
+    object: "Input should be an object",
+}
 
 
 @frozen
-class At:
-    """A place in a request, which builds errors in our words and in the vendor's.
+class AnthropicPlace(Place):
+    """A place in a request of Anthropic, which adds the vendor's wording to errors."""
 
-    Steps that begin with ``!`` are tags, which only the vendor includes in a path.
-
-    >>> spot = At("messages", 3).into("content", 2, "!image", "source")
-    >>> spot.ours, spot.theirs
-    ('content[2].source', 'messages.3.content.2.image.source')
-    """
-
-    root: str
-    index: int | None = None
-    steps: tuple[str | int, ...] = ()
-
-    def into(self, *steps: str | int) -> "At":
-        """Return a place inside this one."""
-        return At(self.root, self.index, self.steps + steps)
-
-    @property
-    def ours(self) -> str:
-        """Return the place within its message, or within the request, in Python notation."""
-        text = "" if self.root == "messages" else self.root
-        for step in self.steps:
-            if isinstance(step, int):
-                text += f"[{step}]"
-            elif not step.startswith("!"):
-                text += f".{step}" if text else step
-        return text or "the message"
-
-    @property
-    def theirs(self) -> str:
-        """Return the place in the vendor's notation."""
-        places = [
-            self.root,
-            *([] if self.index is None else [str(self.index)]),
-            *(str(step).removeprefix("!") for step in self.steps),
-        ]
-        return ".".join(place for place in places if place)
-
-    def refuse(
+    def fault(
         self, rule: str, problem: str, legal: str, says: str, *, whole: bool = False
     ) -> InvalidMessagesError:
-        """Return the error for breaking `rule` here.
+        """Return the error for breaking `rule` here; `problem` says what the value is or has.
 
         The vendor's wording is `says` after the place, or `says` alone with `whole`.
         """
-        wording = says if whole or not self.theirs else f"{self.theirs}: {says}"
-        return InvalidMessagesError(
-            str(Provider.ANTHROPIC), self.index, rule, f"{self.ours} {problem}", legal, wording
-        )
+        dotted = ".".join(str(step).removeprefix("!") for step in self.steps)
+        wording = says if whole or not dotted else f"{dotted}: {says}"
+        return self.refuse(rule, f"{self.within} {problem}", legal, wording)
 
-    def wrong(self, rule: str, value: object, legal: str, says: str) -> InvalidMessagesError:
-        """Return the error for a `value` that is not accepted here."""
-        return self.refuse(rule, f"is {shown(value)}", legal, says)
-
-    def wrong_field(
-        self, holder: Mapping[str, Any], name: str, rule: str, legal: str, says: str = NO_STRING
+    def wrong(
+        self, rule: str, value: object, legal: str, says: str = REQUIRED
     ) -> InvalidMessagesError:
-        """Return the error for the field `name` of `holder`.
+        """Return the error for a `value` that is not accepted here."""
+        return self.fault(rule, f"is {shown(value)}", legal, says)
 
-        The vendor's wording is `says`, or that the field is required if it is missing.
-        """
-        wording = says if name in holder else REQUIRED
-        return self.into(name).wrong(rule, holder.get(name), legal, wording)
+    def wrong_type(
+        self, rule: str, kind: type, value: object, legal: str = ""
+    ) -> InvalidMessagesError:
+        """Return the error for a `value` that is not of type `kind`."""
+        return self.wrong(rule, value, legal, _EXPECTED[kind])
 
-    def tag_of(self, value: object, legal: Sequence[str], rule: str) -> str:
-        """Return the type of `value`, an object whose type is one of `legal`.
+    def unsupported(
+        self, rule: str, value: object, legal: Sequence[str], use: str = ""
+    ) -> InvalidMessagesError:
+        """Return the error for a `value` that is not one of `legal`."""
+        *others, last = map(repr, legal)
+        says = f"Input should be {', '.join(others)}{' or ' if others else ''}{last}"
+        return self.wrong(rule, value, use or ", ".join(legal), says)
 
-        Raises:
-            InvalidMessagesError: `rule`, for any other value.
-        """
-        tag = value.get("type") if isinstance(value, Mapping) else None
-        if tag in legal:
-            return str(tag)
-        expected = f"a type of {', '.join(legal)}"
-        raise self.wrong(rule, value if tag is None else tag, expected, tag_wording(tag, legal))
+    def no_match(
+        self, rule: str, value: object, pattern: Pattern[str], legal: str
+    ) -> InvalidMessagesError:
+        """Return the error for a `value` that is not text matching `pattern`."""
+        says = f"String should match pattern '^{pattern.pattern}$'"
+        return self.wrong(rule, value, legal, says if isinstance(value, str) else REQUIRED)
+
+    def below(self, rule: str, value: object, least: int, legal: str = "") -> InvalidMessagesError:
+        """Return the error for a number below `least`."""
+        says = f"Input should be greater than or equal to {least}"
+        found = value if isinstance(value, int) else shown(value)
+        return self.fault(rule, f"is {found}", legal or f"at least {least}", says)
+
+    def unknown_tag(
+        self, rule: str, tag: object, tags: Collection[str], problem: str, legal: str
+    ) -> InvalidMessagesError:
+        """Return the error for an object whose type `tag` is not one of `tags`."""
+        expected = ", ".join(map(repr, tags))
+        says = f"Input tag '{tag}' found using 'type' does not match any of the expected tags: "
+        return self.fault(rule, problem, legal, says + expected)
 
 
-def block_at(index: int, number: int) -> At:
+WHOLE = AnthropicPlace(Provider.ANTHROPIC)
+"""The place of a whole request."""
+
+
+def block_at(index: int, number: int) -> AnthropicPlace:
     """Return the place of block `number` of message `index`."""
-    return At("messages", index, ("content", number))
+    return WHOLE.into("messages", index, "content", number)
 
 
 @frozen
@@ -191,10 +153,10 @@ def check_entry(message: Message, index: int, *, final: bool) -> Entry:
     Raises:
         InvalidMessagesError: The message breaks a rule on its own.
     """
-    at = At("messages", index)
+    at = WHOLE.into("messages", index)
     role = message.get("role")
     if not isinstance(role, str) or role not in _ROLES:
-        raise at.refuse(
+        raise at.fault(
             "unknown-role",
             f"has the role {shown(role)}",
             ", ".join(_ROLES),
@@ -203,15 +165,10 @@ def check_entry(message: Message, index: int, *, final: bool) -> Entry:
     fields = _SYSTEM_FIELDS if role == "system" else _FIELDS
     for name in message:
         if name not in fields:
-            problem = f"has {shown(name)}, which is no field of a message"
-            raise at.refuse(
-                "extra-field",
-                problem,
-                ", ".join(sorted(fields)),
-                f"{at.theirs}.{name}: {EXTRA}",
-                whole=True,
-            )
-    blocks = message_blocks(message, Place(Provider.ANTHROPIC, index))
+            problem, legal = f"has {shown(name)}, which is no field of a message", sorted(fields)
+            says = f"messages.{index}.{name}: {EXTRA}"
+            raise at.fault("extra-field", problem, ", ".join(legal), says, whole=True)
+    blocks = message_blocks(message, at)
     _refuse_empty(
         role,
         blocks,
@@ -225,34 +182,32 @@ def check_entry(message: Message, index: int, *, final: bool) -> Entry:
     return Entry(role, blocks)
 
 
-def message_blocks(message: Message, place: Place) -> list[Message]:
+def message_blocks(message: Message, at: AnthropicPlace) -> list[Message]:
     """Return the content of `message` as blocks; text becomes one block, or none if it is empty."""
-    at = At("messages", place.index, ("content",))
+    inner = at.into("content")
     match message.get("content"):
         case str(text):
             return [{"type": "text", "text": text}] if text else []
         case list() as blocks:
-            return check_blocks(blocks, place, "content")
+            return check_blocks(blocks, Place(at.provider, inner.steps))
         case None:
-            raise at.refuse(
-                "missing-content",
-                f"is missing in a {shown(message['role'])} message",
-                _CONTENT,
-                REQUIRED,
-            )
+            problem = f"is missing in a {shown(message['role'])} message"
+            raise inner.fault("missing-content", problem, _CONTENT, REQUIRED)
         case other:
-            raise at.wrong("bad-content", other, _CONTENT, NO_LIST)
+            raise inner.wrong_type("bad-content", list, other, _CONTENT)
 
 
 _CONTENT = "text, or a list of blocks"
 
 
-def _refuse_empty(role: str, blocks: list[Message], at: At, *, final: bool, silent: bool) -> None:
+def _refuse_empty(
+    role: str, blocks: list[Message], at: AnthropicPlace, *, final: bool, silent: bool
+) -> None:
     for number, block in enumerate(blocks):
         if block["type"] == "text" and not block["text"]:
             inner = at.into("content", number)
             marked = block.get("cache_control") is not None
-            raise inner.into("!text").refuse(
+            raise inner.into("!text").fault(
                 "empty-text",
                 "is an empty text block",
                 "text blocks with text, or no such block",
@@ -265,11 +220,11 @@ def _refuse_empty(role: str, blocks: list[Message], at: At, *, final: bool, sile
             "all messages must have non-empty content except for the optional final assistant "
             "message"
         )
-        raise at.refuse("empty-message", f"is a {role} message without content", legal, says)
+        raise at.fault("empty-message", f"is a {role} message without content", legal, says)
     if blocks and all(
         block["type"] == "text" and not is_visible(block["text"]) for block in blocks
     ):
-        raise at.refuse(
+        raise at.fault(
             "empty-message",
             f"is a {role} message of nothing but white space",
             "at least one visible character",
@@ -278,12 +233,12 @@ def _refuse_empty(role: str, blocks: list[Message], at: At, *, final: bool, sile
         )
 
 
-def _check_block(block: Message, role: str, at: At) -> None:
+def _check_block(block: Message, role: str, at: AnthropicPlace) -> None:
     kind = block["type"]
     if role != _ONLY_BY.get(kind, role):
         owner = _ONLY_BY[kind]
         says = f"`{kind}` blocks can only be in `{owner}` messages"
-        raise at.refuse(
+        raise at.fault(
             "misplaced-block",
             f"is {kind} in a {role} message",
             f"{kind} in {owner} messages only",
@@ -295,43 +250,33 @@ def _check_block(block: Message, role: str, at: At) -> None:
         _check_result(block, at.into("!tool_result"))
 
 
-def _check_call(block: Message, at: At) -> None:
-    call_id, name = block.get("id"), block.get("name")
+def _check_call(block: Message, at: AnthropicPlace) -> None:
+    call_id, name, rule = block.get("id"), block.get("name"), "bad-tool-call"
     if not isinstance(call_id, str) or not CALL_ID.fullmatch(call_id):
-        legal, says = (
-            "letters, digits, _ and -; not empty",
-            pattern_wording(call_id, CALL_ID.pattern),
-        )
-        raise at.into("id").wrong("bad-tool-call", call_id, legal, says)
+        legal = "letters, digits, _ and -; not empty"
+        raise at.into("id").no_match(rule, call_id, CALL_ID, legal)
     if not isinstance(name, str) or not 0 < len(name) <= MAX_NAME:
-        legal, says = (
-            f"text of 1 to {MAX_NAME} characters",
-            pattern_wording(name, CALL_NAME.pattern),
-        )
-        raise at.into("name").wrong("bad-tool-call", name, legal, says)
-    if not isinstance(block.get("input"), dict):
-        raise at.wrong_field(block, "input", "bad-tool-call", "an object", NO_DICTIONARY)
+        legal = f"text of 1 to {MAX_NAME} characters"
+        raise at.into("name").no_match(rule, name, CALL_NAME, legal)
+    at.needed(rule, block, "input", dict, "an object")
 
 
-def _check_result(block: Message, at: At) -> None:
-    if not isinstance(block.get("tool_use_id"), str):
-        raise at.wrong_field(
-            block, "tool_use_id", "orphan-result", "the id of the call that it answers"
-        )
-    if not isinstance(block.get("is_error"), bool | None):
-        raise at.wrong_field(
-            block, "is_error", "bad-content", "true or false", "Input should be a valid boolean"
-        )
+def _check_result(block: Message, at: AnthropicPlace) -> None:
+    legal = "the id of the call that it answers"
+    at.needed("orphan-result", block, "tool_use_id", str, legal)
+    if block.get("is_error") is not None:
+        at.needed("bad-content", block, "is_error", bool, "true or false")
+    inner = at.into("content")
     match block.get("content"):
         case None | str():
             pass
         case list() as blocks:
-            check_blocks(blocks, Place(Provider.ANTHROPIC, at.index), at.into("content").ours)
+            check_blocks(blocks, Place(at.provider, inner.steps))
         case other:
-            raise at.into("content").wrong("bad-content", other, _CONTENT, NO_LIST)
+            raise inner.wrong_type("bad-content", list, other, _CONTENT)
 
 
-def _refuse_late_results(blocks: list[Message], at: At) -> None:
+def _refuse_late_results(blocks: list[Message], at: AnthropicPlace) -> None:
     for number, (before, block) in enumerate(pairwise(blocks), start=1):
         if before["type"] != "tool_result" and block["type"] == "tool_result":
             # The vendor does not recognise a result after other blocks, and reports the call as
@@ -343,7 +288,7 @@ def _refuse_late_results(blocks: list[Message], at: At) -> None:
                 "`tool_result` block in the next message."
             )
             spot = at.into("content", number)
-            raise spot.refuse(
+            raise spot.fault(
                 "results-first",
                 "is a result behind other blocks",
                 "results at the start of a user message",

@@ -13,7 +13,7 @@ from ...media import describe_medium, read_medium
 from ...part import Part
 from ...wire_text import compact
 from ..wire import Message, Provider
-from .rules import At, Entry, block_at
+from .rules import WHOLE, AnthropicPlace, Entry, block_at
 
 STRICTER = "2026-10-21"
 """The version without sampling options, documents in assistant messages and user citations."""
@@ -54,7 +54,7 @@ def check_entry(entry: Entry, index: int, version: str) -> None:
         at = block_at(index, number)
         if entry.role == "assistant" and block["type"] == "document":
             says = "`document` blocks are not permitted in `assistant` messages"
-            raise at.refuse(
+            raise at.fault(
                 "misplaced-block",
                 "is document in an assistant message",
                 "documents in user messages",
@@ -66,7 +66,7 @@ def check_entry(entry: Entry, index: int, version: str) -> None:
                 "are citations on text in a user message",
                 "citations on the assistant's text only",
             )
-            raise spot.refuse(
+            raise spot.fault(
                 "user-citations",
                 problem,
                 legal,
@@ -93,7 +93,7 @@ def adapted(block: Message, role: str) -> Message:
     """
     if role == "assistant" and block["type"] == "document":
         return _told(block)
-    return _uncited(block) if role == "user" and _cited(block, At("")) is not None else block
+    return _uncited(block) if role == "user" and _cited(block, WHOLE) is not None else block
 
 
 def _told(document: Message) -> Message:
@@ -113,7 +113,7 @@ def _told(document: Message) -> Message:
     }
 
 
-def _cited(block: Message, at: At) -> At | None:
+def _cited(block: Message, at: AnthropicPlace) -> AnthropicPlace | None:
     """Return the place of the first citations on text in `block` or its inner blocks, or None."""
     if _is_text(block):
         return (

@@ -11,9 +11,10 @@ from attrs import Factory, define
 from ...part import PartKind
 from ...turn import Role, ToolCall, Turn
 from ...wire_text import stand_in
-from ..blocks import Place, check_blocks, copied_messages, shown
-from ..breach import MAX_TOOL_NAME
+from ..blocks import check_blocks, copied_messages
 from ..layout import MISSING, Collector, Entry, further_fields, is_plain, layout_of, without
+from ..openai_places import MAX_TOOL_NAME
+from ..places import Place, shown
 from ..tool_pairs import Pairing, refuse_open_tail
 from ..wire import Message, Parsed, Provider, Rendered, aliases, rendered, speaker
 from .rules import BODIES, MAX_CALL_ID
@@ -39,7 +40,7 @@ def parse(messages: object, *, repair: bool = False, waiting: Iterable[str] = ()
     copies = copied_messages(Provider.OPENAI, messages)
     pairing = Pairing(Provider.OPENAI, repair=repair, waiting=dict.fromkeys(waiting))
     for index, message in enumerate(copies):
-        pairing.add(_parse_turn(message, Place(Provider.OPENAI, index)), index)
+        pairing.add(_parse_turn(message, Place(Provider.OPENAI, ("messages", index))), index)
     return pairing.parsed(copies)
 
 
@@ -65,7 +66,7 @@ orphan-result: no call 'a' directly before ...
     if not allow_open_tail:
         refuse_open_tail(parsed)
     for index, message in enumerate(parsed.messages):
-        _check_refusals(message, Place(Provider.OPENAI, index))
+        _check_refusals(message, Place(Provider.OPENAI, ("messages", index)))
 
 
 def _check_refusals(message: Message, place: Place) -> None:
@@ -132,7 +133,7 @@ def _parse_content(
         case str(text):
             return [{"type": "text", "text": text}]
         case [_, *_] as blocks:
-            return check_blocks(blocks, place, "content")
+            return check_blocks(blocks, place.into("content"))
         case None | [] if calls:
             return []
         case None | [] as content:

@@ -1,4 +1,4 @@
-from .item_rules import ID_STARTS, item_breach, type_of
+from .item_rules import ID_STARTS, check_item, type_of
 from .messages import check, parse, render
 from .rules import TRIGGER, GrowingList, InputJudge, check_messages
 from .writer import Writer
@@ -10,8 +10,8 @@ __all__ = [
     "InputJudge",
     "Writer",
     "check",
+    "check_item",
     "check_messages",
-    "item_breach",
     "parse",
     "render",
     "type_of",

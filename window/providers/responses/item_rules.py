@@ -5,9 +5,10 @@ errors. An item of an unknown type is accepted. docs/providers.md lists the rule
 """
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 
-from ..breach import Breach, ObjectJudge, Spot, first
-from ..chat.rules import image_breach
+from ..chat.rules import check_image
+from ..openai_places import ObjectCheck, OpenAIPlace
 from ..wire import Message
 
 MAX_ID = 64
@@ -49,231 +50,219 @@ def type_of(item: Message) -> str:
     return str(kind)
 
 
-def item_breach(item: Message, spot: Spot, *, foreign: bool = False) -> Breach | None:
-    """Return the breach of `item` on its own, or None.
+def check_item(item: Message, place: OpenAIPlace, *, foreign: bool = False) -> None:
+    """Check `item` on its own.
 
     With `foreign`, ids that the platform does not issue and reasoning in plain text are accepted.
+
+    Raises:
+        InvalidMessagesError: OpenAI would reject the item.
     """
-    kind = item.get("type")
-    if kind is not None and not isinstance(kind, str):
-        return spot.at(".type").wrong_type("bad-item", "a string", kind)
+    if item.get("type") is not None:
+        place.needed("bad-item", item, "type", str)
     kind = type_of(item)
-    breach = _id(item, kind, spot, foreign=foreign)
-    if breach is None and kind == "reasoning":
-        return _reasoning(item, spot, foreign=foreign)
-    return breach or first(judge(item, spot) for judge in _SHAPES.get(kind, ()))
+    _check_id(item, kind, place, foreign=foreign)
+    if kind == "reasoning":
+        _check_reasoning(item, place, foreign=foreign)
+    for check in _SHAPES.get(kind, ()):
+        check(item, place)
 
 
-def _id(item: Message, kind: str, spot: Spot, *, foreign: bool) -> Breach | None:
-    own, place = item.get("id"), spot.at(".id")
+def _check_id(item: Message, kind: str, place: OpenAIPlace, *, foreign: bool) -> None:
+    own, inner = item.get("id"), place.into("id")
     rule, start = "bad-item-id", ID_STARTS.get(kind, "")
     if own is None:
-        return place.missing(rule, "the id of an item") if kind == "item_reference" else None
-    breach = place.text(rule, own, most=MAX_ID, empty=False)
-    if breach is None and not foreign and not own.startswith(start):
-        message = f"Invalid '{place.path}': '{own}'. Expected an ID that begins with '{start}'."
-        return place.breach(rule, message, f"an id that begins with {start}, or none")
-    return breach
+        if kind == "item_reference":
+            raise inner.missing(rule, "the id of an item")
+        return
+    inner.text(rule, own, most=MAX_ID, empty=False)
+    if not foreign and not own.startswith(start):
+        message = f"Invalid '{inner.path}': '{own}'. Expected an ID that begins with '{start}'."
+        raise inner.fault(rule, message, f"an id that begins with {start}, or none")
 
 
-def _message(item: Message, spot: Spot) -> Breach | None:
-    role, place = item.get("role"), spot.at(".content")
+def _check_message(item: Message, place: OpenAIPlace) -> None:
+    role, inner = item.get("role"), place.into("content")
     if role is None:
-        return spot.at(".role").missing("unknown-role", ", ".join(_ROLES))
-    if role not in _ROLES:
-        return spot.at(".role").unsupported("unknown-role", role, _ROLES)
+        raise place.into("role").missing("unknown-role", ", ".join(_ROLES))
+    place.into("role").one_of("unknown-role", role, _ROLES)
     if "content" not in item:
-        return place.missing("missing-content", _TEXT_OR_PARTS)
-    return _content(item["content"], role, place)
+        raise inner.missing("missing-content", _TEXT_OR_PARTS)
+    if item["content"] is None:
+        raise inner.wrong_type("missing-content", _STRING_OR_ARRAY, None)
+    # An answer may be cut off before its first word, but input may not be empty.
+    if item["content"] == [] and role != "assistant":
+        raise inner.empty("empty-content")
+    _check_parts(item["content"], _OUTPUT if role == "assistant" else _INPUT, inner)
 
 
 _TEXT_OR_PARTS = "text, or a list of content parts"
-
-
-def _content(content: object, role: str, place: Spot) -> Breach | None:
-    if content is None:
-        return place.wrong_type("missing-content", _STRING_OR_ARRAY, content)
-    # An answer may be cut off before its first word, but input may not be empty.
-    if content == [] and role != "assistant":
-        return place.empty("empty-content")
-    return _parts(content, _OUTPUT if role == "assistant" else _INPUT, place)
-
-
 _STRING_OR_ARRAY = "one of a string or array of objects"
 
 
-def _parts(content: object, legal: tuple[str, ...], place: Spot) -> Breach | None:
+def _check_parts(content: object, legal: tuple[str, ...], place: OpenAIPlace) -> None:
     if isinstance(content, str):
-        return place.text("bad-content", content)
-    if not isinstance(content, list):
-        return place.wrong_type("bad-content", _STRING_OR_ARRAY, content)
-    return place.each("bad-content", content, lambda part, spot: _part(part, legal, spot))
+        place.text("bad-content", content)
+    elif not isinstance(content, list):
+        raise place.wrong_type("bad-content", _STRING_OR_ARRAY, content)
+    else:
+        place.each("bad-content", content, partial(_check_part, legal=legal))
 
 
-def _part(part: Message, legal: tuple[str, ...], place: Spot) -> Breach | None:
+def _check_part(part: Message, place: OpenAIPlace, *, legal: tuple[str, ...]) -> None:
     kind = part.get("type")
     if kind is None:
-        return place.at(".type").missing("bad-content", ", ".join(legal))
-    if kind not in legal:
-        return place.unsupported("misplaced-part", kind, legal)
-    return _PARTS[kind](part, place)
+        raise place.into("type").missing("bad-content", ", ".join(legal))
+    place.one_of("misplaced-part", kind, legal)
+    _PARTS[kind](part, place)
 
 
-def _text(part: Message, place: Spot) -> Breach | None:
-    return place.needed_text("bad-content", part, "text")
-
-
-def _output_text(part: Message, place: Spot) -> Breach | None:
+def _check_output_text(part: Message, place: OpenAIPlace) -> None:
     if part.get("annotations") is not None:
-        breach = place.needed("bad-content", part, "annotations", list)
-        return breach or _text(part, place)
-    return _text(part, place)
+        place.needed("bad-content", part, "annotations", list)
+    place.needed_text("bad-content", part, "text")
 
 
-def _refusal(part: Message, place: Spot) -> Breach | None:
-    return place.needed_text("bad-refusal", part, "refusal")
-
-
-def _image(part: Message, place: Spot) -> Breach | None:
+def _check_image(part: Message, place: OpenAIPlace) -> None:
     if part.get("file_id") is not None:
-        return place.at(".file_id").text("bad-image", part["file_id"], most=MAX_ID, empty=False)
+        place.into("file_id").text("bad-image", part["file_id"], most=MAX_ID, empty=False)
+        return
     if part.get("image_url") is None:
-        return place.at(".image_url").missing("bad-image", "image_url, or file_id")
-    return image_breach(part, "image_url", part.get("detail"), place)
+        raise place.into("image_url").missing("bad-image", "image_url, or file_id")
+    check_image(part, "image_url", part.get("detail"), place)
 
 
-def _file(part: Message, place: Spot) -> Breach | None:
+def _check_file(part: Message, place: OpenAIPlace) -> None:
     given = [key for key in ("file_id", "file_data", "file_url") if part.get(key) is not None]
     if not given:
-        return place.at(".file_id").missing("bad-file", "file_id, file_data or file_url")
-    return first(
-        place.at(f".{key}").text("bad-file", part[key], most=MAX_PAYLOAD, empty=False)
-        for key in given
-    )
+        raise place.into("file_id").missing("bad-file", "file_id, file_data or file_url")
+    for key in given:
+        place.into(key).text("bad-file", part[key], most=MAX_PAYLOAD, empty=False)
 
 
-def _audio(part: Message, place: Spot) -> Breach | None:
-    inner, spot = part.get("input_audio"), place.at(".input_audio")
-    if inner is None:
-        return spot.missing("bad-audio")
-    breach = place.needed("bad-audio", part, "input_audio", dict)
-    return breach or spot.needed_text("bad-audio", inner, "data", most=MAX_PAYLOAD, empty=False)
+def _check_audio(part: Message, place: OpenAIPlace) -> None:
+    inner = place.into("input_audio")
+    if part.get("input_audio") is None:
+        raise inner.missing("bad-audio")
+    audio = place.needed("bad-audio", part, "input_audio", dict)
+    inner.needed_text("bad-audio", audio, "data", most=MAX_PAYLOAD, empty=False)
 
 
-_PARTS: Mapping[str, ObjectJudge] = {
-    "input_text": _text,
-    "input_image": _image,
-    "input_file": _file,
-    "input_audio": _audio,
-    "output_text": _output_text,
-    "refusal": _refusal,
+_PARTS: Mapping[str, ObjectCheck] = {
+    "input_text": lambda part, place: place.needed_text("bad-content", part, "text"),
+    "input_image": _check_image,
+    "input_file": _check_file,
+    "input_audio": _check_audio,
+    "output_text": _check_output_text,
+    "refusal": lambda part, place: place.needed_text("bad-refusal", part, "refusal"),
 }
 
 
-def _reasoning(item: Message, spot: Spot, *, foreign: bool) -> Breach | None:
+def _check_reasoning(item: Message, place: OpenAIPlace, *, foreign: bool) -> None:
     rule = "bad-reasoning"
     if "summary" not in item:
-        return spot.at(".summary").missing(rule, "a list of summary texts, which may be empty")
-    content, secret = item.get("content"), item.get("encrypted_content")
+        legal = "a list of summary texts, which may be empty"
+        raise place.into("summary").missing(rule, legal)
+    content = item.get("content")
     if content and isinstance(content, list) and not foreign:
-        return spot.at(".content").too_long(content, 0)
-    place = spot.at(".encrypted_content")
-    breach = None if secret is None else place.text(rule, secret, most=MAX_PAYLOAD, empty=False)
-    return breach or spot.at(".summary").each(rule, item["summary"], _summary_text)
+        raise place.into("content").too_long(content, 0)
+    if item.get("encrypted_content") is not None:
+        _check_secret(item, place, rule)
+    place.into("summary").each(rule, item["summary"], _check_summary)
 
 
-def _summary_text(part: Message, place: Spot) -> Breach | None:
-    rule, kind = "bad-reasoning", part.get("type")
-    if kind != "summary_text":
-        return place.at(".type").unsupported(rule, kind, ("summary_text",))
-    return place.needed_text(rule, part, "text")
+def _check_summary(part: Message, place: OpenAIPlace) -> None:
+    place.into("type").one_of("bad-reasoning", part.get("type"), ("summary_text",))
+    place.needed_text("bad-reasoning", part, "text")
 
 
-def _compaction(item: Message, spot: Spot) -> Breach | None:
-    return spot.needed_text(
-        "bad-compaction", item, "encrypted_content", most=MAX_PAYLOAD, empty=False
-    )
+def _check_secret(item: Message, place: OpenAIPlace, rule: str = "bad-compaction") -> None:
+    place.needed_text(rule, item, "encrypted_content", most=MAX_PAYLOAD, empty=False)
 
 
-def _status(item: Message, spot: Spot) -> Breach | None:
-    return spot.at(".status").one_of("bad-item", item.get("status"), _STATES)
+def _check_status(item: Message, place: OpenAIPlace) -> None:
+    if item.get("status") is not None:
+        place.into("status").one_of("bad-item", item["status"], _STATES)
 
 
-def _call_id(item: Message, spot: Spot) -> Breach | None:
-    return spot.needed_text("bad-tool-call", item, "call_id", most=MAX_ID, empty=False)
+def _check_call_id(item: Message, place: OpenAIPlace) -> None:
+    place.needed_text("bad-tool-call", item, "call_id", most=MAX_ID, empty=False)
 
 
-def _output(item: Message, spot: Spot) -> Breach | None:
+def _check_output(item: Message, place: OpenAIPlace) -> None:
     if item.get("call_id") is None:
-        return spot.at(".call_id").missing("orphan-result", "the id of the call that it answers")
-    place = spot.at(".output")
+        raise place.into("call_id").missing("orphan-result", "the id of the call that it answers")
+    _check_call_id(item, place)
     if "output" not in item:
-        return _call_id(item, spot) or place.missing("missing-content", _TEXT_OR_PARTS)
-    return _call_id(item, spot) or _parts(item["output"], _INPUT[:3], place)
+        raise place.into("output").missing("missing-content", _TEXT_OR_PARTS)
+    _check_parts(item["output"], _INPUT[:3], place.into("output"))
 
 
-def _text_under(key: str, rule: str = "bad-item") -> ObjectJudge:
+def _text_under(key: str, rule: str = "bad-item") -> ObjectCheck:
     """Return a check for an item that requires text under `key`."""
-    return lambda item, spot: spot.needed_text(rule, item, key)
+    return lambda item, place: place.needed_text(rule, item, key)
 
 
-def _object_under(key: str) -> ObjectJudge:
+def _object_under(key: str) -> ObjectCheck:
     """Return a check for an item that requires an object under `key`."""
-    return lambda item, spot: spot.needed("bad-tool-call", item, key, dict, "an object")
+    return lambda item, place: place.needed("bad-tool-call", item, key, dict, "an object")
 
 
-def _action(item: Message, spot: Spot) -> Breach | None:
+def _check_action(item: Message, place: OpenAIPlace) -> None:
     if item.get("action") is None and item.get("actions") is None:
-        return spot.at(".action").missing("bad-tool-call", "an action, or a list of actions")
-    return None
+        raise place.into("action").missing("bad-tool-call", "an action, or a list of actions")
 
 
-def _screenshot(item: Message, spot: Spot) -> Breach | None:
+def _check_screenshot(item: Message, place: OpenAIPlace) -> None:
     kind = item["output"].get("type")
-    if kind in ("computer_screenshot", "input_image"):
-        return None
-    return spot.at(".output.type").unsupported("bad-content", kind, ("computer_screenshot",))
+    if kind != "input_image":
+        place.into("output", "type").one_of("bad-content", kind, ("computer_screenshot",))
 
 
-def _shell_output(item: Message, spot: Spot) -> Breach | None:
+def _check_shell_output(item: Message, place: OpenAIPlace) -> None:
     if item.get("output") is None:
-        return spot.at(".output").missing("missing-content", "a list")
-    return spot.needed("bad-content", item, "output", list)
+        raise place.into("output").missing("missing-content", "a list")
+    place.needed("bad-content", item, "output", list)
 
 
-def _named(item: Message, spot: Spot) -> Breach | None:
-    return spot.tool_name(item)
+def _check_approval(item: Message, place: OpenAIPlace) -> None:
+    place.needed("bad-item", item, "approve", bool, "true or false")
 
 
-def _approve(item: Message, spot: Spot) -> Breach | None:
-    return spot.needed("bad-item", item, "approve", bool, "true or false")
+def _check_tool_name(item: Message, place: OpenAIPlace) -> None:
+    place.tool_name(item)
 
 
 _ID = _text_under("id")
 _MCP_CALL = (_ID, *map(_text_under, ("name", "arguments", "server_label")))
-_SHELL_CALL = (_call_id, _object_under("action"))
+_SHELL_CALL = (_check_call_id, _object_under("action"))
 
-_SHAPES: Mapping[str, Sequence[ObjectJudge]] = {
-    "message": (_message,),
-    "function_call": (_call_id, _named, _text_under("arguments", "bad-tool-call"), _status),
-    "function_call_output": (_output,),
-    "custom_tool_call": (_call_id, _named, _text_under("input", "bad-tool-call")),
-    "custom_tool_call_output": (_output,),
-    "computer_call": (_action, _call_id),
-    "computer_call_output": (_call_id, _object_under("output"), _screenshot),
+_SHAPES: Mapping[str, Sequence[ObjectCheck]] = {
+    "message": (_check_message,),
+    "function_call": (
+        _check_call_id,
+        _check_tool_name,
+        _text_under("arguments", "bad-tool-call"),
+        _check_status,
+    ),
+    "function_call_output": (_check_output,),
+    "custom_tool_call": (_check_call_id, _check_tool_name, _text_under("input", "bad-tool-call")),
+    "custom_tool_call_output": (_check_output,),
+    "computer_call": (_check_action, _check_call_id),
+    "computer_call_output": (_check_call_id, _object_under("output"), _check_screenshot),
     "local_shell_call": _SHELL_CALL,
     "local_shell_call_output": (_text_under("output"),),
     "shell_call": _SHELL_CALL,
-    "shell_call_output": (_shell_output, _call_id),
-    "apply_patch_call": (_call_id, _object_under("operation")),
+    "shell_call_output": (_check_shell_output, _check_call_id),
+    "apply_patch_call": (_check_call_id, _object_under("operation")),
     "apply_patch_call_output": (_text_under("call_id"), _text_under("status")),
     "mcp_call": _MCP_CALL,
     "mcp_list_tools": (_ID, _text_under("server_label")),
     "mcp_approval_request": _MCP_CALL,
-    "mcp_approval_response": (_approve, _text_under("approval_request_id")),
+    "mcp_approval_response": (_check_approval, _text_under("approval_request_id")),
     "web_search_call": (_ID,),
     "file_search_call": (_ID,),
     "code_interpreter_call": (_ID, _text_under("container_id")),
     "image_generation_call": (_ID,),
-    "compaction": (_compaction,),
+    "compaction": (_check_secret,),
 }

@@ -15,12 +15,12 @@ from attrs import Factory, define
 from ...part import Part, PartKind
 from ...turn import Role, ToolCall, Turn
 from ...wire_text import compact
-from ..blocks import Place, copied_messages, shown
-from ..breach import refuse
+from ..blocks import copied_messages
 from ..layout import MISSING, Collector, is_plain, without
+from ..places import Place, shown
 from ..tool_pairs import Pairing, refuse_open_tail
 from ..wire import Message, Parsed, Provider, Rendered, rendered
-from .rules import judge_list
+from .rules import InputJudge
 from .writer import (
     BODIES,
     CALL_FIELDS,
@@ -50,7 +50,7 @@ def parse(messages: object, *, repair: bool = False, waiting: Iterable[str] = ()
     <Role.SYSTEM: 'system'>
     """
     items = copied_messages(Provider.RESPONSES, messages)
-    places = [Place(Provider.RESPONSES, index) for index in range(len(items))]
+    places = [Place(Provider.RESPONSES, ("input", index)) for index in range(len(items))]
     kinds = [type_of(item, place) for item, place in zip(items, places, strict=True)]
     roles = _begun_by_the_user(
         kinds,
@@ -94,8 +94,7 @@ orphan-result: no call 'a' directly ...
     parsed = parse(messages)
     if not allow_open_tail:
         refuse_open_tail(parsed)
-    breach = judge_list(parsed.messages, allow_open_tail=allow_open_tail, foreign=True)
-    refuse(breach, Provider.RESPONSES)
+    InputJudge(foreign=True)(parsed.messages, allow_open_tail=allow_open_tail)
 
 
 def render(turns: Iterable[Turn], *, readable: bool = False) -> Rendered:
@@ -156,7 +155,7 @@ class _Reader:
     def close(self) -> None:
         """End the current run of items, if there is one."""
         if self.made is not None:
-            with Place(Provider.RESPONSES, self.start).turn_errors():
+            with Place(Provider.RESPONSES, ("input", self.start)).turn_errors():
                 turn = self.made.turn(Role.ASSISTANT)
             self.made = None
             self.pairing.add(turn, self.start)

@@ -7,14 +7,16 @@ list is only checked from where the last check stopped.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, Self
 
-from attrs import Factory, define, evolve, field, frozen
+from attrs import define, evolve, field, frozen
 
+from ...errors import InvalidMessagesError
 from ..blocks import copied_messages
-from ..breach import Breach, Spot, list_breach, refuse
+from ..openai_places import ListJudge, OpenAIPlace
 from ..wire import Message, Provider
-from .item_rules import item_breach, type_of
+from .item_rules import check_item, type_of
 
 ANSWERS: Mapping[str, frozenset[str]] = {
     "function_call_output": frozenset({"function_call", "local_shell_call", "tool_search_call"}),
@@ -41,6 +43,7 @@ _NOT_MADE = frozenset(
 )
 # The prefix of the platform's own reasoning items; other servers use different ids.
 _OWN_ID = "rs_"
+_INPUT = OpenAIPlace(Provider.RESPONSES, ("input",))
 
 Required = Callable[[str], str | None]
 """Returns the id of the reasoning item that must precede the item with the given id, or None."""
@@ -68,23 +71,8 @@ orphan-result: No tool call found for ...
     """
     if isinstance(items, str):
         return
-    copies = copied_messages(Provider.RESPONSES, items)
-    breach = judge_list(
-        copies, allow_open_tail=allow_open_tail, continued=continued, foreign=foreign
-    )
-    refuse(breach, Provider.RESPONSES)
-
-
-def judge_list(
-    items: Sequence[Message],
-    *,
-    allow_open_tail: bool = False,
-    continued: bool = False,
-    foreign: bool = False,
-) -> Breach | None:
-    """Return the first breach of `items`, a list of JSON objects, or None."""
     judge = InputJudge(continued=continued, foreign=foreign)
-    return list_breach(judge, items, allow_open_tail=allow_open_tail)
+    judge(copied_messages(Provider.RESPONSES, items), allow_open_tail=allow_open_tail)
 
 
 @frozen
@@ -95,32 +83,35 @@ class _Call:
 
 
 @define
-class InputJudge:
+class InputJudge(ListJudge):
     """Checks an input incrementally, each item once, in linear time.
+
+    With `foreign`, ids and reasoning of other servers are accepted.
 
     Args:
         continued: The list continues a conversation that the provider stores.
-        foreign: Ids and reasoning of other servers are accepted.
         required: Returns the reasoning item that an item requires, which only the provider that
             stores the items can know.
     """
 
     continued: bool = False
-    foreign: bool = False
     required: Required | None = None
-    count: int = 0
-    _open: dict[str, _Call] = field(factory=dict)
+    _calls: dict[str, _Call] = field(factory=dict)
     _answered: set[str] = field(factory=set)
     _ids: set[str] = field(factory=set)
     _reasoning: tuple[int, str] | None = None
     _trigger: int | None = None
 
-    def add(self, item: object) -> Breach | None:
-        """Return the breach of `item`, the next one of the list, or None.
+    def __call__(self, entries: Sequence[Any], *, allow_open_tail: bool = False) -> None:
+        """Raise `InvalidMessagesError` for the first fault among the items not checked before."""
+        # A compaction trigger is removed once something follows it.
+        ends_on_trigger = bool(entries) and entries[-1].get("type") == TRIGGER
+        settled = entries[:-1] if ends_on_trigger else entries
+        super().__call__(settled, allow_open_tail=allow_open_tail)
 
-        After a breach, call `pardon` before adding another item.
-        """
-        spot = Spot(f"input[{self.count}]", self.count)
+    def add(self, entry: object) -> None:
+        """Check the next item; call `pardon` after an error."""
+        index, place = self.count, _INPUT.into(self.count)
         self.count += 1
         if self._trigger is not None:
             message = (
@@ -128,136 +119,112 @@ class InputJudge:
                 "input item."
             )
             legal = "the last item, or no such item"
-            return _input_breach("compaction-trigger", message, legal, self._trigger)
-        if not isinstance(item, dict):
-            return spot.wrong_type("not-an-object", "an object", item)
-        self._trigger = self.count - 1 if item.get("type") == TRIGGER else None
-        return item_breach(item, spot, foreign=self.foreign) or self._place(
-            item, type_of(item), spot
-        )
+            raise _fault("compaction-trigger", message, legal, self._trigger)
+        if not isinstance(entry, dict):
+            raise place.wrong_type("not-an-object", dict, entry)
+        self._trigger = index if entry.get("type") == TRIGGER else None
+        check_item(entry, place, foreign=self.foreign)
+        kind = type_of(entry)
+        self._check_follower(entry, kind, index)
+        self._check_own_id(entry, kind, index)
+        if kind in _CALLS:
+            self._call(entry, kind, index)
+        elif kind in ANSWERS:
+            self._answer(str(entry.get("call_id") or entry.get("id") or ""), kind, index)
 
-    def pardon(self, item: object) -> None:
-        """Continue after `item`, which broke a rule, as if it were valid."""
+    def pardon(self, entry: object) -> None:
+        """Continue after an item that broke a rule, as if it were valid."""
         self._reasoning = self._trigger = None
-        fields = item if isinstance(item, dict) else {}
+        fields = entry if isinstance(entry, dict) else {}
         kind, call_id = type_of(fields), fields.get("call_id")
         if isinstance(call_id, str) and kind in _CALLS:
-            self._open[call_id] = _Call(self.count - 1, kind, _is_awaited(fields, kind))
+            self._calls[call_id] = _Call(self.count - 1, kind, _is_awaited(fields, kind))
         elif isinstance(call_id, str) and kind in ANSWERS:
-            self._open.pop(call_id, None)
+            self._calls.pop(call_id, None)
             self._answered.add(call_id)
 
-    def end(self, *, allow_open_tail: bool = False) -> Breach | None:
-        """Return the first breach of the input as a whole if it ends here, or None."""
-        return next(self.ends(allow_open_tail=allow_open_tail), None)
-
-    def ends(self, *, allow_open_tail: bool = False) -> Iterator[Breach]:
-        """Yield all breaches of the input as a whole if it ends here.
-
-        These are reasoning without a following item and calls without an output.
-        """
+    def ends(self, *, allow_open_tail: bool = False) -> Iterator[InvalidMessagesError]:
+        """Yield the errors of reasoning without a following item and calls without an output."""
         if self._reasoning is not None:
-            yield self._unfollowed()
-        if not allow_open_tail:
-            yield from self._unanswered()
+            yield self._unfollowed(*self._reasoning)
+        for call_id, call in self._calls.items():
+            if call.awaited and not allow_open_tail:
+                message = f"No tool output found for {call.kind.replace('_', ' ')} {call_id}."
+                yield _fault("unanswered-call", message, _ONE_OUTPUT, call.index)
 
     def copy(self) -> Self:
         """Return an independent judge that continues from here."""
-        return evolve(self, open=dict(self._open), answered=set(self._answered), ids=set(self._ids))
-
-    def _place(self, item: Message, kind: str, spot: Spot) -> Breach | None:
-        return (
-            self._follows(item, kind, spot)
-            or self._own_id(item, kind, spot)
-            or self._pair(item, kind, spot.index)
+        return evolve(
+            self, calls=dict(self._calls), answered=set(self._answered), ids=set(self._ids)
         )
 
-    def _follows(self, item: Message, kind: str, spot: Spot) -> Breach | None:
-        """Return a breach if reasoning is not followed by an item that the model created.
+    def _check_follower(self, item: Message, kind: str, index: int) -> None:
+        """Refuse an item behind reasoning that the model did not create.
 
         A message only counts as the model's if it has an id.
         """
         if self._reasoning is not None and not _is_made(item, kind):
-            return self._unfollowed()
-        own = item.get("id")
-        self._reasoning = (
-            (spot.index or 0, own)
-            if kind == "reasoning" and isinstance(own, str) and own.startswith(_OWN_ID)
-            else None
-        )
-        return None
+            raise self._unfollowed(*self._reasoning)
+        own, is_own = item.get("id"), kind == "reasoning"
+        is_own = is_own and isinstance(own, str) and own.startswith(_OWN_ID)
+        self._reasoning = (index, str(own)) if is_own else None
 
-    def _unfollowed(self) -> Breach:
-        index, own = self._reasoning or (0, "")
+    def _unfollowed(self, index: int, own: str) -> InvalidMessagesError:
         message = (
             f"Item '{own}' of type 'reasoning' was provided without its required following item."
         )
         legal = "the item that the model made behind it, with its id"
-        return _input_breach("reasoning-alone", message, legal, index)
+        return _fault("reasoning-alone", message, legal, index)
 
-    def _own_id(self, item: Message, kind: str, spot: Spot) -> Breach | None:
+    def _check_own_id(self, item: Message, kind: str, index: int) -> None:
         own = item.get("id")
         if not isinstance(own, str):
-            return None
+            return
         # An item that is also referred to counts as a duplicate.
         if own in self._ids and not self.foreign:
             message = (
                 f"Duplicate item found with id {own}. Remove duplicate items from your input and "
                 "try again."
             )
-            return _input_breach("duplicate-item", message, "each item once", spot.index)
+            raise _fault("duplicate-item", message, "each item once", index)
         self._ids.add(own)
         reasoning = None if self.required is None else self.required(own)
-        if reasoning is None or reasoning in self._ids:
-            return None
-        message = (
-            f"Item '{own}' of type '{kind}' was provided without its required 'reasoning' item: "
-            f"'{reasoning}'."
-        )
-        legal = "the reasoning item before it, or the item without its id"
-        return _input_breach("reasoning-missing", message, legal, spot.index)
+        if reasoning is not None and reasoning not in self._ids:
+            message = (
+                f"Item '{own}' of type '{kind}' was provided without its required 'reasoning' "
+                f"item: '{reasoning}'."
+            )
+            legal = "the reasoning item before it, or the item without its id"
+            raise _fault("reasoning-missing", message, legal, index)
 
-    def _pair(self, item: Message, kind: str, index: int | None) -> Breach | None:
-        if kind in _CALLS:
-            return self._call(item, kind, index or 0)
-        if kind in ANSWERS:
-            return self._answer(str(item.get("call_id") or item.get("id") or ""), kind, index)
-        return None
-
-    def _call(self, item: Message, kind: str, index: int) -> Breach | None:
+    def _call(self, item: Message, kind: str, index: int) -> None:
         call_id = item.get("call_id")
         if not isinstance(call_id, str):
-            return None
-        if call_id in self._open:
+            return
+        if call_id in self._calls:
             message = f"Duplicate tool call found with call_id {call_id}."
-            return _input_breach("duplicate-call-id", message, "one open call an id", index)
-        self._open[call_id] = _Call(index, kind, _is_awaited(item, kind))
-        return None
+            raise _fault("duplicate-call-id", message, "one open call an id", index)
+        self._calls[call_id] = _Call(index, kind, _is_awaited(item, kind))
 
-    def _answer(self, call_id: str, kind: str, index: int | None) -> Breach | None:
-        call = self._open.get(call_id)
-        if (call is not None and call.kind in ANSWERS[kind]) or (
-            self.continued and call is None and call_id not in self._answered
-        ):
-            self._open.pop(call_id, None)
+    def _answer(self, call_id: str, kind: str, index: int) -> None:
+        call, is_answered = self._calls.get(call_id), call_id in self._answered
+        if call.kind in ANSWERS[kind] if call else self.continued and not is_answered:
+            self._calls.pop(call_id, None)
             self._answered.add(call_id)
-            return None
-        rule = "duplicate-result" if call_id in self._answered else "orphan-result"
+            return
+        rule = "duplicate-result" if is_answered else "orphan-result"
         message = f"No tool call found for {kind.replace('_', ' ')} with call_id {call_id}."
-        return _input_breach(rule, message, _ONE_OUTPUT, index)
+        raise _fault(rule, message, _ONE_OUTPUT, index)
 
-    def _unanswered(self) -> Iterator[Breach]:
-        for call_id, call in self._open.items():
-            if call.awaited:
-                message = f"No tool output found for {call.kind.replace('_', ' ')} {call_id}."
-                yield _input_breach("unanswered-call", message, _ONE_OUTPUT, call.index)
 
+GrowingList = partial(InputJudge, foreign=True)
+"""Returns a judge of a growing list that accepts what only compatible servers accept."""
 
 _ONE_OUTPUT = "one output for each call, behind it"
 
 
-def _input_breach(rule: str, message: str, legal: str, index: int | None) -> Breach:
-    return Breach(rule, message, legal, index, "input")
+def _fault(rule: str, message: str, legal: str, index: int) -> InvalidMessagesError:
+    return _INPUT.into(index).fault(rule, message, legal, None, "input")
 
 
 def _is_made(item: Message, kind: str) -> bool:
@@ -274,24 +241,3 @@ def _is_awaited(item: Message, kind: str) -> bool:
     environment: Any = item.get("environment")
     elsewhere = isinstance(environment, dict) and environment.get("type") != "local"
     return not (item.get("async") or elsewhere or kind == "tool_search_call")
-
-
-@define
-class GrowingList:
-    """Checks a growing list, each item once.
-
-    Content that only compatible servers accept is allowed.
-    """
-
-    _judge: InputJudge = Factory(lambda: InputJudge(foreign=True))
-
-    def __call__(self, messages: Sequence[Message], *, allow_open_tail: bool = False) -> None:
-        """Raise `InvalidMessagesError` for the first breach.
-
-        Items that were checked before are skipped.
-        """
-        # A compaction trigger is removed once something follows it.
-        stop = len(messages) - (messages[-1].get("type") == TRIGGER) if messages else 0
-        further = messages[self._judge.count : stop]
-        breach = list_breach(self._judge, further, allow_open_tail=allow_open_tail)
-        refuse(breach, Provider.RESPONSES)

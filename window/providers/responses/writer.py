@@ -9,8 +9,8 @@ from attrs import Factory, define
 from ...part import PartKind
 from ...turn import Role, ToolCall, Turn
 from ...wire_text import loaded_object, stand_in
-from ..breach import MAX_TOOL_NAME
 from ..layout import MISSING, Entry, further_fields, is_native, layout_of, without
+from ..openai_places import MAX_TOOL_NAME
 from ..wire import Message, Provider, Rendered, aliases
 from .item_rules import MAX_ID
 from .rules import TRIGGER

@@ -1,0 +1,215 @@
+"""Places in requests of OpenAI, with the vendor's wording and limits, and the judge of a list.
+
+Both OpenAI formats use them. An error holds the vendor's message, `param` and `code`.
+"""
+
+import re
+from collections.abc import Callable, Collection, Iterator, Sequence
+from re import Pattern
+from typing import Any
+
+from attrs import define, frozen
+
+from ..errors import InvalidMessagesError
+from .places import Place
+
+MAX_TEXT = 10_485_760
+"""The most characters of one text of a request."""
+
+TOOL_NAME = re.compile(r"[a-zA-Z0-9_-]+")
+MAX_TOOL_NAME = 64
+"""The most characters of a function's name."""
+
+_EXPECTED: dict[type, str] = {
+    dict: "an object",
+    bool: "a boolean",
+    str: "a string",
+    list: "an array of objects",
+    int: "an integer",
+    float: "a decimal",
+}
+ObjectCheck = Callable[[dict[str, Any], "OpenAIPlace"], object]
+"""A function that checks an object at its place, and raises `InvalidMessagesError`."""
+
+
+@frozen
+class OpenAIPlace(Place):
+    """A place in a request of OpenAI, such as ``messages[2].content[0]``."""
+
+    def fault(
+        self,
+        rule: str,
+        message: str,
+        legal: str,
+        code: str | None = "invalid_value",
+        param: str | None = "",
+    ) -> InvalidMessagesError:
+        """Return the error for breaking `rule` here, with the vendor's `message`.
+
+        The vendor names the parameter `param`, by default this place.
+        """
+        named = self.path if param == "" else param
+        return InvalidMessagesError(
+            str(self.provider), self.index, rule, message, legal, message, named, code
+        )
+
+    def missing(self, rule: str, legal: str = "") -> InvalidMessagesError:
+        """Return the error for a missing required value."""
+        message = f"Missing required parameter: '{self.path}'."
+        return self.fault(rule, message, legal or self.path, "missing_required_parameter")
+
+    def wrong_type(
+        self, rule: str, kind: type | str, value: object, legal: str = ""
+    ) -> InvalidMessagesError:
+        """Return the error for a `value` that is not of type `kind`."""
+        expected = kind if isinstance(kind, str) else _EXPECTED[kind]
+        problem = f"expected {expected}, but got {kind_of(value)} instead."
+        message = f"Invalid type for '{self.path}': {problem}"
+        return self.fault(rule, message, expected, "invalid_type")
+
+    def unsupported(
+        self, rule: str, value: object, legal: Sequence[str], use: str = ""
+    ) -> InvalidMessagesError:
+        """Return the error for a `value` that is not one of `legal`."""
+        message = f"Invalid value: '{value}'. Supported values are: {listed(legal)}."
+        return self.fault(rule, message, use or ", ".join(legal))
+
+    def no_match(
+        self, rule: str, value: object, pattern: Pattern[str], legal: str = ""
+    ) -> InvalidMessagesError:
+        """Return the error for a text that does not match `pattern`."""
+        expected = f"^{pattern.pattern}$"
+        message = (
+            f"Invalid '{self.path}': string does not match pattern. Expected a string that matches "
+            f"the pattern '{expected}'."
+        )
+        return self.fault(rule, message, f"text that matches {expected}")
+
+    def empty(self, rule: str, value: str | Sequence[Any] = ()) -> InvalidMessagesError:
+        """Return the error for an empty string or list."""
+        text = isinstance(value, str)
+        what, legal = ("string", "text that is not empty") if text else ("array", _NOT_EMPTY)
+        message = (
+            f"Invalid '{self.path}': empty {what}. Expected {'a' if text else 'an'} {what} with "
+            f"minimum length 1, but got an empty {what} instead."
+        )
+        return self.fault(rule, message, legal, f"empty_{what}")
+
+    def too_long(self, value: str | Sequence[Any], most: int) -> InvalidMessagesError:
+        """Return the error for a `value` longer than `most` characters or entries."""
+        what, sort = ("string", "a string") if isinstance(value, str) else ("array", "an array")
+        message = (
+            f"Invalid '{self.path}': {what} too long. Expected {sort} with maximum length {most}, "
+            f"but got {sort} with length {len(value)} instead."
+        )
+        return self.fault("too-long", message, f"at most {most}", f"{what}_above_max_length")
+
+    def text(self, rule: str, value: object, *, most: int = MAX_TEXT, empty: bool = True) -> None:
+        """Check for text of at most `most` characters (at least one with ``empty=False``)."""
+        if not isinstance(value, str):
+            raise self.wrong_type(rule, str, value)
+        if not value and not empty:
+            raise self.empty(rule, value)
+        if len(value) > most:
+            raise self.too_long(value, most)
+
+    def needed_text(
+        self,
+        rule: str,
+        holder: dict[str, Any],
+        key: str,
+        *,
+        most: int = MAX_TEXT,
+        empty: bool = True,
+    ) -> None:
+        """Check the required text under `key` in `holder`."""
+        value = self.needed(rule, holder, key, str, "text")
+        self.into(key).text(rule, value, most=most, empty=empty)
+
+    def each(self, rule: str, entries: object, check: ObjectCheck) -> None:
+        """Check a list of objects, each with `check`."""
+        if not isinstance(entries, list):
+            raise self.wrong_type(rule, list, entries)
+        for number, entry in enumerate(entries):
+            place = self.into(number)
+            if not isinstance(entry, dict):
+                raise place.wrong_type(rule, dict, entry)
+            check(entry, place)
+
+    def tool_name(
+        self,
+        holder: dict[str, Any],
+        rule: str = "bad-tool-name",
+        legal: str = "the name of the tool",
+    ) -> None:
+        """Check the required name of a function or custom tool.
+
+        `rule` and `legal` are used if the name is missing.
+        """
+        place, value = self.into("name"), holder.get("name")
+        if "name" not in holder:
+            raise place.missing(rule, legal)
+        if isinstance(value, str) and value and not TOOL_NAME.fullmatch(value):
+            raise place.no_match("bad-tool-name", value, TOOL_NAME)
+        place.text("bad-tool-name", value, most=MAX_TOOL_NAME, empty=False)
+
+
+_NOT_EMPTY = "a list with entries, or no such field"
+
+
+@define
+class ListJudge:
+    """Checks a list one entry at a time; `count` is the number of entries checked so far.
+
+    With `foreign`, it accepts what OpenAI rejects and compatible servers accept.
+    """
+
+    foreign: bool = False
+    count: int = 0
+
+    def __call__(self, entries: Sequence[Any], *, allow_open_tail: bool = False) -> None:
+        """Raise `InvalidMessagesError` for the first fault among the entries not checked before."""
+        for entry in entries[self.count :]:
+            self.add(entry)
+        self.end(allow_open_tail=allow_open_tail)
+
+    def add(self, entry: object) -> None:
+        """Check `entry`, the next one of the list; call `pardon` after an error."""
+        raise NotImplementedError
+
+    def pardon(self, entry: object) -> None:
+        """Continue after `entry`, which broke a rule, as if it were valid."""
+        raise NotImplementedError
+
+    def end(self, *, allow_open_tail: bool = False) -> None:
+        """Check the list as a whole if it ends here, with open calls if allowed."""
+        for error in self.ends(allow_open_tail=allow_open_tail):
+            raise error
+
+    def ends(self, *, allow_open_tail: bool = False) -> Iterator[InvalidMessagesError]:
+        """Yield the errors of the list as a whole if it ends here."""
+        raise NotImplementedError
+
+
+def kind_of(value: object) -> str:
+    """Return the vendor's name for the JSON type of `value`.
+
+    >>> kind_of(None), kind_of([]), kind_of(1)
+    ('null', 'an array', 'an integer')
+    """
+    if isinstance(value, list | tuple):
+        return "an array"
+    return "null" if value is None else _EXPECTED.get(type(value), "an object")
+
+
+def listed(values: Collection[str]) -> str:
+    """Return `values` quoted and enumerated as in the vendor's messages.
+
+    >>> listed(["a", "b"]), listed(["a", "b", "c"])
+    ("'a' and 'b'", "'a', 'b', and 'c'")
+    """
+    *others, last = [f"'{value}'" for value in values]
+    if not others:
+        return last
+    comma = "," if others[1:] else ""
+    return f"{', '.join(others)}{comma} and {last}"
