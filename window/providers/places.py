@@ -66,7 +66,7 @@ class Place:
 
     def missing(self, rule: str, legal: str) -> InvalidMessagesError:
         """Return the error for a missing required value."""
-        return self.wrong(rule, None, legal)
+        return self.refuse(rule, f"{self.within} is missing", legal)
 
     def wrong_type(
         self, rule: str, kind: type, value: object, legal: str = ""

@@ -328,9 +328,11 @@ def _after(before: Progress, message: Message) -> Progress:
     """Return the progress after a rejected message, with only its own calls open."""
     role, content, index = str(message.get("role")), message.get("content"), before.count
     calls = [
-        str(block.get("id"))
+        block["id"]
         for block in (content if isinstance(content, list) else ())
-        if isinstance(block, dict) and block.get("type") == "tool_use"
+        if isinstance(block, dict)
+        and block.get("type") == "tool_use"
+        and isinstance(block.get("id"), str)
     ]
     fresh = Progress(index + 1, role, before.first or (role, index), caller=index)
     if role != "assistant":

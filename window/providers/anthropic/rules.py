@@ -77,6 +77,10 @@ class AnthropicPlace(Place):
         """Return the error for a `value` that is not accepted here."""
         return self.fault(rule, f"is {shown(value)}", legal, says)
 
+    def missing(self, rule: str, legal: str) -> InvalidMessagesError:
+        """Return the error for a missing required value."""
+        return self.fault(rule, "is missing", legal, REQUIRED)
+
     def wrong_type(
         self, rule: str, kind: type, value: object, legal: str = ""
     ) -> InvalidMessagesError:
