@@ -214,7 +214,7 @@ def test_each_broken_shape_names_its_rule_and_place(
         ([ASK, assistant(text("x"), call("f:1"))], "content[1].id is 'f:1'"),
         (
             [ASK, assistant(call("a")), user(result("a"), {"type": "tool_result"})],
-            "content[1].tool_use_id is NoneType",
+            "content[1].tool_use_id is missing",
         ),
         (
             [ASK, assistant(call("a")), user(result("a", [text("x"), 7]))],
