@@ -109,9 +109,10 @@ class House:
         ]
 
     def _is_public(self, base: str, name: str) -> bool:
+        if base in self.public or name.startswith("_"):
+            return name in self.public.get(base, ()) or name.startswith("__")
         package, _, last = base.rpartition(".")
-        is_exported = base not in self.public and last in self.public.get(package, ())
-        return name.startswith("__") or name in self.public.get(base, ()) or is_exported
+        return last in self.public.get(package, ())
 
     def offenders(self, loaded: Sequence[str]) -> Mapping[str, Sequence[str]]:
         """Return what counts against each limit; `loaded` are the modules after three turns."""

@@ -64,6 +64,11 @@ def test_a_house_that_uses_public_names_has_no_offenders(tmp_path: Path) -> None
             "polycontext.high.one: polycontext.low.part",
         ),
         (
+            {"high/one.py": "from polycontext.low.shared import _TWO\n"},
+            "deep",
+            "polycontext.high.one: polycontext.low.shared._TWO",
+        ),
+        (
             {"high/one.py": "from polycontext.guest.main import low\n"},
             "deep",
             "polycontext.high.one: polycontext.guest.main.low",
