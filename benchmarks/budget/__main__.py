@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.budget.caching import cache_rows
+from benchmarks.budget.reading import reading_rows
 from benchmarks.budget.row import Measure, Row, Scale
 from benchmarks.budget.server import server_rows
 from benchmarks.budget.sizes import (
@@ -27,6 +28,7 @@ from benchmarks.retention.command import progress
 ROWS: dict[str, Measure] = {
     "turns": turn_rows,
     "served": served_rows,
+    "reading": reading_rows,
     "peer": peer_rows,
     "projection": projection_rows,
     "window": window_rows,

@@ -226,13 +226,19 @@ def without(message: Message, *names: str) -> Message:
     return {name: value for name, value in message.items() if name not in names}
 
 
+_NESTED = frozenset({dict, list})
+
+
 def fresh(value: Any) -> Any:
-    """Return a deep copy of plain JSON data."""
-    if type(value) is dict:
-        return {
-            name: inner if type(inner) is str else fresh(inner) for name, inner in value.items()
-        }
-    return [fresh(inner) for inner in value] if type(value) is list else value
+    """Return a deep copy of plain JSON data: of an object or a list."""
+    copy = value.copy()
+    copies = [copy]
+    for each in copies:
+        for key, inner in each.items() if type(each) is dict else enumerate(each):
+            if type(inner) in _NESTED:
+                each[key] = made = inner.copy()
+                copies.append(made)
+    return copy
 
 
 ANTHROPIC, CHAT, RESPONSES = "anthropic", "openai", "openai-responses"

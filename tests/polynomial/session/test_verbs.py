@@ -3,14 +3,12 @@
 import asyncio
 import gc
 import inspect
-import sys
 import weakref
-from pathlib import Path
-from types import FrameType
 from typing import Any, assert_type
 
 import pytest
 
+from benchmarks.budget.reading import calls_of, session_of
 from polycontext.adapters import Bridge
 from polycontext.adapters.bridge import Fitted
 from polycontext.adapters.wire_dialect import Message, WireDialect
@@ -28,6 +26,7 @@ from polycontext.polynomial.stores.session_store import Found
 from polycontext.polynomial.stores.sqlite import SQLiteStore
 from polycontext.pressure import CompressionResult, ContextProjector, Fulfilment, Plan
 from polycontext.window import ContextItem, Turn
+from polycontext.window.providers import Provider
 from tests.polynomial.conversations import WORDS
 
 MOST_NAMES = 45
@@ -225,19 +224,22 @@ def test_a_warm_turn_enters_few_files() -> None:
     session = ContextSession(8000)
     session.add_user_turn("one")
     session.add_assistant_turn("two")
-    entered: set[str] = set()
-
-    def entering(frame: FrameType, event: str, _: object) -> None:
-        if event == "call" and "polycontext" in (name := frame.f_code.co_filename):
-            entered.add(name)
-
-    sys.setprofile(entering)
-    try:
-        session.add_user_turn("three")
-    finally:
-        sys.setprofile(None)
-    files = {name for name in entered if Path(name).suffix == ".py"}
+    files = {file for file, _ in calls_of(lambda: session.add_user_turn("three"))}
     assert len(files) <= MOST_FILES, sorted(files)
+
+
+@pytest.mark.parametrize(
+    ("provider", "most", "most_files"),
+    [(Provider.OPENAI, 110, 15), (Provider.ANTHROPIC, 250, 20), (Provider.RESPONSES, 130, 16)],
+)
+def test_reading_the_messages_calls_little(provider: Provider, most: int, most_files: int) -> None:
+    """Reading renders and judges the new turn; it simulates no cache and counts no bill."""
+    session = session_of(62, provider)
+    session.messages()  # loads what is loaded on first use
+    session.add_assistant_turn("Well.")
+    calls = calls_of(session.messages)
+    assert calls.total() <= most, calls.most_common()
+    assert len({file for file, _ in calls}) <= most_files
 
 
 def test_a_session_is_let_go_with_its_last_reference() -> None:

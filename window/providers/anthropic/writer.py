@@ -91,6 +91,8 @@ class Writer:
 
     readable: bool = False
     _written: list[Written] = Factory(list)
+    _complete: list[Message] = Factory(list)
+    """The messages that nothing can join any more."""
     _ids: dict[str, str] = Factory(dict)
     _has_begun: bool = False
     _introduced: list[str] = Factory(list)
@@ -129,8 +131,9 @@ class Writer:
 
         Unless they are `readable`, a user message is inserted before a leading assistant message.
         """
-        messages = [written.message(final=False) for written in self._written[:-1]]
-        messages += [written.message(final=True) for written in self._written[-1:]]
+        complete = self._written[len(self._complete) : -1]
+        self._complete += [written.message(final=False) for written in complete]
+        messages = self._complete + [each.message(final=True) for each in self._written[-1:]]
         rendered = hoist_system(messages)
         whole = rendered if self.readable else with_user_first(rendered)
         first = [ASSISTANT_FIRST] if len(whole.messages) > len(rendered.messages) else []
