@@ -1,12 +1,15 @@
 from .answers import Answering, ScriptedAnswering, in_whole_characters, make_answering
 from .anthropic_summariser import AnthropicSummariser
+from .compaction import AnthropicCompaction, OpenAICompaction
 from .model_summariser import NoSummaryError
 from .openai_summariser import OpenAISummariser
 
 __all__ = [
     "Answering",
+    "AnthropicCompaction",
     "AnthropicSummariser",
     "NoSummaryError",
+    "OpenAICompaction",
     "OpenAISummariser",
     "ScriptedAnswering",
     "in_whole_characters",

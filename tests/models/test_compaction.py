@@ -10,8 +10,7 @@ import openai
 import pytest
 
 from polycontext import ContextSession
-from polycontext.models.anthropic_compaction import AnthropicCompaction
-from polycontext.models.openai_compaction import OpenAICompaction
+from polycontext.models import AnthropicCompaction, OpenAICompaction
 from polycontext.pressure import NativeGist
 from polycontext.pressure.native import prefix_plan
 from polycontext.testing.strict import StrictAnthropic, StrictServer, overloaded

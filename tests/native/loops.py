@@ -21,8 +21,7 @@ from typing import Any
 from attrs import define, evolve, field
 
 from polycontext import ContextSession, ResourceClass
-from polycontext.models.anthropic_compaction import AnthropicCompaction
-from polycontext.models.openai_compaction import OpenAICompaction
+from polycontext.models import AnthropicCompaction, OpenAICompaction
 from polycontext.models.provider_editing import editing_options, take_in
 from polycontext.polynomial.journal.events import CompressEvent
 from polycontext.pressure import ConflictError, Fulfilment

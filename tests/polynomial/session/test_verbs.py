@@ -12,9 +12,8 @@ from benchmarks.budget.reading import calls_of, session_of
 from polycontext.adapters import Bridge
 from polycontext.adapters.bridge import Fitted
 from polycontext.adapters.wire_dialect import Message, WireDialect
-from polycontext.models.anthropic_compaction import AnthropicCompaction
+from polycontext.models import AnthropicCompaction, OpenAICompaction
 from polycontext.models.model_summariser import ModelSummariser
-from polycontext.models.openai_compaction import OpenAICompaction
 from polycontext.nodes.context_managers import ContextManagers
 from polycontext.polynomial import ContextOutput, ContextSession
 from polycontext.polynomial.session.background import Background
