@@ -211,7 +211,7 @@ def store_contents(
 
 def with_stubs(context: AgentContext, stubs: Mapping[str, ExternalContent]) -> AgentContext:
     """Return the context with stubs in place of all values that have one."""
-    return swap_values(kind_of(AgentContext), context, stub_finder(stubs)) if stubs else context
+    return swap_values(stub_finder(stubs), kind_of(AgentContext), context) if stubs else context
 
 
 Swap: TypeAlias = Callable[[Any], ExternalContent | None]
@@ -229,7 +229,7 @@ def stub_finder(stubs: Mapping[str, ExternalContent]) -> Swap:
     return find
 
 
-def swap_values(kind: Kind, value: Any, swap: Swap) -> Any:
+def swap_values(swap: Swap, kind: Kind, value: Any) -> Any:
     """Return a value of a kind, with its JSON values replaced by the stubs that `swap` returns.
 
     Unchanged parts are shared.
@@ -243,9 +243,9 @@ def swap_values(kind: Kind, value: Any, swap: Swap) -> Any:
         return _swap_fields(value, swap)
     assert kind.item is not None
     if kind.shape is Shape.MAP:
-        entries = {key: swap_values(kind.item, item, swap) for key, item in value.items()}
+        entries = {key: swap_values(swap, kind.item, item) for key, item in value.items()}
         return value if all(map(is_, entries.values(), value.values())) else FrozenDict(entries)
-    items = tuple(swap_values(kind.item, item, swap) for item in value)
+    items = tuple(swap_values(swap, kind.item, item) for item in value)
     return value if all(map(is_, items, value)) else items
 
 
@@ -255,7 +255,7 @@ def _swap_fields(record: Record, swap: Swap) -> Record:
         return record if stub is None else with_changes(record, content=None, external=stub)
     shape = layout(type(record))
     fields = {
-        name: (value, swap_values(kind, value, swap))
+        name: (value, swap_values(swap, kind, value))
         for (name, kind), value in zip(shape.kinds.items(), shape.get(record), strict=False)
     }
     others = {name: new for name, (old, new) in fields.items() if new is not old}

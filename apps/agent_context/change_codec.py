@@ -15,16 +15,17 @@ from polycontext.base import InvalidDataError
 from polycontext.base.json_data import FrozenDict, check_text
 
 from .array_changes import Items, Run, shared_start
-from .change_tree import Entries, Fields, Patch, Replacement, entry_kind, field_kind
+from .change_tree import Parts, Patch, Replacement, part_kind
 from .codec import set_aside_extras
 from .errors import at_path, step_of, wrong_type
 from .json_text import ABSENT, canonical, plain
-from .kinds import Kind, Shape
+from .kinds import Kind, Shape, kind_of
 from .record_base import layout
 from .records import AgentContext
 from .schema import SCHEMA
 
 ValueReader: TypeAlias = Callable[[Kind, Any], Any]
+CONTEXT = kind_of(AgentContext)
 
 
 def strict_value(kind: Kind, data: Any) -> Any:
@@ -39,11 +40,11 @@ def lenient_value(kind: Kind, data: Any) -> Any:
     return kind.read(set_aside_extras(kind, plain(data)))
 
 
-def changes_to_json(fields: Fields) -> dict[str, Any]:
+def changes_to_json(parts: Parts) -> dict[str, Any]:
     """Return the changes of a context as JSON data."""
     return {
-        name: _all_to_json(change.changes) if isinstance(change, Fields) else _to_json(change)
-        for name, change in fields.changes.items()
+        name: _all_to_json(change.changes) if isinstance(change, Parts) else _to_json(change)
+        for name, change in parts.changes.items()
     }
 
 
@@ -58,15 +59,15 @@ def _to_json(patch: Patch) -> dict[str, Any]:
             return {name: plain(value) for name, value in sides.items() if value is not ABSENT}
         case Items(length, runs):
             return {"length": length, "items": [plain(asdict(run, recurse=False)) for run in runs]}
-        case Entries(size, changes):
-            return {"size": size, "entries": _all_to_json(changes)}
-        case Fields(changes):
+        case Parts(changes, None):
             return {"fields": _all_to_json(changes)}
+        case Parts(changes, size):
+            return {"size": size, "entries": _all_to_json(changes)}
         case _:
             assert_never(patch)
 
 
-def changes_from_json(data: Any, read: ValueReader) -> Fields:
+def changes_from_json(data: Any, read: ValueReader) -> Parts:
     """Return the changes of a context that JSON data describes.
 
     Raises:
@@ -74,15 +75,12 @@ def changes_from_json(data: Any, read: ValueReader) -> Fields:
     """
 
     def change(name: str, value: Any) -> Patch:
-        kind = field_kind(AgentContext, name)
-        unknown = name not in layout(AgentContext).kinds
-        return (
-            _fields(kind.record, value, read)
-            if name in SCHEMA
-            else _from_json(kind, value, read, unknown=unknown)
-        )
+        kind = part_kind(CONTEXT, name)
+        if name in SCHEMA:
+            return Parts(_parts(kind, value, read))
+        return _from_json(kind, value, read, unknown=name not in layout(AgentContext).kinds)
 
-    return Fields(_read_changes(data, change))
+    return Parts(_read_changes(data, change))
 
 
 def _from_json(kind: Kind, data: Any, read: ValueReader, *, unknown: bool) -> Patch:
@@ -96,14 +94,10 @@ def _from_json(kind: Kind, data: Any, read: ValueReader, *, unknown: bool) -> Pa
         return _items(kind, data, read)
     if kind.shape is Shape.MAP and "entries" in data:
         _check_keys(data, "size", "entries")
-        entries = _read_changes(
-            data["entries"],
-            lambda _, value: _from_json(entry_kind(kind), value, read, unknown=True),
-        )
-        return Entries(_index(data, "size"), entries)
+        return Parts(_parts(kind, data["entries"], read), _index(data, "size"))
     if kind.shape is Shape.OBJECT and "fields" in data:
         _check_keys(data, "fields")
-        return _fields(kind.record, data["fields"], read)
+        return Parts(_parts(kind, data["fields"], read))
     sides = ("old", "new")
     if not (data and data.keys() <= {*sides} and (unknown or len(data) == len(sides))):
         raise InvalidDataError(
@@ -118,15 +112,13 @@ def _from_json(kind: Kind, data: Any, read: ValueReader, *, unknown: bool) -> Pa
 _LEGAL = "old and new; length and items of an array; size and entries of a map; fields of a record"
 
 
-def _fields(record: Any, data: Any, read: ValueReader) -> Fields:
-    known = layout(record).kinds
-    return Fields(
-        _read_changes(
-            data,
-            lambda key, value: _from_json(
-                field_kind(record, key), value, read, unknown=key not in known
-            ),
-        )
+def _parts(kind: Kind, data: Any, read: ValueReader) -> FrozenDict[Patch]:
+    known = layout(kind.record).kinds if kind.record else ()
+    return _read_changes(
+        data,
+        lambda name, value: _from_json(
+            part_kind(kind, name), value, read, unknown=name not in known
+        ),
     )
 
 
@@ -185,16 +177,16 @@ Operation: TypeAlias = dict[str, Any]
 Test: TypeAlias = Callable[[Any], bool]
 
 
-def operations(record: type, fields: Fields, pointer: str = "") -> Iterator[Operation]:
-    """Yield the JSON Patch operations for the changes of a record at `pointer`.
+def operations(kind: Kind, parts: Parts, pointer: str = "") -> Iterator[Operation]:
+    """Yield the JSON Patch operations for the changes of a record or a map at `pointer`.
 
     Each follows a test of the value that it changes. Values are not yet plain JSON data.
     """
-    known = layout(record).kinds
-    for key, change in fields.changes.items():
-        kind = field_kind(record, key)
-        is_shown = _is_written(kind) if key in known else _is_present
-        yield from _change(kind, change, _below(pointer, key), is_shown)
+    known = layout(kind.record).kinds if kind.record else ()
+    for name, change in parts.changes.items():
+        part = part_kind(kind, name)
+        is_shown = _is_written(part) if name in known else _is_present
+        yield from _change(part, change, _below(pointer, name), is_shown)
 
 
 def _change(kind: Kind, patch: Patch, pointer: str, is_shown: Test) -> Iterator[Operation]:
@@ -211,19 +203,15 @@ def _change(kind: Kind, patch: Patch, pointer: str, is_shown: Test) -> Iterator[
             removed = tuple(item for run in runs for item in run.removed)
             added = tuple(item for run in runs for item in run.added)
             yield from _swap(pointer, removed or ABSENT, added or ABSENT)
-        case Entries(size) if size and patch.target_size:
-            for key, change in patch.changes.items():
-                yield from _change(entry_kind(kind), change, _below(pointer, key), _is_present)
-        case Entries(size, changes):
+        case Parts(changes, size) if size == 0 or patch.target_size == 0:
             swaps = [
                 (key, change) for key, change in changes.items() if isinstance(change, Replacement)
             ]
             old = {key: change.old for key, change in swaps if size}
             new = {key: change.new for key, change in swaps if not size}
             yield from _swap(pointer, old or ABSENT, new or ABSENT)
-        case Fields():
-            assert kind.record is not None
-            yield from operations(kind.record, patch, pointer)
+        case Parts():
+            yield from operations(kind, patch, pointer)
         case _:
             assert_never(patch)
 

@@ -7,11 +7,11 @@ context it was made from. Items of arrays and JSON data are changed as a whole.
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias, assert_never
 
-from attrs import evolve, frozen
+from attrs import frozen
 
 from polycontext.base.json_data import FrozenDict
 
-from .array_changes import Items, apply_items, diff_items, invert_items, join_items
+from .array_changes import Items, Run, apply_items, diff_items, invert_items, join_items
 from .errors import at_path, origin_mismatch, step_of
 from .json_text import ABSENT, absent_to_none, is_same
 from .kinds import Kind, Shape, kind_of
@@ -32,44 +32,44 @@ class Replacement:
 
 
 @frozen
-class Fields:
-    """The changes of a record, by JSON name."""
+class Parts:
+    """The changes of a record's fields or of a map's entries, by name.
+
+    `size` is the number of the map's entries before the changes, None for a record.
+    """
 
     changes: "Mapping[str, Patch]"
-
-
-@frozen
-class Entries:
-    """The changes of a map of `size` entries, by key."""
-
-    size: int
-    changes: "Mapping[str, Patch]"
+    size: int | None = None
 
     @property
-    def target_size(self) -> int:
-        """Return the number of entries after the changes."""
+    def target_size(self) -> int | None:
+        """Return the number of the map's entries after the changes, None for a record."""
+        if self.size is None:
+            return None
         swaps = [change for change in self.changes.values() if isinstance(change, Replacement)]
         return self.size + sum((change.old is ABSENT) - (change.new is ABSENT) for change in swaps)
 
 
-Patch: TypeAlias = Replacement | Fields | Entries | Items
+Patch: TypeAlias = Replacement | Parts | Items
 
 
-def field_kind(record: type, key: str) -> Kind:
-    """Return the kind of a record's field; fields that the schema does not know are JSON data."""
-    return layout(record).kinds.get(key, JSON_DATA)
+def part_kind(kind: Kind, name: str) -> Kind:
+    """Return the kind of a record's field or of a map's entry.
 
-
-def entry_kind(kind: Kind) -> Kind:
-    """Return the kind of a map's entries."""
+    Fields that the schema does not know are JSON data.
+    """
+    if kind.record is not None:
+        return layout(kind.record).kinds.get(name, JSON_DATA)
     assert kind.item is not None
     return kind.item
 
 
-def field_value(record: Record, key: str) -> Any:
-    """Return a field by its JSON name, also an unknown one; `ABSENT` if there is none."""
-    attribute = layout(type(record)).attributes.get(key)
-    return record.extras.get(key, ABSENT) if attribute is None else getattr(record, attribute)
+def part_value(whole: Any, name: str) -> Any:
+    """Return a record's field by its JSON name, or a map's entry; `ABSENT` if there is none."""
+    if not isinstance(whole, Record):
+        return whole.get(name, ABSENT)
+    attribute = layout(type(whole)).attributes.get(name)
+    return whole.extras.get(name, ABSENT) if attribute is None else getattr(whole, attribute)
 
 
 def diff_values(kind: Kind, source: Any, target: Any) -> Patch | None:
@@ -82,14 +82,14 @@ def diff_values(kind: Kind, source: Any, target: Any) -> Patch | None:
     if kind.shape is Shape.ARRAY:
         return diff_items(source, target)
     if kind.shape is Shape.MAP:
-        changes = _changes(entry_kind(kind), source, target)
-        return Entries(len(source), FrozenDict(changes)) if changes else None
+        changes = _changes(part_kind(kind, ""), source, target)
+        return Parts(FrozenDict(changes), len(source)) if changes else None
     if kind.shape is Shape.OBJECT and source is not None and target is not None:
         return diff_fields(source, target)
     return None if is_same(source, target) else Replacement(source, target)
 
 
-def diff_fields(source: Record, target: Record) -> Fields | None:
+def diff_fields(source: Record, target: Record) -> Parts | None:
     """Return the changes from one record to another, None if there are none."""
     shape = layout(type(source))
     changes = {
@@ -101,7 +101,7 @@ def diff_fields(source: Record, target: Record) -> Fields | None:
     }
     if source.extras is not target.extras:
         changes |= _changes(JSON_DATA, source.extras, target.extras)
-    return Fields(FrozenDict(changes)) if changes else None
+    return Parts(FrozenDict(changes)) if changes else None
 
 
 def _changes(kind: Kind, source: Mapping[str, Any], target: Mapping[str, Any]) -> dict[str, Patch]:
@@ -128,45 +128,31 @@ def apply_patch(kind: Kind, patch: Patch, value: Any) -> Any:
             return new
         case Items():
             return apply_items(patch, value)
-        case Entries(size):
-            return _apply_entries(entry_kind(kind), patch, value, size)
-        case Fields():
-            return apply_fields(patch, value)
+        case Parts():
+            return _apply_parts(kind, patch, value)
         case _:
             assert_never(patch)
 
 
-def apply_fields(fields: Fields, record: Any) -> Any:
-    """Return the record after the changes."""
-    if not isinstance(record, Record):
-        raise origin_mismatch("an object", absent_to_none(record))
-    cls = type(record)
-    values = {
-        key: at_path(
-            step_of(key), apply_patch, field_kind(cls, key), change, field_value(record, key)
+def _apply_parts(kind: Kind, parts: Parts, whole: Any) -> Any:
+    if parts.size is None:
+        if not isinstance(whole, Record):
+            raise origin_mismatch("an object", absent_to_none(whole))
+    elif not isinstance(whole, Mapping) or len(whole) != parts.size:
+        found = f"{len(whole)} entries" if isinstance(whole, Mapping) else absent_to_none(whole)
+        raise origin_mismatch(f"{parts.size} entries", found)
+    changed = {
+        name: at_path(
+            step_of(name), apply_patch, part_kind(kind, name), change, part_value(whole, name)
         )
-        for key, change in fields.changes.items()
+        for name, change in parts.changes.items()
     }
-    known = {key: value for key, value in values.items() if key in layout(cls).kinds}
-    unknown = {key: value for key, value in values.items() if key not in known}
-    # `with_changes` does not accept unknown fields; they are few, and checked again as a whole.
-    result = with_changes(record, **known)
-    return evolve(result, extras=_merge_present(record.extras, unknown)) if unknown else result
-
-
-def _apply_entries(kind: Kind, entries: Entries, value: Any, size: int) -> FrozenDict[Any]:
-    if not isinstance(value, Mapping) or len(value) != size:
-        raise origin_mismatch(
-            f"{size} entries",
-            f"{len(value)} entries" if isinstance(value, Mapping) else absent_to_none(value),
-        )
-    return _merge_present(
-        value,
-        {
-            key: at_path(step_of(key), apply_patch, kind, change, value.get(key, ABSENT))
-            for key, change in entries.changes.items()
-        },
-    )
+    if not isinstance(whole, Record):
+        return _merge_present(whole, changed)
+    known = {name: changed[name] for name in layout(type(whole)).kinds if name in changed}
+    unknown = {name: value for name, value in changed.items() if name not in known}
+    extras = _merge_present(whole.extras, unknown) if unknown else whole.extras
+    return with_changes(whole, **known, extras=extras)
 
 
 def _merge_present(before: Mapping[str, Any], changes: Mapping[str, Any]) -> FrozenDict[Any]:
@@ -182,23 +168,42 @@ def invert_patch(patch: Patch) -> Patch:
             return Replacement(new, old)
         case Items():
             return invert_items(patch)
-        case Entries():
-            return Entries(patch.target_size, map_changes(_invert, patch.changes))
-        case Fields():
-            return Fields(map_changes(_invert, patch.changes))
+        case Parts(changes):
+            return Parts(
+                _map_changes(lambda _, change: invert_patch(change), changes), patch.target_size
+            )
         case _:
             assert_never(patch)
 
 
-def _invert(_key: str, change: Patch) -> Patch:
-    return invert_patch(change)
+def map_values(change: Callable[[Kind, Any], Any], kind: Kind, patch: Patch) -> Patch:
+    """Return a change of a value of a kind, with each value replaced by ``change(kind, value)``."""
+    match patch:
+        case Replacement():
+            old, new = (
+                side if side is ABSENT else change(kind, side) for side in (patch.old, patch.new)
+            )
+            return Replacement(old, new)
+        case Items(length, runs):
+            changed = (
+                Run(run.at, change(kind, run.removed), change(kind, run.added)) for run in runs
+            )
+            return Items(length, tuple(changed))
+        case Parts(changes, size):
+            return Parts(
+                _map_changes(
+                    lambda name, part: map_values(change, part_kind(kind, name), part), changes
+                ),
+                size,
+            )
+        case _:
+            assert_never(patch)
 
 
-def map_changes(
+def _map_changes(
     make: Callable[[str, Patch], Patch], changes: Mapping[str, Patch]
 ) -> FrozenDict[Patch]:
-    """Return the results of `make` for each change, by key."""
-    return FrozenDict({key: make(key, change) for key, change in changes.items()})
+    return FrozenDict({name: make(name, change) for name, change in changes.items()})
 
 
 def join_patches(kind: Kind, first: Patch, second: Patch) -> Patch | None:
@@ -209,13 +214,8 @@ def join_patches(kind: Kind, first: Patch, second: Patch) -> Patch | None:
     """
     if isinstance(first, Items) and isinstance(second, Items):
         return join_items(first, second)
-    if isinstance(first, Fields) and isinstance(second, Fields):
-        return join_fields(kind.record, first, second)
-    if isinstance(first, Entries) and isinstance(second, Entries):
-        if first.target_size != second.size:
-            raise origin_mismatch(f"{second.size} entries", f"{first.target_size} entries")
-        changes = _join_changes(first.changes, second.changes, lambda _: entry_kind(kind))
-        return Entries(first.size, changes) if changes else None
+    if isinstance(first, Parts) and isinstance(second, Parts):
+        return join_parts(kind, first, second)
     # One of them has a whole value, from which the other gives the rest.
     middle = (
         first.new
@@ -229,27 +229,23 @@ def join_patches(kind: Kind, first: Patch, second: Patch) -> Patch | None:
     )
 
 
-def join_fields(record: Any, first: Fields, second: Fields) -> Fields | None:
-    """Return the changes of a record that do `first` and then `second`.
+def join_parts(kind: Kind, first: Parts, second: Parts) -> Parts | None:
+    """Return the changes of a record or a map that do `first` and then `second`.
 
     None if they cancel out.
     """
-    changes = _join_changes(first.changes, second.changes, lambda key: field_kind(record, key))
-    known = [key for key in layout(record).kinds if key in changes]
-    unknown = [key for key in changes if key not in known]
-    return (
-        Fields(FrozenDict({key: changes[key] for key in (*known, *unknown)})) if changes else None
-    )
-
-
-def _join_changes(
-    first: Mapping[str, Patch], second: Mapping[str, Patch], kind_at: Callable[[str], Kind]
-) -> FrozenDict[Patch]:
+    if first.target_size != second.size:
+        raise origin_mismatch(f"{second.size} entries", f"{first.target_size} entries")
     both = {
-        key: at_path(step_of(key), join_patches, kind_at(key), first[key], second[key])
-        for key in first
-        if key in second
+        name: at_path(
+            step_of(name), join_patches, part_kind(kind, name), change, second.changes[name]
+        )
+        for name, change in first.changes.items()
+        if name in second.changes
     }
-    return FrozenDict(
-        {key: change for key, change in {**first, **second, **both}.items() if change is not None}
-    )
+    joined = {**first.changes, **second.changes, **both}
+    # Fields in the order of the document, then the others.
+    fields = layout(kind.record).kinds if kind.record else ()
+    names = dict.fromkeys((*(name for name in fields if name in joined), *joined))
+    changes = {name: change for name in names if (change := joined[name]) is not None}
+    return Parts(FrozenDict(changes), first.size) if changes else None

@@ -10,11 +10,12 @@ from typing import Any, Self
 from attrs import evolve, field, frozen
 
 from polycontext.base import InvalidDataError
-from polycontext.base.json_data import EMPTY, FrozenDict
+from polycontext.base.json_data import EMPTY, FrozenDict, check_text
 from polycontext.linearity import UNIX_EPOCH
 
 from .array_changes import Items
 from .change_codec import (
+    CONTEXT,
     changes_from_json,
     changes_to_json,
     lenient_value,
@@ -22,22 +23,28 @@ from .change_codec import (
     strict_value,
 )
 from .change_tree import (
-    Entries,
-    Fields,
+    Parts,
     Patch,
     Replacement,
-    apply_fields,
+    apply_patch,
     diff_fields,
     invert_patch,
-    join_fields,
+    join_parts,
 )
 from .errors import at_path
 from .json_text import ABSENT, plain
 from .kinds import kind_of
-from .record_base import field_reader
 from .records import AgentContext, ContextDiff, utc_now
 
-_NOTHING = Fields(EMPTY)
+_NOTHING = Parts(EMPTY)
+
+
+def _agent_id(value: Any) -> Any:
+    return at_path("agent_id", check_text, value)
+
+
+def _timestamp(value: Any) -> Any:
+    return at_path("timestamp", kind_of(datetime).read, value)
 
 
 @frozen
@@ -54,11 +61,9 @@ class ContextPatch:
     ('Changes: llm.model_changed=1', True)
     """
 
-    changes: Fields = field(default=_NOTHING, repr=False)
-    agent_id: str = field(default="", converter=field_reader(kind_of(str), "agent_id"))
-    timestamp: datetime = field(
-        default=UNIX_EPOCH, converter=field_reader(kind_of(datetime), "timestamp")
-    )
+    changes: Parts = field(default=_NOTHING, repr=False)
+    agent_id: str = field(default="", converter=_agent_id)
+    timestamp: datetime = field(default=UNIX_EPOCH, converter=_timestamp)
 
     def __bool__(self) -> bool:
         return bool(self.changes.changes)
@@ -72,7 +77,7 @@ class ContextPatch:
         for name, change in self.changes.changes.items():
             inside = (
                 {f"{name}.{key}": inner for key, inner in change.changes.items()}
-                if isinstance(change, Fields)
+                if isinstance(change, Parts)
                 else {name: change}
             )
             yield from inside.items()
@@ -88,7 +93,7 @@ class ContextPatch:
             InvalidDataError: the context is not the one that the patch was made from; names the
                 path and both values.
         """
-        result: AgentContext = at_path("$", apply_fields, self.changes, context)
+        result: AgentContext = at_path("$", apply_patch, CONTEXT, self.changes, context)
         return result
 
     def invert(self) -> Self:
@@ -97,7 +102,7 @@ class ContextPatch:
         Law: ``diff(a, b).invert().apply(b) == a``.
         """
         back = invert_patch(self.changes)
-        assert isinstance(back, Fields)
+        assert isinstance(back, Parts)
         return evolve(self, changes=back)
 
     def then(self, other: "ContextPatch") -> Self:
@@ -111,7 +116,7 @@ class ContextPatch:
         Raises:
             InvalidDataError: `other` does not start where this one ends.
         """
-        changes = at_path("$", join_fields, AgentContext, self.changes, other.changes) or _NOTHING
+        changes = at_path("$", join_parts, CONTEXT, self.changes, other.changes) or _NOTHING
         # Each name once.
         agents = dict.fromkeys(
             name for name in f"{self.agent_id}, {other.agent_id}".split(", ") if name
@@ -129,7 +134,7 @@ class ContextPatch:
         return (
             self
             if len(others) == len(self.changes.changes)
-            else evolve(self, changes=Fields(FrozenDict(others)))
+            else evolve(self, changes=Parts(FrozenDict(others)))
         )
 
     def summary(self) -> str:
@@ -153,7 +158,7 @@ class ContextPatch:
         `tests` adds a ``test`` operation before every value that is removed or replaced, so that
         the patch fails as a whole on another document.
         """
-        found = operations(AgentContext, self.changes)
+        found = operations(CONTEXT, self.changes)
         patch: list[dict[str, Any]] = plain(
             [each for each in found if tests or each["op"] != "test"]
         )
@@ -229,7 +234,7 @@ def _counts(change: Patch) -> dict[str, int]:
     pairs = [(1, 1)]
     if isinstance(change, Items):
         pairs = [(len(run.removed), len(run.added)) for run in change.runs]
-    elif isinstance(change, Entries):
+    elif isinstance(change, Parts) and change.size is not None:
         swaps = [
             entry if isinstance(entry, Replacement) else Replacement(None, None)
             for entry in change.changes.values()

@@ -7,13 +7,13 @@ from collections.abc import Callable, Mapping
 from operator import is_
 from typing import Any
 
-from attrs import evolve, frozen
+from attrs import frozen
 
 from polycontext.base.json_data import FrozenDict
 from polycontext.linearity import UNIX_EPOCH
 
 from .array_changes import Array, Run, diff_runs
-from .change_tree import entry_kind, field_value
+from .change_tree import part_kind, part_value
 from .context_patch import diff
 from .errors import MergeConflictError, join_path, step_of
 from .json_text import ABSENT, absent_to_none, is_same
@@ -120,7 +120,7 @@ def _merge(kind: Kind, sides: Sides) -> Any:
     if result is not None:
         return result[0]
     if kind.shape is Shape.MAP and sides.all_are(FrozenDict):
-        return _merge_entries(entry_kind(kind), sides)
+        return _merge_entries(part_kind(kind, ""), sides)
     if kind.shape is Shape.ARRAY:
         return merge_arrays(sides)
     if kind.shape is Shape.OBJECT and sides.all_are(kind.record):
@@ -133,28 +133,15 @@ def _merge(kind: Kind, sides: Sides) -> Any:
 
 def _merge_records(sides: Sides) -> Any:
     kinds = layout(type(sides.base)).kinds
-    values = {name: _merge(kind, sides.at(name, field_value, name)) for name, kind in kinds.items()}
+    values = {name: _merge(kind, sides.at(name, part_value, name)) for name, kind in kinds.items()}
     unknown = _merge(kind_of(Mapping[str, Any]), sides.at("", getattr, "extras"))
-    merged = with_changes(
-        sides.base,
-        **{
-            name: value
-            for name, value in values.items()
-            if value is not field_value(sides.base, name)
-        },
-    )
-    return merged if unknown is merged.extras else evolve(merged, extras=unknown)
+    return with_changes(sides.base, **values, extras=unknown)
 
 
 def _merge_entries(kind: Kind, sides: Sides) -> FrozenDict[Any]:
     maps: tuple[Mapping[str, Any], ...] = (sides.ours, sides.theirs, sides.base)
     keys = dict.fromkeys(key for entries in maps for key in entries)
-    values = {
-        key: _merge(
-            kind, sides.at(step_of(key), lambda entries, key: entries.get(key, ABSENT), key)
-        )
-        for key in keys
-    }
+    values = {key: _merge(kind, sides.at(step_of(key), part_value, key)) for key in keys}
     return FrozenDict({key: value for key, value in values.items() if value is not ABSENT})
 
 

@@ -240,7 +240,7 @@ class AgentContextStore:
         if large or self._has_room(context):
             return large
         found, look = large_values(limits)
-        swap_values(kind_of(AgentContext), context, look)
+        swap_values(look, kind_of(AgentContext), context)
         trail_values(context.audit.diffs, look)
         return found
 

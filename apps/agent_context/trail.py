@@ -1,21 +1,18 @@
 """The audit trail: what it keeps, and how it leads from the beginning to the present."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from functools import reduce
-from typing import Any, assert_never
+from functools import partial, reduce
 
 from attrs import evolve, field, frozen
 
 from polycontext.base import InvalidDataError
 from polycontext.base.json_data import FrozenDict
 
-from .array_changes import Items, Run
 from .artifacts import Swap, stub_finder, swap_values
-from .change_tree import Entries, Fields, Patch, Replacement, entry_kind, field_kind, map_changes
+from .change_codec import CONTEXT
+from .change_tree import Parts, map_values
 from .context_patch import ContextPatch
 from .errors import TrailError
-from .json_text import ABSENT
-from .kinds import Kind, kind_of
 from .limits import KIB, is_size, measure
 from .record_base import with_changes
 from .records import AgentContext, AgentRun, AuditContext, ContextDiff, ExternalContent
@@ -166,12 +163,12 @@ def _drop_measures(patch: ContextPatch) -> ContextPatch:
     """Return the patch without measures of the store, which a foreign trail may contain."""
     changes = dict(patch.changes.changes)
     diagnostics = changes.pop("diagnostics", None)
-    if not isinstance(diagnostics, Fields) or "performance" not in diagnostics.changes:
+    if not isinstance(diagnostics, Parts) or "performance" not in diagnostics.changes:
         return patch
     written = {key: change for key, change in diagnostics.changes.items() if key != "performance"}
     if written:
-        changes["diagnostics"] = Fields(FrozenDict(written))
-    return evolve(patch, changes=Fields(FrozenDict(changes)))
+        changes["diagnostics"] = Parts(FrozenDict(written))
+    return evolve(patch, changes=Parts(FrozenDict(changes)))
 
 
 def _apply_patches(
@@ -188,7 +185,7 @@ def _apply_patches(
 def trail_values(diffs: Iterable[ContextDiff], swap: Swap) -> None:
     """Call `swap` with every JSON value in the diffs, before and after each change."""
     for patch in _patches(diffs):
-        _swap_patch(_CONTEXT, patch.changes, swap)
+        map_values(partial(swap_values, swap), CONTEXT, patch.changes)
 
 
 def trail_with_stubs(
@@ -208,36 +205,6 @@ def trail_with_stubs(
 
 def _place_stubs(record: ContextDiff, find: Swap) -> ContextDiff:
     patch = ContextPatch.of(record)
-    changes = _swap_patch(_CONTEXT, patch.changes, find)
-    assert isinstance(changes, Fields)
+    changes = map_values(partial(swap_values, find), CONTEXT, patch.changes)
+    assert isinstance(changes, Parts)
     return evolve(patch, changes=changes).record()
-
-
-_CONTEXT = kind_of(AgentContext)
-
-
-def _swap_patch(kind: Kind, patch: Patch, swap: Swap) -> Patch:
-    def swap_side(value: Any) -> Any:
-        return value if value is ABSENT else swap_values(kind, value, swap)
-
-    match patch:
-        case Replacement(old, new):
-            return Replacement(swap_side(old), swap_side(new))
-        case Items(length, runs):
-            swapped = (Run(run.at, swap_side(run.removed), swap_side(run.added)) for run in runs)
-            return Items(length, tuple(swapped))
-        case Entries(size, changes):
-            item = entry_kind(kind)
-            return Entries(
-                size, map_changes(lambda _, change: _swap_patch(item, change, swap), changes)
-            )
-        case Fields(changes):
-            record = kind.record
-            assert record is not None
-            return Fields(
-                map_changes(
-                    lambda key, change: _swap_patch(field_kind(record, key), change, swap), changes
-                )
-            )
-        case _:
-            assert_never(patch)

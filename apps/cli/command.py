@@ -16,17 +16,6 @@ import click
 from .output import Verbosity, set_verbosity
 
 NAMES = {"help_option_names": ["-h", "--help"]}
-_PARAMETER = "command line"
-
-
-def option(*names: str, **settings: Any) -> Any:
-    """Declare an options-class field as an option; takes the arguments of `click.option`."""
-    return attrs.field(metadata={_PARAMETER: click.Option(names, **settings)})
-
-
-def argument(name: str, **settings: Any) -> Any:
-    """Declare an options-class field as an argument; takes the arguments of `click.argument`."""
-    return attrs.field(metadata={_PARAMETER: click.Argument([name], **settings)})
 
 
 def command(
@@ -45,10 +34,8 @@ def command(
     def make(function: Callable[..., int | None]) -> click.Command:
         kinds = get_annotations(function)
         shared = {name: attrs.fields(kind) for name, kind in kinds.items() if attrs.has(kind)}
-        declared = {name: list(getattr(kind, "__metadata__", ())) for name, kind in kinds.items()}
+        declared = {name: _declared(kind) for name, kind in kinds.items()}
         declared |= {each.name: [each] for each in getattr(function, "__click_params__", ())}
-        for target, fields in shared.items():
-            declared[target] = [field.metadata[_PARAMETER] for field in fields]
 
         def run(**options: Any) -> int | None:
             for target, fields in shared.items():
@@ -66,6 +53,12 @@ def command(
         )
 
     return make
+
+
+def _declared(kind: Any) -> list[click.Parameter]:
+    """Return the parameters in an annotation, or in those of an options class's fields."""
+    annotations = [field.type for field in attrs.fields(kind)] if attrs.has(kind) else [kind]
+    return [each for found in annotations for each in getattr(found, "__metadata__", ())]
 
 
 def _verbosity() -> Iterable[click.Option]:

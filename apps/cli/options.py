@@ -15,7 +15,6 @@ from polycontext.polynomial import ContextSession
 from polycontext.polynomial.stores import InMemoryStore, SessionStore, store_at
 from polycontext.window.providers import Provider
 
-from .command import argument, option
 from .output import FAULT, CommandError
 from .session.settings import Settings, check_known, session_of
 
@@ -25,7 +24,6 @@ STORE, SESSION = "POLYCONTEXT_STORE", "POLYCONTEXT_SESSION"
 FORMATS = ("openai", "anthropic", "openai-responses")
 """The names of the message formats, the same as elsewhere in the library."""
 
-_JSON = "Print JSON."
 _STORES = "the path of a SQLite file, or the address of a PostgreSQL database"
 
 
@@ -47,26 +45,35 @@ def complete_file(_: click.Context, __: click.Parameter, incomplete: str) -> lis
     return [CompletionItem(incomplete, type="file")]
 
 
+Json = Annotated[bool, click.Option(["--json", "as_json"], is_flag=True, help="Print JSON.")]
+
+
 @frozen(kw_only=True)
 class StoreOptions:
     """The options that choose a store."""
 
-    store: str = option(
-        "--store",
-        envvar=STORE,
-        show_envvar=True,
-        required=True,
-        metavar="URL",
-        shell_complete=complete_file,
-        help=f"Where sessions are kept: {_STORES}.",
-    )
-    timeout: float = option(
-        "--timeout",
-        type=click.FloatRange(min=0),
-        default=5.0,
-        metavar="SECONDS",
-        help="How long to wait for a store that another process uses.",
-    )
+    store: Annotated[
+        str,
+        click.Option(
+            ["--store"],
+            envvar=STORE,
+            show_envvar=True,
+            required=True,
+            metavar="URL",
+            shell_complete=complete_file,
+            help=f"Where sessions are kept: {_STORES}.",
+        ),
+    ]
+    timeout: Annotated[
+        float,
+        click.Option(
+            ["--timeout"],
+            type=click.FloatRange(min=0),
+            default=5.0,
+            metavar="SECONDS",
+            help="How long to wait for a store that another process uses.",
+        ),
+    ]
 
     def open_store(self, *, create: bool = False) -> AbstractContextManager[SessionStore]:
         """Return a context manager for the store; only with `create` is a missing file created."""
@@ -77,18 +84,23 @@ class StoreOptions:
 class WindowOptions:
     """The options that set the window's size: a number of tokens, or a model."""
 
-    max_tokens: int | None = option(
-        "--max-tokens",
-        type=click.IntRange(min=1),
-        metavar="TOKENS",
-        help="The size of the window, in tokens.",
-    )
-    model: str | None = option(
-        "-m",
-        "--model",
-        metavar="NAME",
-        help="The model, such as gpt-5: sets the window and how tokens are counted.",
-    )
+    max_tokens: Annotated[
+        int | None,
+        click.Option(
+            ["--max-tokens"],
+            type=click.IntRange(min=1),
+            metavar="TOKENS",
+            help="The size of the window, in tokens.",
+        ),
+    ]
+    model: Annotated[
+        str | None,
+        click.Option(
+            ["-m", "--model"],
+            metavar="NAME",
+            help="The model, such as gpt-5: sets the window and how tokens are counted.",
+        ),
+    ]
 
     @property
     def settings(self) -> Settings:
@@ -100,13 +112,16 @@ class WindowOptions:
 class SessionOptions(StoreOptions):
     """The options that choose a session, by name or through the environment variable."""
 
-    session: str = argument(
-        "session",
-        metavar="[SESSION]",
-        envvar=SESSION,
-        required=False,
-        shell_complete=complete_session,
-    )
+    session: Annotated[
+        str,
+        click.Argument(
+            ["session"],
+            metavar="[SESSION]",
+            envvar=SESSION,
+            required=False,
+            shell_complete=complete_session,
+        ),
+    ]
 
     @contextmanager
     def open(self, window: WindowOptions | None = None) -> Generator[ContextSession]:
@@ -130,7 +145,9 @@ class SessionOptions(StoreOptions):
 class NamedSession(SessionOptions):
     """The options that choose a session by name, for commands with further arguments."""
 
-    session: str = argument("session", metavar="SESSION", shell_complete=complete_session)
+    session: Annotated[
+        str, click.Argument(["session"], metavar="SESSION", shell_complete=complete_session)
+    ]
 
     def check(self) -> None:
         """Refuse a session that is not in the store, before any input is read."""
@@ -142,19 +159,25 @@ class NamedSession(SessionOptions):
 class WriteOptions(WindowOptions):
     """The options of a write: guards against repetition and conflicts, and the output format."""
 
-    expected_revision: int | None = option(
-        "--expected-revision",
-        type=click.IntRange(min=0),
-        metavar="N",
-        help="Refuse if the session is at another revision.",
-    )
-    idempotency_key: str | None = option(
-        "--idempotency-key",
-        metavar="TEXT",
-        help="A key for this write; repeating it has no further effect.",
-    )
+    expected_revision: Annotated[
+        int | None,
+        click.Option(
+            ["--expected-revision"],
+            type=click.IntRange(min=0),
+            metavar="N",
+            help="Refuse if the session is at another revision.",
+        ),
+    ]
+    idempotency_key: Annotated[
+        str | None,
+        click.Option(
+            ["--idempotency-key"],
+            metavar="TEXT",
+            help="A key for this write; repeating it has no further effect.",
+        ),
+    ]
 
-    as_json: bool = option("--json", "as_json", is_flag=True, help=_JSON)
+    as_json: Json
 
     @property
     def guards(self) -> dict[str, Any]:
@@ -165,7 +188,6 @@ class WriteOptions(WindowOptions):
         }
 
 
-Json = Annotated[bool, click.Option(["--json", "as_json"], is_flag=True, help=_JSON)]
 Moment = Annotated[
     str | None,
     click.Option(

@@ -3,12 +3,12 @@
 See docs/models.md, "How exact the counts are".
 """
 
-from abc import ABC, abstractmethod
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from hashlib import blake2b
+from operator import attrgetter
 from threading import Lock
-from typing import Any
+from typing import Any, ClassVar
 
 from attrs import define, field
 
@@ -23,13 +23,16 @@ _LEGAL = "an endpoint that answers; catch this, count with another counter, or g
 
 
 @define
-class _EndpointTokens(ABC):
+class _EndpointTokens:
     """A counter that asks an endpoint once for each text.
 
     It keeps the newest `most_known` answers, by digests of the texts.
     """
 
     exact = True
+    _endpoint: ClassVar[str]
+    """The client's counting method, and below the field of its messages."""
+    _messages: ClassVar[str]
     client: Any
     model: str
     local: TokenCounter = field(factory=default_counter, kw_only=True)
@@ -70,7 +73,9 @@ class _EndpointTokens(ABC):
         Raises:
             PluginError: as for `count`.
         """
-        return self._send(self._request(request, tools, options))
+        system = {"system": list(request.system)} if request.system else {}
+        offered = {"tools": list(tools)} if tools else {}
+        return self._send({self._messages: request.messages, **system, **offered, **options})
 
     def _ask(self, text: str) -> int:
         key = blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
@@ -79,7 +84,7 @@ class _EndpointTokens(ABC):
                 self._known.move_to_end(key)
                 return self._known[key]
         # The lock is not held during the request, so the same text may be counted twice.
-        tokens = self._send(self._text(text))
+        tokens = self._send({self._messages: [{"role": "user", "content": text}]})
         with self._lock:
             self._known[key] = tokens
             while len(self._known) > self.most_known:
@@ -88,7 +93,8 @@ class _EndpointTokens(ABC):
 
     def _send(self, fields: Mapping[str, Any]) -> int:
         try:
-            tokens = self._endpoint()(model=self.model, **fields).input_tokens
+            count = attrgetter(self._endpoint)(self.client)
+            tokens = count(model=self.model, **fields).input_tokens
         except Exception as error:
             raise PluginError(
                 "the counting endpoint", self.model, f"{type(error).__name__}: {error}", _LEGAL
@@ -101,20 +107,6 @@ class _EndpointTokens(ABC):
                 "a whole number of tokens",
             )
         return tokens
-
-    @abstractmethod
-    def _endpoint(self) -> Any:
-        """Return the client's counting method."""
-
-    @abstractmethod
-    def _text(self, text: str) -> Mapping[str, Any]:
-        """Return the request fields for a single message `text`."""
-
-    @abstractmethod
-    def _request(
-        self, request: Rendered, tools: Sequence[Mapping[str, Any]], options: Mapping[str, Any]
-    ) -> Mapping[str, Any]:
-        """Return the request fields for a whole request."""
 
 
 @define
@@ -133,22 +125,8 @@ class AnthropicTokens(_EndpointTokens):
         InvalidOptionError: a number is out of range.
     """
 
-    def _endpoint(self) -> Any:
-        return self.client.messages.count_tokens
-
-    def _text(self, text: str) -> Mapping[str, Any]:
-        return {"messages": [{"role": "user", "content": text}]}
-
-    def _request(
-        self, request: Rendered, tools: Sequence[Mapping[str, Any]], options: Mapping[str, Any]
-    ) -> Mapping[str, Any]:
-        named = {"system": list(request.system)} if request.system else {}
-        return {
-            "messages": request.messages,
-            **named,
-            **({"tools": list(tools)} if tools else {}),
-            **options,
-        }
+    _endpoint = "messages.count_tokens"
+    _messages = "messages"
 
 
 @define
@@ -158,13 +136,5 @@ class OpenAITokens(_EndpointTokens):
     The arguments are those of `AnthropicTokens`. Requests are in the format of Responses.
     """
 
-    def _endpoint(self) -> Any:
-        return self.client.responses.input_tokens.count
-
-    def _text(self, text: str) -> Mapping[str, Any]:
-        return {"input": text}
-
-    def _request(
-        self, request: Rendered, tools: Sequence[Mapping[str, Any]], options: Mapping[str, Any]
-    ) -> Mapping[str, Any]:
-        return {"input": request.messages, **({"tools": list(tools)} if tools else {}), **options}
+    _endpoint = "responses.input_tokens.count"
+    _messages = "input"

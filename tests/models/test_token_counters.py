@@ -1,6 +1,5 @@
 """The providers' own counting endpoints, through their SDKs, against strict providers over HTTP."""
 
-from abc import abstractmethod
 from collections.abc import Iterator
 from typing import Any
 
@@ -88,16 +87,6 @@ def test_each_text_is_asked_for_once_and_few_are_remembered() -> None:
     for wrong in mistakes:
         with pytest.raises(InvalidOptionError):
             AnthropicTokens(Counting(), "m", **wrong)
-
-
-def test_a_counter_that_lacks_its_endpoint_is_refused_when_it_is_made() -> None:
-    """Not at the first text that it counts."""
-
-    class Half(AnthropicTokens):
-        _endpoint = abstractmethod(AnthropicTokens._endpoint)
-
-    with pytest.raises(TypeError, match="_endpoint"):
-        Half(None, "m")
 
 
 def test_an_endpoint_that_fails_is_an_error_of_its_own() -> None:
