@@ -48,9 +48,7 @@ def _fulfil(
     return Fulfilment(plan, tuple(offer for _ in plan.jobs))
 
 
-def _gist_of(
-    provider: Provider, answer: Any, read: Callable[[Any], Sequence[Block]]
-) -> NativeGist:
+def _gist_of(provider: Provider, answer: Any, read: Callable[[Any], Sequence[Block]]) -> NativeGist:
     if answer is None:
         raise _NoSummaryError("there is nothing to ask a provider for, or it answered nothing")
     data = data_of(answer)

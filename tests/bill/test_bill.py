@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from polycontext.base import CallerError, InvalidOptionError, UnknownNameError
 from polycontext.bill import Bill, Meter, SpendingError, Why, bill_of
-from polycontext.models.anthropic_compaction import AnthropicCompaction
+from polycontext.models import AnthropicCompaction
 from polycontext.polynomial import ContextSession
 from polycontext.pressure.cache import CachePlan
 from polycontext.pressure.native import prefix_plan
