@@ -9,7 +9,11 @@ from .errors import (
     PolycontextError,
     UnknownNameError,
     is_installed,
+    is_whole,
+    must_be,
+    require,
     require_extra,
+    whole_number,
 )
 from .law import Law, LawViolation, laws_of
 
@@ -27,8 +31,12 @@ __all__ = [
     "codec",
     "effects",
     "is_installed",
+    "is_whole",
     "json_data",
     "law",
     "laws_of",
+    "must_be",
+    "require",
     "require_extra",
+    "whole_number",
 ]

@@ -102,7 +102,10 @@ def procedure(make: Callable[Concatenate[S, P], Steps[R]]) -> Callable[Concatena
     @wraps(make)
     def awaited(self: Any, /, *args: Any, **kwargs: Any) -> Any:
         # Called here and not in the coroutine, so that warnings point at the caller.
-        return adrive(make(self, *args, **kwargs))
+        try:
+            return adrive(make(self, *args, **kwargs))
+        except Exception as error:  # noqa: BLE001 - raised when it is awaited, as any other
+            return _raising(error)
 
     whole = signature(make)
     gives = get_args(whole.return_annotation)
@@ -111,6 +114,10 @@ def procedure(make: Callable[Concatenate[S, P], Steps[R]]) -> Callable[Concatena
         __signature__=whole.replace(return_annotation=gives[-1]) if gives else whole,
     )
     return cast("Callable[Concatenate[S, P], R]", method)
+
+
+async def _raising(error: Exception) -> Any:
+    raise error
 
 
 def twin(

@@ -8,9 +8,12 @@ store their facts as fields, build their message from them, and subclass a fitti
 When one of these errors is raised, nothing has changed.
 """
 
+from collections.abc import Callable
 from importlib.util import find_spec
+from types import UnionType
+from typing import Any
 
-from attrs import define
+from attrs import Attribute, define
 
 
 class PolycontextError(Exception):
@@ -51,6 +54,41 @@ class InvalidOptionError(CallerError, ValueError):
 
     def __str__(self) -> str:
         return f"{self.option} = {self.value!r:.200}. Use {self.legal}."
+
+
+def require(option: str, value: object, fits: object, legal: str) -> None:
+    """Raise `InvalidOptionError` unless `fits` is true; `legal` describes the legal values."""
+    if not fits:
+        raise InvalidOptionError(option, value, legal)
+
+
+def must_be(
+    kind: type | UnionType | Callable[[Any], object], legal: str
+) -> Callable[[object, "Attribute[Any]", Any], None]:
+    """Return an attrs validator that raises `InvalidOptionError` for a value of another kind.
+
+    The kind is a type or a predicate; `legal` describes its values.
+    """
+
+    def validate(_: object, attribute: "Attribute[Any]", value: Any) -> None:
+        if isinstance(kind, type | UnionType):
+            require(attribute.name, value, isinstance(value, kind), legal)
+        else:
+            require(attribute.name, value, kind(value), legal)
+
+    return validate
+
+
+def is_whole(value: object, least: int | None = None) -> bool:
+    """Return whether `value` is an integer and not a bool, and at least `least`."""
+    is_integer = isinstance(value, int) and not isinstance(value, bool)
+    return is_integer and (least is None or value >= least)  # type: ignore[operator]
+
+
+def whole_number(option: str, value: Any, least: int, unit: str = "tokens") -> int:
+    """Return `value`; raise `InvalidOptionError` unless it is an integer of at least `least`."""
+    require(option, value, is_whole(value, least), f"a whole number of {unit}, at least {least}")
+    return int(value)
 
 
 @define(slots=False, eq=False)

@@ -13,6 +13,7 @@ from .algebra.poly_agent import (
     sequential,
     through,
 )
+from .context_session import ContextSession
 from .errors import (
     ContextOverflowError,
     ContextPressureError,
@@ -29,7 +30,6 @@ from .machine.step import ContextPolicy
 from .projection import Projection, project
 from .restoration import known_again
 from .session.answer import Answer
-from .session.context_session import ContextSession
 from .state import ContextState
 from .verification import Verification, verify
 

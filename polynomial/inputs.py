@@ -9,11 +9,11 @@ from typing import Any, Self
 import orjson
 from attrs import field, frozen
 
-from polycontext.base import InvalidDataError, InvalidOptionError
+from polycontext.base import InvalidDataError, InvalidOptionError, UnknownNameError, must_be
 from polycontext.base.json_data import freeze, thaw
 from polycontext.linearity import UNIX_EPOCH, ResourceClass
 from polycontext.pressure import CompressionResult, Edit, Fulfilment, Rejection, pressure_of
-from polycontext.window import ContextWindow, Epoch, InvalidTurnError, Role, ToolCall, Turn
+from polycontext.window import ContextWindow, Epoch, Role, ToolCall, Turn
 from polycontext.window.items import shown_text
 
 from .state import State
@@ -55,13 +55,28 @@ _ROLES: Mapping[Kind, Role] = {
 KIND_OF_ROLE = {role: kind for kind, role in _ROLES.items()}
 
 
+def class_of(value: object) -> ResourceClass:
+    """Return a resource class from a class, a name in any case, or a number.
+
+    Raises:
+        UnknownNameError: there is no such class. The message names the legal ones.
+    """
+    names = ResourceClass.__members__
+    if isinstance(value, str) and value.strip().upper() in names:
+        return names[value.strip().upper()]
+    try:
+        return ResourceClass(value)  # type: ignore[arg-type]
+    except ValueError:
+        raise UnknownNameError("resource class", str(value), tuple(names)) from None
+
+
 @frozen
 class Promotion:
     """A request to raise a turn's class, with the reason."""
 
-    resource_id: str
-    resource_class: ResourceClass
-    rationale: str = ""
+    resource_id: str = field(validator=must_be(str, "the id of a turn, such as 't5'"))
+    resource_class: ResourceClass = field(converter=class_of)
+    rationale: str = field(default="", validator=must_be(str, "a text"))
     at: datetime = UNIX_EPOCH
 
 
@@ -218,7 +233,7 @@ class ContextInput:
     def promote(
         cls,
         resource_id: str,
-        resource_class: ResourceClass,
+        resource_class: ResourceClass | str,
         rationale: str = "",
         at: datetime = UNIX_EPOCH,
     ) -> Self:
@@ -306,81 +321,3 @@ class ContextOutput:
 
 
 _SHOWN = frozenset({Role.USER, Role.ASSISTANT})
-
-
-_CALLS = (
-    'a ToolCall, {"id", "function": {"name", "arguments"}} (OpenAI), '
-    'or {"id", "name", "input"} (Anthropic)'
-)
-
-
-def as_tool_calls(calls: object) -> tuple[ToolCall, ...]:
-    """Return the calls of a reply as `ToolCall`s; None means that there are no calls.
-
-    Raises:
-        InvalidTurnError: it is not a list, or a call has none of the known shapes.
-    """
-    if calls is None:
-        return ()
-    if not isinstance(calls, Iterable) or isinstance(calls, str | Mapping):
-        raise InvalidTurnError(
-            "tool_calls", f"{type(calls).__name__} is not a list", "a list of calls, or None"
-        )
-    return tuple(map(as_tool_call, calls))
-
-
-def as_tool_call(call: object) -> ToolCall:
-    """Return `call` as a `ToolCall`; it may be a provider's JSON data or an SDK object.
-
-    Raises:
-        InvalidTurnError: `call` has none of the known shapes.
-
-    >>> function = {"name": "search", "arguments": "{}"}
-    >>> as_tool_call({"id": "c1", "type": "function", "function": function})
-    ToolCall(id='c1', name='search', arguments='{}')
-    """
-    if isinstance(call, ToolCall):
-        return call
-    data = _load_call(call)
-    if not isinstance(data, Mapping):
-        raise InvalidTurnError("tool_calls", f"{type(call).__name__} is no tool call", _CALLS)
-    match data:
-        # The `id` of a Responses item names the item; `call_id` names the call.
-        case (
-            {"call_id": identity, "name": name, "arguments": arguments}
-            | {"id": identity, "function": {"name": name, "arguments": arguments}}
-            | {"id": identity, "name": name, "input": arguments}
-            | {"id": identity, "name": name, "arguments": arguments}
-        ):
-            pass
-        case _:
-            raise InvalidTurnError(
-                "tool_calls", f"an object with the keys {sorted(map(str, data))}", _CALLS
-            )
-    return ToolCall(identity, name, arguments if isinstance(arguments, str) else _json(arguments))
-
-
-def _load_call(call: object) -> object:
-    """Return the JSON data of an SDK object; return anything else unchanged."""
-    from polycontext.window.providers import dumped  # noqa: PLC0415 - rarely needed
-
-    data = dumped(call)
-    if isinstance(data, Mapping):
-        return data
-    inner: Any = getattr(call, "function", None)
-    names = ("id", "call_id", "name", "input", "arguments")
-    found = {name: getattr(call, name) for name in names if hasattr(call, name)}
-    if hasattr(inner, "name"):
-        return {**found, "function": {"name": inner.name, "arguments": inner.arguments}}
-    return found or data
-
-
-def _json(arguments: object) -> str:
-    try:
-        return orjson.dumps(arguments).decode()
-    except TypeError as error:
-        raise InvalidTurnError(
-            "tool_calls.arguments",
-            f"no JSON data ({error})",
-            "JSON text, or data that JSON can say",
-        ) from None

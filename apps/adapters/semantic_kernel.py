@@ -4,8 +4,8 @@ from collections.abc import Iterator, Sequence
 from itertools import takewhile
 from typing import Any, TypeVar
 
+from polycontext.base import require as check
 from polycontext.base import require_extra
-from polycontext.polynomial.session import require as check
 from polycontext.window import Role, ToolCall, Turn
 
 from .blocks import picture, pictures, thought

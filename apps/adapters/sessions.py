@@ -13,9 +13,10 @@ from uuid import uuid4
 
 from attrs import astuple, define, field
 
+from polycontext.base import require, whole_number
 from polycontext.base.effects import Steps, adrive, drive, in_thread
 from polycontext.polynomial import ContextSession, SessionWriteError
-from polycontext.polynomial.session import check_arguments, require, says_the_same, whole_number
+from polycontext.polynomial.session import NAME, is_name, says_the_same
 from polycontext.window import Role, Turn
 
 if TYPE_CHECKING:
@@ -140,7 +141,7 @@ class Sessions:
 
     def get(self, key: str) -> ContextSession:
         """Return the session of a conversation, a new one if there is none."""
-        check_arguments(session_id=key)
+        require("session_id", key, is_name(key), NAME)
         return self._release(drive(self._choose((), key)))
 
     def longest(self, turns: Sequence[Turn]) -> ContextSession:

@@ -6,10 +6,10 @@ from datetime import datetime
 from threading import Lock
 from typing import Any
 
-from polycontext.base import UnknownNameError
+from polycontext.base import UnknownNameError, require, whole_number
 from polycontext.polynomial import ContextOverflowError, ContextSession, Conversation
 from polycontext.polynomial.journal import TurnEvent, replayed
-from polycontext.polynomial.session import Delivery, require, utc_now, whole_number
+from polycontext.polynomial.session import Delivery, utc_now
 from polycontext.pressure.cache import CachePlan, as_plan
 from polycontext.pressure.schedule import Prices
 from polycontext.window import InvalidMessagesError, Role

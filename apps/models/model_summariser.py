@@ -14,7 +14,13 @@ from typing import Any, ClassVar, NoReturn
 from attrs import Factory, define, field, frozen
 from attrs.validators import optional
 
-from polycontext.base import CollaboratorError, InvalidOptionError, UnknownNameError, require_extra
+from polycontext.base import (
+    CollaboratorError,
+    InvalidOptionError,
+    UnknownNameError,
+    require_extra,
+    whole_number,
+)
 from polycontext.base.effects import (
     Effect,
     Steps,
@@ -25,7 +31,6 @@ from polycontext.base.effects import (
     twin,
     within,
 )
-from polycontext.polynomial.session import whole_number
 from polycontext.pressure import Plan
 from polycontext.pressure.gist import GistJob
 from polycontext.pressure.notes import Fact, Head, clip, facts_of

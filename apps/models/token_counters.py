@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 from attrs import define, field
 
-from polycontext.polynomial.session import whole_number
+from polycontext.base import whole_number
 from polycontext.window import PluginError, TokenCounter, default_counter
 from polycontext.window.providers import Rendered
 

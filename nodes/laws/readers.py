@@ -19,7 +19,7 @@ from polycontext.linearity import ResourceClass
 from polycontext.polynomial import ContextOverflowError, ContextSession
 from polycontext.polynomial.laws import Host
 from polycontext.polynomial.machine import is_over_budget
-from polycontext.polynomial.session.plugins import Renderer
+from polycontext.polynomial.session import Renderer
 from polycontext.window import (
     REQUEST_OVERHEAD,
     ContextWindow,

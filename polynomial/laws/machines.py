@@ -21,12 +21,12 @@ from polycontext.window.part_removal import says_all_of
 from polycontext.window.providers import Provider, Rendered
 
 from ..algebra.poly_agent import PolyAgent, Position
+from ..context_session import ContextSession
 from ..errors import IllegalDirectionError
 from ..inputs import ContextInput, ContextOutput, InputKind, Kind, Promotion
 from ..journal.conversation import Conversation, replay
 from ..machine.context_machine import ContextMachine, context_transition
 from ..machine.step import ContextPolicy, default_policy, is_over_budget
-from ..session.context_session import ContextSession
 from ..state import ContextState, State
 
 _MACHINE = "docs/machine.md"

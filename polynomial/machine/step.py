@@ -244,9 +244,7 @@ class Step:
             case Edit():
                 window = apply_edit(window, payload, compressed=False)
             case Promotion(resource_id, resource_class, rationale, at):
-                window = window.promote(
-                    resource_id, ResourceClass(resource_class), rationale=rationale, when=at
-                )
+                window = window.promote(resource_id, resource_class, rationale=rationale, when=at)
             case Standing():
                 window = payload.window
             case Arguments():

@@ -10,7 +10,7 @@ other machine in the process.
 
 from collections.abc import Callable, Iterable, Mapping
 from inspect import iscoroutinefunction, signature
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from attrs import field, frozen
 from statemachine import State as DeclaredState
@@ -23,9 +23,6 @@ from ..errors import illegal
 from ..inputs import InputKind, Kind, kind_of
 from ..state import ContextState, State, state_of
 from .step import Step
-
-if TYPE_CHECKING:
-    from .context_machine import ContextMachine
 
 _RULES = (
     "a machine whose states are texts, neither nested, parallel nor final, "
@@ -66,7 +63,7 @@ class Table:
     An event without an entry is illegal.
     """
 
-    machine: "type[ContextMachine]"
+    machine: StateMachineMetaclass
     cells: Mapping[State, Mapping[Kind, tuple[Row, ...]]]
 
     @property

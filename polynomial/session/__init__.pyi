@@ -1,64 +1,62 @@
-from . import (
-    answer,
-    background,
-    children,
-    context_tools,
-    delivery,
-    documents,
-    export,
-    history,
-    live_machine,
-    lookup,
-    measurement,
-    paths,
-    plugins,
-    recall,
-    synchronisation,
-    time_travel,
-    usage,
-)
+from .answer import Answer, open_answer
+from .background import Background
+from .children import hand_back, open_child
 from .commands import Oversize, utc_now
+from .context_tools import answer_call, context_tools
 from .decisions import held_attachment
 from .delivery import Delivery, merge_options, options_for
-from .export import Imported, store_whole
+from .documents import Documents
+from .export import Archive, Imported, store_whole
+from .history import History
+from .live_machine import machine_of, send_event
+from .lookup import Explained, LogIndex, explain
 from .measurement import input_tokens
-from .options import check_arguments, require, whole_number
-from .synchronisation import Kept, Seen, pairs_of, says_the_same
+from .options import NAME, is_name
+from .paths import invoke
+from .plugins import PromptMaker, Renderer, load_renderer, maker_for
+from .synchronisation import Kept, Pair, Seen, pairs_of, says_the_same, sync, view
+from .usage import Usage
 from .writer import TRIES
 
 __all__ = [
+    "NAME",
     "TRIES",
+    "Answer",
+    "Archive",
+    "Background",
     "Delivery",
+    "Documents",
+    "Explained",
+    "History",
     "Imported",
     "Kept",
+    "LogIndex",
     "Oversize",
+    "Pair",
+    "PromptMaker",
+    "Renderer",
     "Seen",
-    "answer",
-    "background",
-    "check_arguments",
-    "children",
+    "Usage",
+    "answer_call",
     "context_tools",
-    "delivery",
-    "documents",
-    "export",
+    "explain",
+    "hand_back",
     "held_attachment",
-    "history",
     "input_tokens",
-    "live_machine",
-    "lookup",
-    "measurement",
+    "invoke",
+    "is_name",
+    "load_renderer",
+    "machine_of",
+    "maker_for",
     "merge_options",
+    "open_answer",
+    "open_child",
     "options_for",
     "pairs_of",
-    "paths",
-    "plugins",
-    "recall",
-    "require",
     "says_the_same",
+    "send_event",
     "store_whole",
-    "synchronisation",
-    "time_travel",
-    "usage",
+    "sync",
     "utc_now",
-    "whole_number",
+    "view",
 ]

@@ -1,11 +1,12 @@
 """Streamed answers: readable in the output while open, one assistant turn when closed."""
 
-from typing import Any, Self
+from typing import Self
 
+from polycontext.base import require
 from polycontext.base.effects import Steps, call, procedure, twin
 
 from ..errors import SessionWriteError
-from .options import check_arguments
+from .part import Session
 
 
 class Answer:
@@ -15,8 +16,8 @@ class Answer:
     exception propagates.
     """
 
-    def __init__(self, session: Any) -> None:
-        self._session = session
+    def __init__(self, session: Session) -> None:
+        self._session: Session | None = session
         self._pieces: list[str] = []
 
     @property
@@ -31,7 +32,7 @@ class Answer:
             InvalidOptionError: `piece` is not a string.
             SessionWriteError: the answer is closed.
         """
-        check_arguments(piece=piece)
+        require("piece", piece, isinstance(piece, str), "a text")
         if self._session is None:
             raise SessionWriteError("the answer has ended", "Open another one")
         self._pieces.append(piece)
@@ -59,7 +60,7 @@ class Answer:
     async def __aexit__(self, *raised: object) -> None:
         await self.aclose()
 
-    def _ended(self) -> Any:
+    def _ended(self) -> Session | None:
         """Mark the answer as closed and return the session if a turn must be added."""
         session, self._session = self._session, None
         if session is not None:
@@ -67,7 +68,7 @@ class Answer:
         return session if self.text.strip() else None
 
 
-def open_answer(session: Any) -> Answer:
+def open_answer(session: Session) -> Answer:
     """Open and return a new answer of a session.
 
     Raises:
@@ -75,5 +76,5 @@ def open_answer(session: Any) -> Answer:
     """
     if session._answer is not None:
         raise SessionWriteError("an answer is being written", "Wait for it, or close it")
-    answer = session._answer = Answer(session)
+    session._answer = answer = Answer(session)
     return answer

@@ -5,11 +5,12 @@ from collections import deque
 from contextlib import suppress
 from functools import partial
 from threading import Event, Lock, Thread
-from typing import TYPE_CHECKING, Any, Literal, Unpack
+from typing import Any, Literal, Unpack
 
 from attrs import define, evolve, field, frozen
 
-from polycontext.base.effects import Effect, Steps, adrive, drive, procedure, twin
+from polycontext.base import require
+from polycontext.base.effects import Effect, Steps, adrive, call, drive, procedure, twin
 from polycontext.pressure import (
     ConflictError,
     ContextProjector,
@@ -23,13 +24,9 @@ from polycontext.pressure.native import prefix_plan
 
 from ..inputs import ContextOutput
 from ..state import ContextState
-from .commands import Command, Commit, WriteOptions
+from .commands import Commit, WriteOptions
 from .compression import BY_HAND, is_answering, plan_window
-from .options import check_arguments, require
-from .verbs import SessionPart, verb
-
-if TYPE_CHECKING:
-    from .context_session import ContextSession
+from .part import Session, SessionPart
 
 _REMEMBERED = 32
 _MOST_PATIENCE = 64
@@ -97,7 +94,7 @@ class Background(SessionPart):
     nothing; no turn is lost, and the order of turns is kept.
     """
 
-    def __init__(self, session: "ContextSession") -> None:
+    def __init__(self, session: Session) -> None:
         super().__init__(session)
         self._lock = Lock()
         self._flight: _Flight | None = None
@@ -172,7 +169,7 @@ class Background(SessionPart):
         >>> reached, session.messages()[-1]["content"]
         (True, 'Noted.')
         """
-        check_arguments(query=query)
+        require("query", query, isinstance(query, str | None), "a text, or None")
         window, policy = self._session.window, self._session.policy
         plan = plan_window(window, policy, target, query, BY_HAND)
         if native:
@@ -200,10 +197,10 @@ class Background(SessionPart):
 
     afulfil = twin(fulfil)
 
-    @verb
+    @procedure
     def commit(
         self, fulfilment: Fulfilment, *, fallback: bool = False, **when: Unpack[WriteOptions]
-    ) -> Command:
+    ) -> Steps[ContextOutput]:
         """Commit the fulfilment of a plan; turns that were added since stay unchanged behind it.
 
         A summary is rejected if it is empty, not a string, as long as the turns it stands for, or
@@ -214,9 +211,7 @@ class Background(SessionPart):
             ConflictError: planned turns have yielded, were recalled, or one was promoted.
             InvalidOptionError: `fulfilment` is not a fulfilment.
         """
-        legal = "what session.background.fulfil() returned, or Fulfilment.of(plan, text)"
-        require("fulfilment", fulfilment, isinstance(fulfilment, Fulfilment), legal)
-        return Commit(fulfilment, fallback)
+        return self._session._write(Commit(fulfilment, fallback), **when)
 
     acommit = twin(commit)
 
@@ -341,12 +336,9 @@ class Background(SessionPart):
 
     def _land(self, flight: _Flight) -> Steps[None]:
         if self._claim(flight) and flight.fulfilment is not None:
-            request, _ = self._session._write_request(Commit(flight.fulfilment), {})
-            writer = self._session._writer
+            request = self._session._request(Commit(flight.fulfilment))
             try:
-                output: ContextOutput = yield Effect(
-                    partial(writer.write, request), partial(writer.awrite, request)
-                )
+                output: ContextOutput = yield call(self._session._writer, "write", request)
             except ConflictError as error:
                 self._end(flight, "outdated", str(error))
             except Exception as error:  # noqa: BLE001 - must not fail an unrelated turn

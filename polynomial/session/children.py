@@ -6,13 +6,14 @@ result is written to the parent. See docs/agents.md.
 
 from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
+from functools import partial
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from attrs import asdict, evolve
 
-from polycontext.base import InvalidOptionError
-from polycontext.base.effects import Steps
+from polycontext.base import InvalidOptionError, require, whole_number
+from polycontext.base.effects import Steps, drive
 from polycontext.linearity import ResourceClass, constraint_sentences
 from polycontext.pressure import ConflictError
 from polycontext.pressure.notes import truncate
@@ -27,13 +28,10 @@ from ..inputs import ContextOutput
 from ..journal.conversation import Conversation
 from .commands import Add, Command, Patch, Together
 from .context_tools import LEAST_TOKENS, quote
-from .lookup import HANDED_BACK, HandedBack
-from .options import check_arguments, check_tools, require, whole_number
-from .verbs import write
+from .lookup import HANDED_BACK, HandedBack, search
+from .options import NAME, check_tools, is_name
+from .part import S, Session
 from .writer import Writer
-
-if TYPE_CHECKING:
-    from .context_session import ContextSession
 
 CHILD = "polycontext.child"
 """The name of the document that records a child's parent, its task, and the call it answers."""
@@ -50,7 +48,7 @@ call is accepted whole and truncated in the view.
 
 
 def open_child(
-    parent: "ContextSession",
+    parent: S,
     task: str,
     child_id: str,
     *,
@@ -59,12 +57,12 @@ def open_child(
     call: str | None,
     system: str | None,
     tools: Sequence[Mapping[str, Any]] | None,
-) -> "ContextSession":
+) -> S:
     """Return the child of `ContextSession.child`.
 
     Nothing is stored unless all of its first turns are accepted.
     """
-    check_arguments(session_id=child_id)
+    require("child_id", child_id, is_name(child_id), NAME)
     own_id = parent._writer.session_id
     require(
         "task",
@@ -100,13 +98,11 @@ def open_child(
                 f"the id of an open call: {', '.join(waiting) or 'there is none'}",
             )
             document = Patch(CHILD, lambda _: [{"op": "add", "path": "", "value": asked}])
-            child._write(
-                Together((document, *_told(parent, child, task, tells, system))),
-                expected_revision=0,
-            )
+            command = Together((document, *_told(parent, child, task, tells, system)))
+            drive(child._write(command, expected_revision=0))
         except ConflictError:
             # Another writer has created it meanwhile, possibly with the same task.
-            child.history.refresh()
+            child._writer.catch_up()
         except BaseException:
             child.close()
             raise
@@ -118,16 +114,16 @@ def open_child(
 
 
 def _beside(
-    parent: "ContextSession",
+    parent: S,
     child_id: str,
     max_tokens: int | None,
     tools: Sequence[Mapping[str, Any]],
-) -> "ContextSession":
+) -> S:
     """Return the session `child_id` with the parent's options and its own budget.
 
     It is empty unless the store already has it.
     """
-    counter, reserve = parent.window.counter, parent.usage.reserve
+    counter, reserve = parent.window.counter, parent._asking.reserve
     told_tools = count_tools(counter, tools) if tools else 0
     whole = (
         parent._writer.given + parent._asking.overhead
@@ -160,8 +156,8 @@ def _beside(
 
 
 def _told(
-    parent: "ContextSession",
-    child: "ContextSession",
+    parent: Session,
+    child: Session,
     task: str,
     tells: str | Sequence[str],
     system: str | None,
@@ -178,7 +174,7 @@ def _told(
     most = max(LEAST_TOKENS, child.window.max_tokens // TOLD_SHARE)
     if demands := _demands(parent.conversation, most):
         yield Add(parent._turn(Role.USER, demands), ResourceClass.PRESERVED)
-    quoted = quote(parent.conversation, parent.history.search, tells, most) if tells else ""
+    quoted = quote(parent.conversation, partial(search, parent), tells, most) if tells else ""
     if quoted:
         item = ContextItem(quoted, "text", timestamp=parent._clock())
         turn = item_turn(item, f"session {parent._writer.session_id}")
@@ -224,9 +220,9 @@ def _listed(sentences: Sequence[str]) -> str:
 # --- results -----------------------------------------------------------------------
 
 
-def hand_back(child: "ContextSession", text: str | None) -> Steps[ContextOutput]:
+def hand_back(child: Session, text: str | None) -> Steps[ContextOutput]:
     """Add a child's result to its parent; see `ContextSession.hand_back`."""
-    parent = child._parent
+    parent: Session | None = child._parent
     if parent is None:
         legal = (
             "a session that parent.child(...) returned; "
@@ -259,11 +255,11 @@ def hand_back(child: "ContextSession", text: str | None) -> Steps[ContextOutput]
     said = f"{len(parent.conversation.joints)} {child_id}"
     key = blake2b(said.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
     command = Add(told, ResourceClass.REQUIRED if call is None else None)
-    output: ContextOutput = yield write(parent, command, idempotency_key=f"handed back {key}")
+    output: ContextOutput = yield from parent._write(command, idempotency_key=f"handed back {key}")
     return output
 
 
-def _result(parent: "ContextSession", child_id: str, text: str, call: str | None) -> Turn:
+def _result(parent: Session, child_id: str, text: str, call: str | None) -> Turn:
     if call is not None:
         return Turn(Role.TOOL, text, tool_call_id=call)
     # An attached text is kept whole until it yields, so truncate one that would fill the window.

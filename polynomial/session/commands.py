@@ -9,9 +9,11 @@ from datetime import UTC, datetime
 from itertools import chain
 from typing import Any, Literal, Protocol, TypedDict
 
-from attrs import frozen
+import orjson
+from attrs import field, frozen
+from attrs.converters import optional
 
-from polycontext.base import InvalidOptionError, UnknownNameError
+from polycontext.base import is_whole, must_be, require
 from polycontext.linearity import ResourceClass
 from polycontext.pressure import Fulfilment
 from polycontext.window import (
@@ -24,17 +26,53 @@ from polycontext.window import (
     loaded_object,
 )
 from polycontext.window.filler import OPENING, opening_of
-from polycontext.window.providers import Provider, format_of
+from polycontext.window.providers import Provider, dumped, format_of, unwrap
 
-from ..inputs import ContextInput
+from ..inputs import ContextInput, class_of
 from ..journal.conversation import Conversation
+from ..restoration import known_again
 from ..state import ContextState
-from .options import check_arguments, require
+from .options import NAME, is_name
 
 Messages = Iterable[Turn | Mapping[str, Any]]
 Items = Iterable[ContextItem | tuple[ContextItem, str | None]]
 Change = Callable[[Any], Sequence[Mapping[str, Any]] | None]
 Oversize = Literal["truncate", "error"]
+
+_LONGEST_KEY = 200
+KEY = f"a text of 1 to {_LONGEST_KEY} printable characters, another one for every command"
+
+
+def is_key(value: object) -> bool:
+    """Return whether `value` can be an idempotency key."""
+    return isinstance(value, str) and value.isprintable() and 0 < len(value) <= _LONGEST_KEY
+
+
+def check_turn(turn: object) -> Turn:
+    """Return `turn` if it is a `Turn` whose parts are JSON data.
+
+    Raises:
+        InvalidTurnError: it is not. The message says which method takes other values.
+    """
+    if not isinstance(turn, Turn):
+        kind = type(turn).__name__
+        raise InvalidTurnError(
+            "turn",
+            f"{kind} is no Turn",
+            "a Turn; add_message takes a provider's message, add_user_turn a text",
+        )
+    for index, part in enumerate(turn.parts):
+        if part.data and loaded_object(part.data) is None:
+            raise InvalidTurnError(
+                f"parts[{index}].data",
+                "no JSON object that could be sent",
+                "a JSON object without NaN or Infinity",
+            )
+    return turn
+
+
+def _listed(ids: object) -> tuple[Any, ...]:
+    return tuple(ids) if isinstance(ids, Iterable) and not isinstance(ids, str) else (ids,)
 
 
 @frozen
@@ -44,18 +82,25 @@ class Add:
     A user turn that does not fit is truncated in the view, or is an error.
     """
 
-    turn: Turn
-    resource_class: ResourceClass | None = None
-    oversize: Oversize = "truncate"
+    turn: Turn = field(converter=check_turn)
+    resource_class: ResourceClass | None = field(default=None, converter=optional(class_of))
+    oversize: Oversize = field(
+        default="truncate", validator=must_be(("truncate", "error").count, "'truncate' or 'error'")
+    )
 
 
 @frozen
 class Attach:
     """Attach a context item once, with a fresh id if its own names another item."""
 
-    item: ContextItem
+    item: ContextItem = field(
+        validator=must_be(
+            ContextItem,
+            'ContextItem(text, "file", {"filename": "a.py"})',
+        )
+    )
     source: str | None = None
-    resource_class: ResourceClass | None = None
+    resource_class: ResourceClass | None = field(default=None, converter=optional(class_of))
 
 
 @frozen
@@ -63,7 +108,10 @@ class Compress:
     """Compress to a target pressure; by default to at most 40 % of the free budget."""
 
     target: float | None = None
-    query: str | None = None
+    query: str | None = field(
+        default=None,
+        validator=must_be(str | None, "a text, or None"),
+    )
 
 
 @frozen
@@ -80,7 +128,12 @@ class Commit:
     If a summary is rejected, nothing happens; with `fallback`, an extract replaces it.
     """
 
-    fulfilment: Fulfilment
+    fulfilment: Fulfilment = field(
+        validator=must_be(
+            Fulfilment,
+            "what session.background.fulfil() returned, or Fulfilment.of(plan, text)",
+        )
+    )
     fallback: bool = False
 
 
@@ -88,7 +141,13 @@ class Commit:
 class Recall:
     """Restore atoms from the log."""
 
-    resource_ids: tuple[str, ...]
+    resource_ids: tuple[str, ...] = field(
+        converter=_listed,
+        validator=must_be(
+            lambda ids: all(isinstance(each, str) for each in ids),
+            "one id or a list of ids, such as ['t5']",
+        ),
+    )
 
 
 @frozen
@@ -106,8 +165,10 @@ class Patch:
     another writer was first, it is called again with that writer's document.
     """
 
-    name: str
-    change: Change
+    name: str = field(validator=must_be(is_name, NAME))
+    change: Change = field(
+        validator=must_be(callable, "a function of the data that returns a JSON Patch, or None")
+    )
 
 
 @frozen
@@ -131,16 +192,26 @@ class Companion(Protocol):
 
 @frozen
 class WriteRequest:
-    """A command with its time (the core reads no clock) and its idempotency key.
+    """A command with its time: the core reads no clock.
 
-    A command with a key happens once, however often it is repeated. `sent` is the number of the
-    epoch in which a model last received the conversation; its answer is bound to that. `ready` is a
-    background summary, used if room is needed.
+    `expected_revision` is the revision that the caller saw. A command with an `idempotency_key`
+    happens once, however often it is repeated. `sent` is the number of the epoch in which a model
+    last received the conversation; its answer is bound to that. `ready` is a background summary,
+    used if room is needed.
     """
 
     command: Command
     at: datetime
-    key: str | None = None
+    expected_revision: int | None = field(
+        default=None,
+        validator=must_be(
+            lambda revision: revision is None or is_whole(revision),
+            "a whole number, as session.history.revision gives it, or None",
+        ),
+    )
+    idempotency_key: str | None = field(
+        default=None, validator=must_be(lambda key: key is None or is_key(key), KEY)
+    )
     sent: int | None = None
     ready: Fulfilment | None = None
 
@@ -167,33 +238,6 @@ def utc_now() -> datetime:
     return datetime.now(UTC)
 
 
-def build_add(
-    turn: object,
-    resource_class: ResourceClass | str | None = None,
-    oversize: Oversize = "truncate",
-    **_: object,
-) -> Add:
-    """Return the command that adds one turn; other options concern the write and are ignored."""
-    return Add(
-        check_turn(turn),
-        None if resource_class is None else class_of(resource_class),
-        _check_oversize(oversize),
-    )
-
-
-def build_attach(
-    item: object, source: str | None, resource_class: ResourceClass | str | None = None
-) -> Attach:
-    """Return the command that attaches an item.
-
-    Raises:
-        InvalidOptionError: `item` is not a context item.
-    """
-    if not isinstance(item, ContextItem):
-        raise InvalidOptionError("item", item, 'ContextItem(text, "file", {"filename": "a.py"})')
-    return Attach(item, source, None if resource_class is None else class_of(resource_class))
-
-
 def build_attaches(items: object) -> tuple[Attach, ...]:
     """Return the commands that attach `items`: items, or pairs of an item and its source.
 
@@ -201,12 +245,13 @@ def build_attaches(items: object) -> tuple[Attach, ...]:
         InvalidOptionError: an element is neither.
     """
     commands: list[Attach] = []
+    each: Any
     for each in items if isinstance(items, Iterable) else (items,):
         match each:
             case (item, str() | None as source):
-                commands.append(build_attach(item, source))
+                commands.append(Attach(item, source))
             case item:
-                commands.append(build_attach(item, None))
+                commands.append(Attach(item))
     return tuple(commands)
 
 
@@ -230,12 +275,8 @@ def build_extend(
         else messages
     )
     if isinstance(given, list) and all(isinstance(message, Turn) for message in given):
-        turns = list(map(check_turn, given))
+        turns = given
     else:
-        from polycontext.window.providers import unwrap  # noqa: PLC0415 - as below
-
-        from ..restoration import known_again  # noqa: PLC0415 - only needed for message lists
-
         given = unwrap(given)
         parsed = format_of(given, provider).parse(given, waiting=conversation.window.open_calls)
         turns = list(
@@ -244,7 +285,7 @@ def build_extend(
     place = opening_of(turns) if conversation.state is ContextState.EMPTY else None
     if place is not None:
         turns.insert(place, Turn(Role.USER, OPENING, timestamp=turns[place].timestamp))
-    return Together(tuple(Add(turn, oversize=_check_oversize(oversize)) for turn in turns))
+    return Together(tuple(Add(turn, oversize=oversize) for turn in turns))
 
 
 def missing_result(call_id: str, content: str, **fields: Any) -> Turn:
@@ -258,30 +299,12 @@ def build_results(conversation: Conversation, reason: str) -> Together:
     Raises:
         InvalidOptionError: `reason` is not a string, or is blank.
     """
-    check_arguments(reason=reason)
+    fits = isinstance(reason, str) and reason.strip()
+    legal = "a text that says why there is no result, such as 'the process was stopped'"
+    require("reason", reason, fits, legal)
     said = f"[no result: {reason.strip()}]"
     calls = conversation.window.open_calls
     return Together(tuple(Add(missing_result(call, said)) for call in calls))
-
-
-def build_compress(target: float | None, query: str | None) -> Compress:
-    """Return the command that compresses now."""
-    check_arguments(query=query)
-    return Compress(target, query)
-
-
-def build_promotion(resource_id: str, resource_class: object, rationale: str = "") -> Take:
-    """Return the command that raises the class of a turn."""
-    check_arguments(resource_id=resource_id, rationale=rationale)
-    return Take(ContextInput.promote(resource_id, class_of(resource_class), rationale))
-
-
-def build_pin(window: ContextWindow, resource_id: str, why: str) -> Take | None:
-    """Return the command that pins a turn, or None if it is already PRESERVED."""
-    check_arguments(resource_id=resource_id)
-    if window.linearity.get(resource_id) is ResourceClass.PRESERVED:
-        return None
-    return build_promotion(resource_id, ResourceClass.PRESERVED, why)
 
 
 def find_open_calls(window: ContextWindow) -> tuple[ToolCall, ...]:
@@ -293,63 +316,79 @@ def find_open_calls(window: ContextWindow) -> tuple[ToolCall, ...]:
     return tuple(call for call in calls if call.id in ids)
 
 
-def _check_oversize(oversize: Oversize) -> Oversize:
-    if oversize not in ("truncate", "error"):
-        raise InvalidOptionError("oversize", oversize, "'truncate' or 'error'")
-    return oversize
+# --- tool calls -------------------------------------------------------------------------
+
+_CALLS = (
+    'a ToolCall, {"id", "function": {"name", "arguments"}} (OpenAI), '
+    'or {"id", "name", "input"} (Anthropic)'
+)
 
 
-def class_of(value: object) -> ResourceClass:
-    """Return a resource class from a class, a name in any case, or a number.
-
-    Raises:
-        UnknownNameError: there is no such class. The message names the legal ones.
-    """
-    names = ResourceClass.__members__
-    if isinstance(value, str) and value.strip().upper() in names:
-        return names[value.strip().upper()]
-    try:
-        return ResourceClass(value)  # type: ignore[arg-type]
-    except ValueError:
-        raise UnknownNameError("resource class", str(value), tuple(names)) from None
-
-
-def check_turn(turn: object) -> Turn:
-    """Return `turn` if it is a `Turn` whose parts are JSON data.
+def as_tool_calls(calls: object) -> tuple[ToolCall, ...]:
+    """Return the calls of a reply as `ToolCall`s; None means that there are no calls.
 
     Raises:
-        InvalidTurnError: it is not. The message says which method takes other values.
+        InvalidTurnError: it is not a list, or a call has none of the known shapes.
     """
-    if not isinstance(turn, Turn):
-        kind = type(turn).__name__
+    if calls is None:
+        return ()
+    if not isinstance(calls, Iterable) or isinstance(calls, str | Mapping):
         raise InvalidTurnError(
-            "turn",
-            f"{kind} is no Turn",
-            "a Turn; add_message takes a provider's message, add_user_turn a text",
+            "tool_calls", f"{type(calls).__name__} is not a list", "a list of calls, or None"
         )
-    for index, part in enumerate(turn.parts):
-        if part.data and loaded_object(part.data) is None:
-            raise InvalidTurnError(
-                f"parts[{index}].data",
-                "no JSON object that could be sent",
-                "a JSON object without NaN or Infinity",
-            )
-    return turn
+    return tuple(map(as_tool_call, calls))
 
 
-def check_ids(given: object) -> tuple[str, ...]:
-    """Return one id, or several, as a tuple.
+def as_tool_call(call: object) -> ToolCall:
+    """Return `call` as a `ToolCall`; it may be a provider's JSON data or an SDK object.
 
     Raises:
-        InvalidOptionError: an id is not a string.
+        InvalidTurnError: `call` has none of the known shapes.
+
+    >>> function = {"name": "search", "arguments": "{}"}
+    >>> as_tool_call({"id": "c1", "type": "function", "function": function})
+    ToolCall(id='c1', name='search', arguments='{}')
     """
-    ids: tuple[Any, ...] = (
-        (given,) if isinstance(given, str) or not isinstance(given, Iterable) else tuple(given)
-    )
-    require(
-        "resource_ids",
-        given,
-        all(isinstance(each, str) for each in ids),
-        "one id or a list of ids, such as ['t5']",
-    )
-    return ids
+    if isinstance(call, ToolCall):
+        return call
+    data = _load_call(call)
+    if not isinstance(data, Mapping):
+        raise InvalidTurnError("tool_calls", f"{type(call).__name__} is no tool call", _CALLS)
+    match data:
+        # The `id` of a Responses item names the item; `call_id` names the call.
+        case (
+            {"call_id": identity, "name": name, "arguments": arguments}
+            | {"id": identity, "function": {"name": name, "arguments": arguments}}
+            | {"id": identity, "name": name, "input": arguments}
+            | {"id": identity, "name": name, "arguments": arguments}
+        ):
+            pass
+        case _:
+            raise InvalidTurnError(
+                "tool_calls", f"an object with the keys {sorted(map(str, data))}", _CALLS
+            )
+    return ToolCall(identity, name, arguments if isinstance(arguments, str) else _json(arguments))
+
+
+def _load_call(call: object) -> object:
+    """Return the JSON data of an SDK object; return anything else unchanged."""
+    data = dumped(call)
+    if isinstance(data, Mapping):
+        return data
+    inner: Any = getattr(call, "function", None)
+    names = ("id", "call_id", "name", "input", "arguments")
+    found = {name: getattr(call, name) for name in names if hasattr(call, name)}
+    if hasattr(inner, "name"):
+        return {**found, "function": {"name": inner.name, "arguments": inner.arguments}}
+    return found or data
+
+
+def _json(arguments: object) -> str:
+    try:
+        return orjson.dumps(arguments).decode()
+    except TypeError as error:
+        raise InvalidTurnError(
+            "tool_calls.arguments",
+            f"no JSON data ({error})",
+            "JSON text, or data that JSON can say",
+        ) from None

@@ -3,15 +3,16 @@
 Each option is checked once, before anything is opened.
 """
 
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import copy
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import orjson
 from attrs import evolve, frozen
 
+from polycontext.base import require, whole_number
 from polycontext.linearity import Classifier, ToolRule
 from polycontext.linearity.classification import classified_by
 from polycontext.pressure import ContextProjector, Threshold
@@ -19,37 +20,31 @@ from polycontext.pressure.threshold import session_threshold
 from polycontext.window import ContextWindow, TokenCounter, count_tools
 from polycontext.window.providers import Provider
 
-from .. import session as subjects
 from .. import stores
 from ..errors import ContextOverflowError
 from ..journal.conversation import Conversation
+from ..machine.context_machine import ContextMachine
 from ..machine.step import ContextPolicy
 from ..stores.in_memory import InMemoryStore
 from ..stores.session_store import SessionStore
 from .options import (
+    NAME,
     Asking,
     Auto,
     Model,
-    OpenOptions,
     Place,
     Room,
-    check_arguments,
-    check_prices,
     check_rules,
     check_tools,
+    is_name,
     load_ahead,
-    require,
     room_of,
-    whole_number,
 )
+from .part import S
 from .writer import Writer
 
 if TYPE_CHECKING:
     from polycontext.pressure.schedule import Prices
-
-    from .context_session import ContextSession
-
-S = TypeVar("S", bound="ContextSession")
 
 _BEHIND_ALL = 2**31 - 1
 """A revision that no session reaches."""
@@ -108,7 +103,16 @@ def policy_of(
     prices: "Prices | None",
 ) -> ContextPolicy:
     """Return the policy of a session, with `rules` added to the projector's own."""
-    check_arguments(projector=projector, threshold=threshold, auto=auto)
+    legal = "a ContextProjector; to choose who writes summaries: ContextProjector(summariser)"
+    require("projector", projector, isinstance(projector, ContextProjector | None), legal)
+    has_marks = hasattr(threshold, "low") and callable(getattr(threshold, "high", None))
+    legal = "a threshold with low and high(signals), for example FixedThreshold(0.8, 0.5)"
+    require("threshold", threshold, threshold is None or has_marks, legal)
+    fits = isinstance(auto, bool) or auto == "background"
+    require("auto", auto, fits, 'True, "background" or False')
+    costs = getattr(prices, "input", 0)
+    fits = prices is None or (isinstance(costs, int | float) and costs > 0)
+    require("prices", prices, fits, "Prices with a price of the input, or None")
     projector = projector or ContextProjector()
     if added := check_rules(rules):
         reach = evolve(projector.reach, rules=(*projector.reach.rules, *added))
@@ -119,55 +123,57 @@ def policy_of(
         whole_number("cooldown", cooldown, 0, "turns"),
         auto=bool(auto),
         background=auto == "background",
-        prices=check_prices(prices),
+        prices=prices,
     )
 
 
-def window_of(
+def empty_conversation(
     room: Room,
     asking: Asking,
     projector: ContextProjector,
+    *,
     classifier: Classifier,
     preserved_share: float,
-) -> ContextWindow:
-    """Return the empty window with the tokens that `asking` leaves of `room`.
+    machine: type[ContextMachine],
+) -> Conversation:
+    """Return the empty conversation whose window has the tokens that `asking` leaves of `room`.
 
     The classifier also follows the rules of `projector`.
     """
-    check_arguments(classifier=classifier)
-    ruled = classified_by(projector.reach.rules, classifier)
-    return ContextWindow(
+    legal = "a function (role, content, metadata) -> ResourceClass"
+    require("classifier", classifier, callable(classifier), legal)
+    fits = isinstance(machine, type) and issubclass(machine, ContextMachine)
+    require("machine", machine, fits, "ContextMachine, or a subclass of it")
+    window = ContextWindow(
         room.max_tokens - asking.overhead,
         counter=room.counter,
-        classifier=ruled,
+        classifier=classified_by(projector.reach.rules, classifier),
         preserved_share=preserved_share,
     )
+    return Conversation(window, machine=machine)
 
 
 def attach_writer(
-    session: "ContextSession",
-    conversation: Conversation,
-    policy: ContextPolicy,
-    store: Place | None,
-    session_id: str,
-    *,
-    listeners: Sequence[object],
+    session: S, empty: Conversation, policy: ContextPolicy, store: Place | None, session_id: str
 ) -> None:
-    """Attach a writer to a new session, opening its store if necessary, and the listeners."""
-    check_arguments(store=store, listeners=listeners, session_id=session_id)
+    """Attach a writer to a new session, opening its store if necessary."""
+    has_methods = all(callable(getattr(store, name, None)) for name in ("load", "append"))
+    legal = (
+        "a store with load and append, for example InMemoryStore(), or where one is, as for open"
+    )
+    require("store", store, isinstance(store, str | Path | None) or has_methods, legal)
+    require("session_id", session_id, is_name(session_id), NAME)
     if isinstance(store, str | Path):
         session._opened, session._place = stores.store_at(store, PATIENCE), (store, PATIENCE)
         store = session._opened
     try:
         session._writer = Writer(
-            conversation, policy, InMemoryStore() if store is None else store, session_id
+            empty, policy, InMemoryStore() if store is None else store, session_id
         )
     except BaseException:
         session.close()
         raise
-    load_ahead(conversation.window.counter)
-    if listeners:
-        subjects.live_machine.machine_of(session, listeners)
+    load_ahead(empty.window.counter)
 
 
 # --- stores ---------------------------------------------------------------------------
@@ -196,21 +202,23 @@ class _Budget:
 
 
 def open_session(
-    kind: type[S],
+    kind: Callable[..., S],
     url: Place,
     session_id: str,
-    model: Model,
+    model: Model = None,
     *,
     timeout: float,
-    options: OpenOptions,
+    options: Mapping[str, Any],
 ) -> S:
     """Return the session with that id at `url`; see `ContextSession.open`."""
     store = stores.store_at(url, timeout)
-    budget: dict[str, Any] = {"model": model, "max_tokens": options.pop("max_tokens", None)}
+    given = {"model": model, "max_tokens": None, **options}
+    budget = {name: given[name] for name in ("model", "max_tokens")}
+    model = given["model"]
     try:
-        if model is None and budget["max_tokens"] is None:
+        if model is None and given["max_tokens"] is None:
             budget = _stored_budget(store, session_id)
-        session = kind(**budget, store=store, session_id=session_id, **options)
+        session = kind(**{**given, **budget}, store=store, session_id=session_id)
     except BaseException:
         close_store(url, store)
         raise

@@ -10,7 +10,7 @@ from typing import Any, assert_never
 
 from attrs import frozen
 
-from polycontext.base import InvalidDataError
+from polycontext.base import InvalidDataError, is_whole, require, whole_number
 from polycontext.base.codec import json_object
 from polycontext.pressure import pressure_of
 from polycontext.pressure.notes import MOST_CHARS_A_TOKEN, truncate
@@ -23,7 +23,6 @@ from ..journal.log import Log
 from ..stores.search_query import said
 from ..stores.session_store import Found
 from .lookup import MOST_FOUND
-from .options import is_whole, require, whole_number
 
 Search = Callable[[str, int], Sequence[Found]]
 """Returns the turns that match a text best, best first, up to a limit."""
@@ -186,7 +185,7 @@ def _parse_arguments(name: str, arguments: Given) -> _Arguments:
     if query is None or not query.strip():
         raise InvalidDataError("query", "there is nothing to look for", "other words")
     limit = _LISTED if limit is None else limit
-    if not is_whole(limit) or not 1 <= limit <= MOST_LISTED:
+    if not is_whole(limit, 1) or limit > MOST_LISTED:
         legal = f"a whole number, 1..{MOST_LISTED}"
         raise InvalidDataError("limit", f"{limit!r:.100} is no number of turns", legal)
     return _Arguments(query, limit=limit)

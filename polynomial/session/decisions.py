@@ -17,7 +17,6 @@ from polycontext.window import ContextItem, ContextWindow, Role, Turn
 from polycontext.window.filler import is_opening
 from polycontext.window.items import ITEM_IDS, attachment_of, item_turn
 
-from .. import session as subjects
 from ..errors import ContextOverflowError
 from ..inputs import ContextInput, ContextOutput, InputKind
 from ..journal.conversation import Conversation
@@ -49,6 +48,7 @@ from .compression import (
     without_foreign_thoughts,
 )
 from .drafts import Cause, Draft, DraftSteps, SummaryRequest
+from .recall import recall_turns
 
 _LOG = logging.getLogger("polycontext.session")
 
@@ -183,7 +183,7 @@ def _apply(draft: Draft, command: Command) -> DraftSteps:  # noqa: C901, PLR0911
         case Commit():
             return commit(draft, command.fulfilment, fallback=command.fallback)
         case Recall():
-            return (yield from subjects.recall.recall_turns(draft, command.resource_ids))
+            return (yield from recall_turns(draft, command.resource_ids))
         case Rewind():
             return draft.rewind(command.target)
         case Patch():

@@ -5,12 +5,13 @@ from typing import Any, Unpack
 
 import orjson
 
-from polycontext.base.effects import twin
+from polycontext.base import require
+from polycontext.base.effects import Steps, procedure, twin
 from polycontext.window.providers import AUTO
 
+from ..inputs import ContextOutput
 from .commands import (
     Change,
-    Command,
     Companion,
     Messages,
     Patch,
@@ -18,8 +19,7 @@ from .commands import (
     WriteOptions,
     build_extend,
 )
-from .options import check_arguments, require
-from .verbs import SessionPart, verb
+from .part import SessionPart
 
 
 class Documents(SessionPart):
@@ -48,17 +48,17 @@ class Documents(SessionPart):
         )
         self._session._writer.companions[name] = companion
 
-    @verb
-    def save(self, **when: Unpack[WriteOptions]) -> Command:
+    @procedure
+    def save(self, **when: Unpack[WriteOptions]) -> Steps[ContextOutput]:
         """Save the companions as they are now, without an input."""
-        return Together(())
+        return self._session._write(Together(()), **when)
 
     asave = twin(save)
 
-    @verb
+    @procedure
     def patch(
         self, name: str, change: Change, *, turns: Messages = (), **when: Unpack[WriteOptions]
-    ) -> Command:
+    ) -> Steps[ContextOutput]:
         """Change the JSON document `name` as an event of the journal, in one commit with `turns`.
 
         `change` is called with the data, or None if there are none, and must not modify them. It
@@ -84,9 +84,7 @@ class Documents(SessionPart):
         >>> session.documents.get("order")
         {'seats': 2}
         """
-        check_arguments(name=name, change=change)
-        return Together(
-            (Patch(name, change), *build_extend(self._session.conversation, turns, AUTO).commands)
-        )
+        added = build_extend(self._session.conversation, turns, AUTO).commands
+        return self._session._write(Together((Patch(name, change), *added)), **when)
 
     apatch = twin(patch)

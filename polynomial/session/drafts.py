@@ -8,6 +8,7 @@ from datetime import datetime
 
 from attrs import define, evolve, frozen
 
+from polycontext.base import require
 from polycontext.linearity import UNIX_EPOCH
 from polycontext.pressure import Fulfilment, Plan, Reading, Rejection
 from polycontext.window import Turn
@@ -20,7 +21,6 @@ from ..machine.step import ContextPolicy, Step
 from ..machine.table import run
 from ..state import ContextState, State
 from .commands import Patch
-from .options import require
 
 Cause = Step | Conversation
 """The cause of an event: a step of the machine, or the conversation after a patch."""

@@ -6,17 +6,17 @@ See docs/stores.md.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from itertools import chain, islice
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, Unpack
+from typing import Any, Generic, Unpack
 
 import orjson
 from attrs import evolve, frozen
 
 from polycontext.base import InvalidDataError, InvalidOptionError
 from polycontext.base.codec import json_object, structured
-from polycontext.base.effects import twin
+from polycontext.base.effects import drive, twin
 from polycontext.window import Role, Turn
 from polycontext.window.providers import NO_RESULT
 
@@ -30,14 +30,10 @@ from ..journal.source_ranges import with_sources
 from ..machine.step import ContextPolicy
 from ..stores.in_memory import InMemoryStore
 from ..stores.session_store import SessionStore, SnapshotStore
-from .commands import Together, build_add, missing_result
-from .construction import PATIENCE, close_store, store_with
+from .commands import Add, Together, missing_result
+from .construction import PATIENCE, close_store, open_session, store_with
 from .options import Model, NewOptions, OpenOptions, Place
-
-if TYPE_CHECKING:
-    from .context_session import ContextSession
-
-S = TypeVar("S", bound="ContextSession")
+from .part import S, Session
 
 FORMAT = "polycontext session"
 SCHEMA = 1
@@ -62,7 +58,7 @@ class Header:
     settings: Settings | None = None
 
 
-def session_lines(session: "ContextSession") -> Iterator[str]:
+def session_lines(session: Session) -> Iterator[str]:
     """Return a whole session as lines: the header, then one event a line."""
     conversation, writer = session.conversation, session._writer
     events = writer.store.load(writer.session_id).events[: conversation.revision]
@@ -256,7 +252,7 @@ def _line(data: Mapping[str, Any]) -> str:
 class Archive(Generic[S]):
     """All sessions of a store, opened as one session class."""
 
-    def __init__(self, kind: type[S]) -> None:
+    def __init__(self, kind: Callable[..., S]) -> None:
         self._kind = kind
 
     def list_sessions(self, url: Place, *, timeout: float = PATIENCE) -> Sequence[str]:
@@ -330,11 +326,10 @@ the first line that export wrote.
         try:
             check_free(store, name)
             store_whole(store, header, name, journal, empty.policy)
-            session = (
-                self._kind(store=store, session_id=name, **given)
-                if url is None
-                else self._kind.open(store, name, **given)
-            )
+            if url is None:
+                session = self._kind(store=store, session_id=name, **given)
+            else:
+                session = open_session(self._kind, store, name, timeout=timeout, options=given)
         except BaseException:
             close_store(url or store, store)
             raise
@@ -362,7 +357,7 @@ the first line that export wrote.
         """
         turns = with_missing_results(turns_of_lines(lines))
         session = self._kind(model, **options)
-        session._write(Together(tuple(build_add(turn) for turn in turns)))
+        drive(session._write(Together(tuple(map(Add, turns)))))
         return session
 
 

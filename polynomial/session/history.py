@@ -3,22 +3,25 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import Any, Generic, Unpack
 
-from polycontext.base import InvalidOptionError
-from polycontext.base.effects import twin
+from polycontext.base import InvalidOptionError, is_whole, require
+from polycontext.base.effects import Steps, in_thread, procedure, twin
 from polycontext.pressure import ConflictError
+from polycontext.pressure.notes import find_sources
 from polycontext.window import Turn
 from polycontext.window.providers import Provider, get_format
 
-from .. import session as subjects
+from ..inputs import ContextOutput
 from ..journal.conversation import Conversation
 from ..journal.erasure import expiring, forgetting
-from ..journal.events import CompressEvent, Event, TurnEvent, is_erased
-from ..journal.source_ranges import with_sources
-from ..stores.session_store import ErasingStore, Found, Rewritten, SearchableStore
-from .commands import Command, Items, WriteOptions
-from .options import check_arguments, is_whole, require
+from ..journal.events import Event, TurnEvent, is_erased
+from ..stores.session_store import ErasingStore, Found, Rewritten
+from .commands import KEY, Items, WriteOptions, is_key
+from .export import log_lines, session_lines, with_missing_results
+from .lookup import search
+from .options import NAME, is_name
+from .part import S
 from .time_travel import (
     Moment,
     build_edit,
@@ -28,15 +31,14 @@ from .time_travel import (
     past_session,
     revision_at,
 )
-from .verbs import SessionPart, reading_verb
 from .writer import TRIES, Writer
 
-if TYPE_CHECKING:
-    from .context_session import ContextSession
 
-
-class History(SessionPart):
+class History(Generic[S]):
     """The history of a session: read past states, rewind, fork, search, export and erase."""
+
+    def __init__(self, session: S) -> None:
+        self._session = session
 
     @property
     def revision(self) -> int:
@@ -45,13 +47,9 @@ class History(SessionPart):
 
     def events(self, after: int = 0) -> tuple[Event, ...]:
         """Return the journal's events after revision `after`: accepted inputs and their effects."""
-        revision, writer = self.revision, self._session._writer
-        events = writer.store.load(writer.session_id, after).events
-        if any(isinstance(event, CompressEvent) and event.names_ranges for event in events):
-            events = tuple(with_sources(writer.store.load(writer.session_id).events))[after:]
-        return tuple(events[: max(0, revision - after)])
+        return self._session._writer.events(after)
 
-    def at(self, moment: Moment) -> "ContextSession":
+    def at(self, moment: Moment) -> S:
         """Return the session as it was at a moment, for reading: writes raise.
 
         Companions are not available. O(events since the nearest conversation in memory).
@@ -75,8 +73,8 @@ class History(SessionPart):
 
     aat = twin(at)
 
-    @reading_verb
-    def rewind(self, to: Moment, **when: Unpack[WriteOptions]) -> Command:
+    @procedure
+    def rewind(self, to: Moment, **when: Unpack[WriteOptions]) -> Steps[ContextOutput]:
         """Rewind the conversation to a moment (see `at`): log, view, classes and state.
 
         A new epoch starts. Rewinding again, to the revision before the rewind, undoes it.
@@ -96,14 +94,15 @@ class History(SessionPart):
         >>> len(session.log())
         2
         """
-        return build_rewind(self._session, to)
+        command = yield in_thread(build_rewind, self._session, to)
+        return (yield from self._session._write(command, **when))
 
     arewind = twin(rewind)
 
-    @reading_verb
+    @procedure
     def edit(
         self, resource_id: str, content: str, items: Items = (), **when: Unpack[WriteOptions]
-    ) -> Command:
+    ) -> Steps[ContextOutput]:
         """Replace a user turn in one commit: rewind, keep attachments, add `items` and `content`.
 
         Raises:
@@ -111,23 +110,24 @@ class History(SessionPart):
             InvalidOptionError: it is not a user turn.
             Any error that `add` raises.
         """
-        check_arguments(resource_id=resource_id, content=content)
-        return build_edit(self._session, resource_id, content, items)
+        command = yield in_thread(build_edit, self._session, resource_id, content, items)
+        return (yield from self._session._write(command, **when))
 
     aedit = twin(edit)
 
-    @reading_verb
-    def regenerate(self, **when: Unpack[WriteOptions]) -> Command:
+    @procedure
+    def regenerate(self, **when: Unpack[WriteOptions]) -> Steps[ContextOutput]:
         """Rewind to the last user turn, if anything follows it, to request another answer.
 
         Raises:
             InvalidOptionError: there is no user turn.
         """
-        return build_regenerate(self._session)
+        command = yield in_thread(build_regenerate, self._session)
+        return (yield from self._session._write(command, **when))
 
     aregenerate = twin(regenerate)
 
-    def fork(self, new_id: str, moment: Moment | None = None) -> "ContextSession":
+    def fork(self, new_id: str, moment: Moment | None = None) -> S:
         """Return a new, independent session with the same store, options and content.
 
         It starts from the current state, or from `moment` (see `at`), and shares the stored texts.
@@ -144,7 +144,7 @@ class History(SessionPart):
         >>> len(session.log()), len(other.log())
         (1, 2)
         """
-        check_arguments(session_id=new_id)
+        require("new_id", new_id, is_name(new_id), NAME)
         return fork(self._session, new_id, moment)
 
     afork = twin(fork)
@@ -166,14 +166,7 @@ class History(SessionPart):
         >>> session.history.search("parcel 4711")[0].snippet
         'Where is my parcel?'
         """
-        subjects.lookup.check_search(text, limit)
-        writer, conversation = self._session._writer, self._session.conversation
-        if isinstance(writer.store, SearchableStore):
-            return subjects.lookup.search_store(
-                writer.store, writer.session_id, conversation, text, limit
-            )
-        self._session._log_index = self._session._log_index or subjects.lookup.LogIndex()
-        return self._session._log_index.search(conversation.log, text, limit)
+        return search(self._session, text, limit)
 
     asearch = twin(search)
 
@@ -186,7 +179,9 @@ class History(SessionPart):
         Raises:
             InvalidOptionError: `line` is not a string.
         """
-        return subjects.lookup.trace(self._session.conversation.log, line)
+        require("line", line, isinstance(line, str), "a line of a gist")
+        found = find_sources(line, self._session.conversation.log)
+        return tuple(turn.resource_id for turn in found)
 
     def has_taken(self, idempotency_key: str) -> bool:
         """Return whether any writer stored a write with that key; repeating it changes nothing.
@@ -194,10 +189,10 @@ class History(SessionPart):
         Raises:
             InvalidOptionError: the store keeps no keys.
         """
-        check_arguments(idempotency_key=idempotency_key)
+        require("idempotency_key", idempotency_key, is_key(idempotency_key), KEY)
         return self._session._writer.has_happened(idempotency_key)
 
-    def refresh(self) -> "ContextSession":
+    def refresh(self) -> S:
         """Load what other writers stored, as writes do when necessary, and return the session."""
         self._session._writer.catch_up()
         return self._session
@@ -224,7 +219,7 @@ class History(SessionPart):
         >>> session.history.forget("t1"), session.log()[0].text
         (True, '[forgotten]')
         """
-        check_arguments(resource_id=resource_id)
+        require("resource_id", resource_id, isinstance(resource_id, str), "the id of a turn")
         return forget(self._session, resource_id, self._session._clock())
 
     aforget = twin(forget)
@@ -267,7 +262,7 @@ class History(SessionPart):
         >>> next(session.history.export())[:80]
         '{"format":"polycontext session","schema":1,"session_id":"session","events":1,"co'
         """
-        return subjects.export.session_lines(self._session)
+        return session_lines(self._session)
 
     def export_turns(self) -> Iterator[str]:
         """Return an iterator over the log as lines of JSON, one turn a line.
@@ -282,7 +277,7 @@ class History(SessionPart):
         >>> [(turn["resource_id"], turn["role"], turn["content"]) for turn in turns]
         [('t1', 'user', 'Hi'), ('t2', 'assistant', 'Hello')]
         """
-        return subjects.export.log_lines(self._session.conversation.log)
+        return log_lines(self._session.conversation.log)
 
     def messages(self, provider: Provider | str | None = None) -> list[dict[str, Any]]:
         """Return the whole log as a provider's message list, to store or read.
@@ -295,17 +290,17 @@ class History(SessionPart):
         """
         wire = get_format(self._session._provider if provider is None else provider)
         return wire.render(
-            subjects.export.with_missing_results(self._session.conversation.log), readable=True
+            with_missing_results(self._session.conversation.log), readable=True
         ).inline()
 
 
-def forget(session: "ContextSession", resource_id: str, at: datetime) -> bool:
+def forget(session: S, resource_id: str, at: datetime) -> bool:
     """Erase the text of one turn from a store, and return whether there was any."""
     writer = session._writer
     log = session.conversation.log
     if not log.knows(resource_id) and not any(
         isinstance(event, TurnEvent) and event.turn.resource_id == resource_id
-        for event in session.history.events()
+        for event in writer.events()
     ):
         log.place(resource_id)  # raises, and names similar ids
 
@@ -326,8 +321,7 @@ def retain(writer: Writer, days: float | None, max_bytes: int | None, at: dateti
         is_number = isinstance(days, int | float) and not isinstance(days, bool)
         require("days", days, is_number and days >= 0, "a number, at least 0")
     if max_bytes is not None:
-        fits = is_whole(max_bytes) and max_bytes >= 0
-        require("max_bytes", max_bytes, fits, "a whole number, at least 0")
+        require("max_bytes", max_bytes, is_whole(max_bytes, 0), "a whole number, at least 0")
     if days is None and max_bytes is None:
         raise InvalidOptionError("days", None, "days=, max_bytes= or both: how much is kept")
     count = 0

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from functools import partial
 from inspect import isawaitable
 from threading import Lock
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any
 
 from statemachine.engines.async_ import AsyncEngine
 
@@ -23,13 +23,9 @@ from ..inputs import KIND_OF_ROLE, ContextInput, ContextOutput, InputKind, Stand
 from ..machine.context_machine import ContextMachine, ContextModel
 from ..machine.step import Step
 from ..state import State
-from .commands import Take
+from .commands import Take, WriteOptions
 from .options import is_in_loop
-from .verbs import WHEN
-
-if TYPE_CHECKING:
-    from .context_session import ContextSession
-
+from .part import Session
 
 _LOG = logging.getLogger("polycontext.session")
 _FAILED = "a listener of the machine failed; the input stays accepted"
@@ -177,68 +173,60 @@ async def _awaited(play: Callable[[], Any]) -> None:
 # --- events by name --------------------------------------------------------------------
 
 
-class _Call(NamedTuple):
-    """A method of the session, or of its `part`, with its arguments."""
-
-    verb: str
-    args: tuple[Any, ...] = ()
-    kwargs: Mapping[str, Any] = {}
-    part: str | None = None
-
-
 def send_event(
-    session: "ContextSession", event: object, args: tuple[Any, ...], kwargs: Mapping[str, Any]
+    session: Any, event: object, args: tuple[Any, ...], kwargs: Mapping[str, Any]
 ) -> Steps[ContextOutput]:
-    """Write the command of an event; see `ContextSession.send`."""
-    found = _call_of(event, args, kwargs)
-    subject = session if found.part is None else getattr(session, found.part)
-    output = yield call(subject, found.verb, *found.args, **found.kwargs)
-    return output if isinstance(output, ContextOutput) else session.output
-
-
-def _call_of(event: object, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> _Call:
-    """Return the method that an event stands for.
+    """Write the command of an event; see `ContextSession.send`.
 
     Raises:
         InvalidOptionError: `event` is not an event, or is an input without a method: send rewinds
             and erasures by name.
     """
     if isinstance(event, ContextInput):
-        found = _of_input(event)
-        return found._replace(kwargs={**found.kwargs, **kwargs})
+        return _send_input(session, event, kwargs)
     if not isinstance(event, str):
         raise InvalidOptionError("event", event, "the name of an event, or a ContextInput")
     kind = kind_of(event)
     if kind is InputKind.RESIZE or not isinstance(kind, InputKind):
-        own = {**kwargs}
-        when = {name: own.pop(name) for name in WHEN if name in own}
-        return _Call("_write", (Take(ContextInput.named(kind, *args, **own)),), when)
+        when = {name: kwargs[name] for name in WriteOptions.__annotations__ if name in kwargs}
+        own = {name: value for name, value in kwargs.items() if name not in when}
+        return _take(session, ContextInput.named(kind, *args, **own), when)
     if args and isinstance(args[0], Turn):
         ContextInput(kind, args[0])  # refuses a turn of another role
-        return _Call("add", args, kwargs)
+        return _send(session, session, "add", *args, **kwargs)
     if kind is InputKind.TOOL_TURN and args[1:]:
-        return _Call("add_tool_turn", args[:1], {"tool_call_id": args[1], **kwargs})
-    part = "history" if kind in (InputKind.REWIND, InputKind.FORGET) else None
-    return _Call(f"add_{kind}" if kind in KIND_OF_ROLE.values() else str(kind), args, kwargs, part)
+        return _send(session, session, "add_tool_turn", args[0], tool_call_id=args[1], **kwargs)
+    subject = session.history if kind in (InputKind.REWIND, InputKind.FORGET) else session
+    name = f"add_{kind}" if kind in KIND_OF_ROLE.values() else str(kind)
+    return _send(session, subject, name, *args, **kwargs)
 
 
-def _of_input(given: ContextInput) -> _Call:
+def _send_input(
+    session: Any, given: ContextInput, kwargs: Mapping[str, Any]
+) -> Steps[ContextOutput]:
     match given.payload:
         case Turn() | str():
-            return _Call("add", (given.turn, given.resource_class))
+            return _send(session, session, "add", given.turn, given.resource_class, **kwargs)
         case Fulfilment() as fulfilment:
-            return _Call("commit", (fulfilment,), part="background")
+            return _send(session, session.background, "commit", fulfilment, **kwargs)
         case Edit(splices=splices):
-            return _Call(
-                "recall", ([turn.resource_id for splice in splices for turn in splice.turns],)
-            )
+            ids = [turn.resource_id for splice in splices for turn in splice.turns]
+            return _send(session, session, "recall", ids, **kwargs)
         case Standing():
-            raise InvalidOptionError(
-                "event",
-                given.kind,
-                f'"{given.kind}" by name, with what session.history.{given.kind} takes',
-            )
+            legal = f'"{given.kind}" by name, with what session.history.{given.kind} takes'
+            raise InvalidOptionError("event", given.kind, legal)
         case float() | int() as target if given.kind is InputKind.COMPRESS:
-            return _Call("compress", (target,))
+            return _send(session, session, "compress", target, **kwargs)
         case _:  # clear, resize, promote, or an event that a subclass of the machine adds
-            return _Call("_write", (Take(given),))
+            return _take(session, given, kwargs)
+
+
+def _send(
+    session: Any, subject: object, verb: str, *args: Any, **kwargs: Any
+) -> Steps[ContextOutput]:
+    output = yield call(subject, verb, *args, **kwargs)
+    return output if isinstance(output, ContextOutput) else session.output
+
+
+def _take(session: Session, given: ContextInput, when: Mapping[str, Any]) -> Steps[ContextOutput]:
+    return session._write(Take(given), **when)

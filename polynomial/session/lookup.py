@@ -8,12 +8,11 @@ from collections.abc import Sequence
 from datetime import datetime
 from operator import is_
 from threading import Lock
-from typing import Any
 
 from attrs import frozen
 
+from polycontext.base import is_whole, require
 from polycontext.linearity import ResourceClass, Tag, default_classifier
-from polycontext.pressure.notes import find_sources
 from polycontext.window import Role, Turn
 from polycontext.window.filler import is_opening
 from polycontext.window.items import attachment_of
@@ -24,7 +23,7 @@ from ..journal.log import Log
 from ..stores.search_query import AskedWords, found_in
 from ..stores.session_store import Found, SearchableStore
 from ..stores.word_index import WordIndex
-from .options import check_arguments, is_whole, require
+from .part import Session
 
 MOST_FOUND = 1_000
 """The most turns that one search returns."""
@@ -32,23 +31,20 @@ MOST_FOUND = 1_000
 # --- search ---------------------------------------------------------------------------
 
 
-def check_search(text: object, limit: Any) -> None:
-    """Raise `InvalidOptionError` if `text` is not a string or `limit` is out of range."""
+def search(session: Session, text: str, limit: int) -> tuple[Found, ...]:
+    """Return the turns of the log that match `text` best; see `History.search`."""
     require("text", text, isinstance(text, str), "the words to look for")
-    fits = is_whole(limit) and 1 <= limit <= MOST_FOUND
+    fits = is_whole(limit, 1) and limit <= MOST_FOUND
     require("limit", limit, fits, f"a whole number of turns, 1..{MOST_FOUND}")
-
-
-def search_store(
-    store: SearchableStore, session_id: str, conversation: Conversation, text: str, limit: int
-) -> tuple[Found, ...]:
-    """Return the best matches that belong to `conversation`.
-
-    A store may also return turns that do not, such as those that another writer has just added.
-    """
+    store, conversation = session._writer.store, session.conversation
+    if not isinstance(store, SearchableStore):
+        session._log_index = session._log_index or LogIndex()
+        index: LogIndex = session._log_index
+        return index.search(conversation.log, text, limit)
     ask = limit
     while True:
-        found = store.search(session_id, text, ask)
+        # The store may also have turns that another writer has just added.
+        found = store.search(session._writer.session_id, text, ask)
         known = tuple(each for each in found if each.resource_id in conversation.window.linearity)
         if len(known) >= limit or len(found) < ask:
             return known[:limit]
@@ -87,16 +83,6 @@ class LogIndex:
             index.add(enumerate(log[known:], known + 1))
         self._index, self._log = index, log
         return index
-
-
-def trace(log: Log, line: str) -> tuple[str, ...]:
-    """Return the ids of the turns that a line of a gist comes from.
-
-    Raises:
-        InvalidOptionError: `line` is not a string.
-    """
-    check_arguments(line=line)
-    return tuple(turn.resource_id for turn in find_sources(line, log))
 
 
 # --- the history of a turn ------------------------------------------------------------

@@ -12,12 +12,11 @@ from typing import Any, NamedTuple
 
 from attrs import frozen
 
-from polycontext.base import InvalidDataError, InvalidOptionError
+from polycontext.base import InvalidDataError, InvalidOptionError, is_whole
 from polycontext.window.providers import dumped
 
 from ..errors import ContextOverflowError
 from .delivery import SentRequest
-from .options import is_whole
 
 LEAST_FACTOR, MOST_FACTOR = 0.5, 2.5
 """The range of a provider's tokens per token of a counter that a different tokenizer can explain.
@@ -233,7 +232,7 @@ def _cleared(response: Mapping[str, Any]) -> int:
 
 def _whole(usage: Mapping[str, Any], name: str, least: int = 1) -> int:
     value: Any = usage.get(name)
-    if not is_whole(value) or value < least:
+    if not is_whole(value, least):
         raise InvalidDataError(
             f"usage.{name}",
             f"{value!r:.100} is no number of tokens" if name in usage else "is missing",

@@ -10,7 +10,13 @@ from threading import current_thread, main_thread
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, TypedDict
 
 from polycontext import window
-from polycontext.base import InvalidOptionError, UnknownNameError
+from polycontext.base import (
+    InvalidOptionError,
+    UnknownNameError,
+    is_whole,
+    require,
+    whole_number,
+)
 from polycontext.base.json_data import copy_json
 from polycontext.linearity import Classifier, ToolRule, constraint_sentences
 from polycontext.pressure import ContextProjector, Threshold
@@ -33,103 +39,19 @@ Format = Provider | str
 Auto = Literal["background"] | bool
 Clock = Callable[[], datetime]
 
-_LONGEST_KEY = 200
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
-
-def is_whole(value: object) -> bool:
-    """Return whether `value` is an integer and not a bool."""
-    return isinstance(value, int) and not isinstance(value, bool)
+NAME = "a text that is not empty and encodes as UTF-8"
 
 
-def _is_text(value: object) -> bool:
-    return isinstance(value, str)
+def is_name(value: object) -> bool:
+    """Return whether `value` can be the id of a session or the name of a document."""
+    return isinstance(value, str) and value != "" and not _SURROGATE.search(value)
 
 
-def _is_text_or_none(value: object) -> bool:
-    return value is None or isinstance(value, str)
-
-
-def _is_list(value: object) -> bool:
+def is_list(value: object) -> bool:
+    """Return whether `value` is a sequence, but no text."""
     return isinstance(value, Sequence) and not isinstance(value, str | bytes)
-
-
-_NAMED = (
-    lambda value: isinstance(value, str) and bool(value) and not _SURROGATE.search(value),
-    "a text that is not empty and encodes as UTF-8",
-)
-_FITS: Mapping[str, tuple[Callable[[Any], bool], str]] = {
-    "function": (callable, "a function of a ContextWindow"),
-    "position": (is_whole, "a whole number, 0 to the number of turns"),
-    "query": (_is_text_or_none, "a text, or None"),
-    "expected_revision": (
-        lambda value: value is None or is_whole(value),
-        "a whole number, as session.history.revision gives it, or None",
-    ),
-    "idempotency_key": (
-        lambda value: (
-            value is None
-            or (isinstance(value, str) and value.isprintable() and 0 < len(value) <= _LONGEST_KEY)
-        ),
-        f"a text of 1 to {_LONGEST_KEY} printable characters, another one for every command",
-    ),
-    "projector": (
-        lambda value: value is None or isinstance(value, ContextProjector),
-        "a ContextProjector; to choose who writes summaries: ContextProjector(summariser)",
-    ),
-    "threshold": (
-        lambda value: (
-            value is None or (hasattr(value, "low") and callable(getattr(value, "high", None)))
-        ),
-        "a threshold with low and high(signals), for example FixedThreshold(0.8, 0.5)",
-    ),
-    "classifier": (callable, "a function (role, content, metadata) -> ResourceClass"),
-    "clock": (callable, "a function that returns an aware datetime"),
-    "store": (
-        lambda value: (
-            value is None
-            or isinstance(value, str | Path)
-            or all(callable(getattr(value, name, None)) for name in ("load", "append"))
-        ),
-        (
-            "a store with load and append, for example InMemoryStore(), "
-            "or where one is, as for ContextSession.open"
-        ),
-    ),
-    "listeners": (_is_list, "a list of objects that the live machine calls"),
-    "auto": (
-        lambda value: isinstance(value, bool) or value == "background",
-        'True, "background" or False',
-    ),
-    "machine": (
-        lambda value: isinstance(value, type) and issubclass(value, ContextMachine),
-        "ContextMachine, or a subclass of it",
-    ),
-    "session_id": _NAMED,
-    "name": _NAMED,
-    "change": (callable, "a function of the data that returns a JSON Patch, or None"),
-    "content": (_is_text, "a text"),
-    "piece": (_is_text, "a text"),
-    "line": (_is_text, "a line of a gist"),
-    "reason": (
-        lambda value: isinstance(value, str) and bool(value.strip()),
-        "a text that says why there is no result, such as 'the process was stopped'",
-    ),
-    "resource_id": (_is_text, "the id of a turn, such as 't5'"),
-    "rationale": (_is_text, "a text"),
-    "agent_type": (_is_text, "the name of a template, such as 'default'"),
-    "eigenvectors": (
-        lambda value: value is None or isinstance(value, Mapping),
-        "names and shares from 0 to 1, or None",
-    ),
-    "constraints": (_is_list, "a list of texts"),
-    "task": (_is_text_or_none, "a text, or None"),
-    "prompts": (
-        lambda value: value is None or callable(getattr(value, "build_prompt", None)),
-        "a PromptBuilder, or None",
-    ),
-}
-"""The check and the legal values of each argument, by name. A name means the same in every call."""
 
 
 class SessionOptions(TypedDict, total=False):
@@ -263,23 +185,6 @@ def _profile(model: object, *, is_needed: bool = True) -> "ModelProfile | None":
         return None
 
 
-def whole_number(option: str, value: Any, least: int, unit: str = "tokens") -> int:
-    """Return `value`; raise `InvalidOptionError` unless it is an integer of at least `least`."""
-    require(
-        option,
-        value,
-        is_whole(value) and value >= least,
-        f"a whole number of {unit}, at least {least}",
-    )
-    return int(value)
-
-
-def require(option: str, value: object, fits: object, legal: str) -> None:
-    """Raise `InvalidOptionError` unless `value` fits."""
-    if not fits:
-        raise InvalidOptionError(option, value, legal)
-
-
 def check_counter(counter: object) -> None:
     """Call `counter.count` once, and raise `InvalidOptionError` if it does not count tokens."""
     legal = 'an object with count(text) -> tokens, for example TiktokenCounter("o200k_base")'
@@ -312,7 +217,7 @@ def check_tools(tools: Any) -> tuple[Mapping[str, Any], ...]:
         "a list of tools such as "
         '[{"type": "function", "function": {"name": "search", "parameters": {}}}]'
     )
-    require("tools", tools, _is_list(tools), legal)
+    require("tools", tools, is_list(tools), legal)
     for index, tool in enumerate(tools):
         # Definitions have a name or a type, or something nested, as those of Google do.
         is_tool = isinstance(tool, Mapping) and (
@@ -331,27 +236,6 @@ def check_rules(rules: Any) -> tuple[ToolRule, ...]:
     for index, rule in enumerate(rules):
         require(f"rules[{index}]", rule, isinstance(rule, ToolRule), legal)
     return tuple(rules)
-
-
-def check_prices(prices: Any) -> Any:
-    """Return `prices`; raise `InvalidOptionError` if it is not `Prices` with a price for input."""
-    if prices is not None:
-        from polycontext.pressure.schedule import Prices  # noqa: PLC0415 - only needed with prices
-
-        require(
-            "prices",
-            prices,
-            isinstance(prices, Prices) and prices.input > 0,
-            "Prices with a price of the input, or None",
-        )
-    return prices
-
-
-def check_arguments(**given: object) -> None:
-    """Raise `InvalidOptionError` for the first argument that is illegal for its name."""
-    for name, value in given.items():
-        fits, legal = _FITS.get(name, (None, ""))
-        require(name, value, fits is None or fits(value), legal)
 
 
 def load_ahead(counter: TokenCounter) -> None:

@@ -10,24 +10,22 @@ from difflib import get_close_matches
 from functools import partial
 from inspect import Parameter, Signature, formatannotation, getdoc, signature
 from re import sub
-from typing import TYPE_CHECKING, Any, TypeVar, Unpack, get_type_hints
+from typing import Any, TypeVar, Unpack, get_type_hints
 from warnings import warn
 
 from attrs import frozen
 
-from polycontext.base import InvalidDataError
+from polycontext.base import InvalidDataError, is_whole, require
 from polycontext.base.effects import Effect, Steps, call, procedure
 from polycontext.linearity import LinearityStats, ResourceClass
+from polycontext.pressure import pressure_of
 from polycontext.window import ContextWindow, Store, Turn
 
 from ..errors import UnknownPathError
-from ..inputs import ContextOutput
-from .commands import WriteOptions, class_of
-from .options import check_arguments, require
+from ..inputs import ContextOutput, Promotion, class_of
+from .commands import WriteOptions
+from .part import Session
 from .plugins import PromptMaker
-
-if TYPE_CHECKING:
-    from .context_session import ContextSession
 
 B = TypeVar("B")
 
@@ -39,34 +37,37 @@ _TAKEN = ("self", "system_only")
 # --- the functions ---------------------------------------------------------------
 
 
-def _focus(session: "ContextSession") -> Turn | None:
+def _focus(session: Session) -> Turn | None:
     """Return the turn in focus, which is the newest one, or None."""
     return session.window.extract()
 
 
-def _map(session: "ContextSession", function: Callable[[ContextWindow], B]) -> Store[B]:
+def _map(session: Session, function: Callable[[ContextWindow], B]) -> Store[B]:
     """Return the result of `function` on the window at every position; computed on access."""
+    require("function", function, callable(function), "a function of a ContextWindow")
     return session.window.extend(function)
 
 
-def _seek(session: "ContextSession", position: int) -> ContextWindow:
+def _seek(session: Session, position: int) -> ContextWindow:
     """Return the window focused on `position`; the session's own window does not change."""
+    legal = "a whole number, 0 to the number of turns"
+    require("position", position, is_whole(position), legal)
     return session.window.seek(position)
 
 
-def _history(session: "ContextSession") -> tuple[Turn, ...]:
+def _history(session: Session) -> tuple[Turn, ...]:
     """Return every turn of the window, in order; `session.log()` also has the evicted ones."""
     return session.window.all_turns()
 
 
-def _check(session: "ContextSession") -> float:
+def _check(session: Session) -> float:
     """Return the pressure: tokens used / max tokens."""
-    return session.pressure
+    return pressure_of(session.window)
 
 
 @procedure
 def _compress(
-    session: "ContextSession",
+    session: Session,
     target: float | None = None,
     *,
     query: str | None = None,
@@ -77,14 +78,14 @@ def _compress(
     return output
 
 
-def _threshold(session: "ContextSession") -> float:
+def _threshold(session: Session) -> float:
     """Return the pressure above which the window is pressured now."""
     return session.policy.mark(session.window)
 
 
 @procedure
 def _tag(
-    session: "ContextSession",
+    session: Session,
     resource_id: str,
     resource_class: ResourceClass | str,
     *,
@@ -93,7 +94,8 @@ def _tag(
 ) -> Steps[ContextOutput]:
     """Set the class of a turn; the same class changes nothing, and a lower one is refused."""
     output = session.output
-    if session.window.linearity.get(resource_id) is not class_of(resource_class):
+    wanted = Promotion(resource_id, class_of(resource_class), rationale)
+    if session.window.linearity.get(resource_id) is not wanted.resource_class:
         output = yield call(
             session, "promote", resource_id, resource_class, rationale=rationale, **when
         )
@@ -102,7 +104,7 @@ def _tag(
 
 @procedure
 def _promote(
-    session: "ContextSession",
+    session: Session,
     resource_id: str,
     resource_class: ResourceClass | str,
     *,
@@ -116,7 +118,7 @@ def _promote(
     return output
 
 
-def _stats(session: "ContextSession") -> LinearityStats:
+def _stats(session: Session) -> LinearityStats:
     """Return how many resources each class has, and how many were promoted and dropped."""
     return session.window.linearity.stats()
 
@@ -125,7 +127,7 @@ def _prompt(told: str, *, system_only: bool) -> Callable[..., str]:
     """Return the function of a path that builds a prompt, with `told` as its docstring."""
 
     def build(
-        session: "ContextSession",
+        session: Any,
         /,
         agent_type: str = "default",
         eigenvectors: Mapping[str, float] | None = None,
@@ -135,7 +137,7 @@ def _prompt(told: str, *, system_only: bool) -> Callable[..., str]:
         prompts: "PromptMaker | None" = None,
         **values: str | float,
     ) -> str:
-        return session.build_prompt(
+        text: str = session.build_prompt(
             agent_type,
             eigenvectors,
             constraints,
@@ -144,6 +146,7 @@ def _prompt(told: str, *, system_only: bool) -> Callable[..., str]:
             prompts=prompts,
             **values,
         )
+        return text
 
     build.__doc__ = told
     return build
@@ -323,7 +326,7 @@ def _short(name: str) -> str:
 
 
 def invoke(
-    session: "ContextSession", path: str, arguments: Sequence[Any], options: Mapping[str, Any]
+    session: Session, path: str, arguments: Sequence[Any], options: Mapping[str, Any]
 ) -> Steps[Any]:
     """Call a path; see `ContextSession.invoke`."""
     _warn_of_former(path)
@@ -331,7 +334,7 @@ def invoke(
 
 
 def _call(
-    session: "ContextSession", path: str, arguments: Sequence[Any], options: Mapping[str, Any]
+    session: Session, path: str, arguments: Sequence[Any], options: Mapping[str, Any]
 ) -> Steps[Any]:
     does = check_call(find_path(path), arguments, options).does
     result = yield Effect(
@@ -362,7 +365,6 @@ def check_call(
 
     Raises:
         InvalidDataError: an argument is missing, unknown, given twice or superfluous.
-        InvalidOptionError: an argument has an illegal value.
     """
     named = {
         name: each
@@ -383,11 +385,8 @@ def check_call(
                 f", did you mean {near!r}?" for near in get_close_matches(name, named, 1)
             )
             raise _misfit(path, name, f"is no argument of it{meant}")
-    given |= options
     for name, each in named.items():
-        if name in given:
-            check_arguments(**{name: given[name]})
-        elif each.default is Parameter.empty:
+        if name not in (*given, *options) and each.default is Parameter.empty:
             raise _misfit(path, name, "is missing")
     return path
 

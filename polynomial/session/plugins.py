@@ -9,9 +9,10 @@ from functools import cache
 from importlib.metadata import entry_points
 from typing import Any, Protocol
 
+from polycontext.base import require
 from polycontext.window import PluginError
 
-from .options import check_arguments
+from .options import is_list
 
 RENDERERS = "polycontext.renderers"
 PROMPTS = "polycontext.prompts"
@@ -90,11 +91,11 @@ def maker_for(
         InvalidOptionError: an argument of the prompt is illegal.
         PluginError: none is registered.
     """
-    check_arguments(
-        agent_type=agent_type,
-        eigenvectors=eigenvectors,
-        constraints=constraints,
-        task=task,
-        prompts=prompts,
-    )
+    require("agent_type", agent_type, isinstance(agent_type, str), "the name of a template")
+    fits: object = isinstance(eigenvectors, Mapping | None)
+    require("eigenvectors", eigenvectors, fits, "names and shares from 0 to 1, or None")
+    require("constraints", constraints, is_list(constraints), "a list of texts")
+    require("task", task, isinstance(task, str | None), "a text, or None")
+    fits = prompts is None or callable(getattr(prompts, "build_prompt", None))
+    require("prompts", prompts, fits, "a PromptBuilder, or None")
     return load_prompt_maker()() if prompts is None else prompts

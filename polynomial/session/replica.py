@@ -149,6 +149,14 @@ class Replica:
         )
         return Step.recorded(given, before.window, self.policy, window, event.state)
 
+    def events(self, after: int = 0) -> tuple[Event, ...]:
+        """Return the stored events after revision `after`, up to that of the conversation."""
+        events: Sequence[Event] = self.store.load(self.session_id, after).events
+        if any(isinstance(event, CompressEvent) and event.names_ranges for event in events):
+            whole = self.store.load(self.session_id).events
+            events = tuple(journal.source_ranges.with_sources(whole))[after:]
+        return tuple(events[: max(0, self.conversation.revision - after)])
+
     def nearest(self, revision: int) -> Conversation:
         """Return the newest remembered conversation whose revision is at most `revision`."""
         known = [self.empty, self._snapped, *self._near, self.stored]

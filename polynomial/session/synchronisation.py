@@ -5,10 +5,11 @@ It finds the turns that are new here, and pairs the view with the caller's objec
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import zip_longest
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from attrs import field, frozen
 
+from polycontext.base import require, whole_number
 from polycontext.base.effects import Steps
 from polycontext.pressure import ConflictError
 from polycontext.window import REQUEST_OVERHEAD, Role, Turn, count_tools, count_turn
@@ -20,13 +21,10 @@ from ..inputs import ContextOutput
 from ..journal.events import is_erased
 from .commands import Add, Command, Compress, Together, check_turn, missing_result
 from .compression import plan_window
-from .options import check_tools, require, whole_number
+from .options import check_tools
+from .part import Session
 from .time_travel import build_rewind
-from .verbs import write
 from .writer import TRIES
-
-if TYPE_CHECKING:
-    from .context_session import ContextSession
 
 
 @frozen
@@ -66,7 +64,7 @@ Pair = tuple[Turn, Any]
 
 
 def sync(
-    session: "ContextSession",
+    session: Session,
     turns: Iterable[Turn],
     handles: Iterable[object] | None,
     *,
@@ -82,7 +80,7 @@ def sync(
             output = (
                 output
                 if command is None
-                else (yield write(session, command, expected_revision=base))
+                else (yield from session._write(command, expected_revision=base))
             )
         except ConflictError:
             continue
@@ -92,7 +90,7 @@ def sync(
 
 
 def view(
-    session: "ContextSession",
+    session: Session,
     reserve: int,
     tools: Sequence[Mapping[str, Any]] | None,
     system: str | None,
@@ -104,7 +102,7 @@ def view(
         if command is None:
             session.usage._delivery.record(session.window, needs.sent)
             return pair_view(session, session._handles or {})
-        yield write(session, command)
+        yield from session._write(command)
     raise session._writer.contention_error()
 
 
@@ -149,9 +147,7 @@ def _repair(pairs: Sequence[Pair]) -> Iterator[Pair]:
         yield turn, handle
 
 
-def command_to_sync(
-    session: "ContextSession", pairs: Sequence[Pair], *, rewind: bool
-) -> Command | None:
+def command_to_sync(session: Session, pairs: Sequence[Pair], *, rewind: bool) -> Command | None:
     """Return the command that makes the conversation equal to `pairs`, or None if it already is.
 
     Raises:
@@ -205,7 +201,7 @@ def pair_by_id(log: Iterable[Turn], pairs: Iterable[Pair]) -> dict[str, Pair]:
     return {logged.resource_id: pair for logged, pair in zip(log, pairs, strict=False)}
 
 
-def pair_view(session: "ContextSession", handles: Mapping[str, Pair]) -> tuple[Seen, ...]:
+def pair_view(session: Session, handles: Mapping[str, Pair]) -> tuple[Seen, ...]:
     """Return the view, each turn with the caller's object for it."""
     return tuple(_pair_with_handle(turn, handles) for turn in session.window.all_turns())
 
@@ -227,9 +223,7 @@ def _pair_with_handle(turn: Turn, handles: Mapping[str, Pair]) -> Seen:
     return Kept(handle, turn) if whole else Kept(None, turn, handle)
 
 
-def estimate_needs(
-    session: "ContextSession", reserve: object, tools: Any, system: object
-) -> Needed:
+def estimate_needs(session: Session, reserve: object, tools: Any, system: object) -> Needed:
     """Return the tokens of a request beside the view, without those the session already subtracts.
 
     Raises:
@@ -247,7 +241,7 @@ def estimate_needs(
     return Needed(REQUEST_OVERHEAD + told + said, reply)
 
 
-def compress_to_fit(session: "ContextSession", needs: Needed) -> Compress | None:
+def compress_to_fit(session: Session, needs: Needed) -> Compress | None:
     """Return the command that makes the view fit beside `needs`, or None if it already does.
 
     Raises:

@@ -3,11 +3,10 @@
 from collections.abc import Sequence
 from copy import copy
 from datetime import datetime
-from typing import TYPE_CHECKING
 
 from attrs import evolve
 
-from polycontext.base import InvalidOptionError
+from polycontext.base import InvalidOptionError, require
 from polycontext.linearity import UnknownResourceError
 from polycontext.window import ContextWindow, Role, Turn
 
@@ -17,9 +16,7 @@ from ..machine.step import is_over_budget
 from ..stores.session_store import ForkingStore
 from .commands import Add, Items, Rewind, Together, build_attaches
 from .construction import open_beside
-
-if TYPE_CHECKING:
-    from .context_session import ContextSession
+from .part import S, Session
 
 Moment = int | datetime | str
 """A point of a conversation: a revision, a time, or the id of the last turn at that point."""
@@ -28,14 +25,14 @@ _NEWEST = 256
 """How many of the newest events are searched for a turn first: most rewinds are short."""
 
 
-def past_session(session: "ContextSession", revision: int) -> "ContextSession":
+def past_session(session: S, revision: int) -> S:
     """Return `session` as it was after its first `revision` events, for reading."""
     past = copy(session)
     past._writer, past._opened = session._writer.past(conversation_at(session, revision)), None
     return past
 
 
-def conversation_at(session: "ContextSession", revision: int) -> Conversation:
+def conversation_at(session: Session, revision: int) -> Conversation:
     """Return the conversation as it was after its first `revision` events.
 
     O(events since the nearest conversation in memory).
@@ -52,11 +49,11 @@ def conversation_at(session: "ContextSession", revision: int) -> Conversation:
     return evolve(replay(events, nearest), companions={})
 
 
-def committed_at(session: "ContextSession", revision: int) -> Conversation:
+def committed_at(session: Session, revision: int) -> Conversation:
     """Return the conversation at `revision`, after the compression committed with its last turn."""
     conversation = conversation_at(session, revision)
     while (
-        event := next(iter(session.history.events(conversation.revision)[:1]), None)
+        event := next(iter(session._writer.events(conversation.revision)[:1]), None)
     ) is not None and _belongs(conversation.window, event):
         conversation = conversation_at(session, conversation.revision + 1)
     return conversation
@@ -75,7 +72,7 @@ def _belongs(window: ContextWindow, event: Event) -> bool:
     )
 
 
-def revision_at(session: "ContextSession", moment: Moment) -> int:
+def revision_at(session: Session, moment: Moment) -> int:
     """Return the revision of `session` at a moment.
 
     Raises:
@@ -93,7 +90,7 @@ def revision_at(session: "ContextSession", moment: Moment) -> int:
             return next(
                 (
                     before
-                    for before, event in enumerate(session.history.events())
+                    for before, event in enumerate(session._writer.events())
                     if _time_of(event) > moment
                 ),
                 revision,
@@ -105,13 +102,14 @@ def revision_at(session: "ContextSession", moment: Moment) -> int:
     raise InvalidOptionError("moment", moment, legal)
 
 
-def build_rewind(session: "ContextSession", to: Moment) -> Rewind:
+def build_rewind(session: Session, to: Moment) -> Rewind:
     """Return the command that rewinds to a moment."""
     return Rewind(committed_at(session, revision_at(session, to)))
 
 
-def build_edit(session: "ContextSession", resource_id: str, content: str, items: Items) -> Together:
+def build_edit(session: Session, resource_id: str, content: str, items: Items) -> Together:
     """Return the command that replaces a user turn with `items` and `content`."""
+    require("resource_id", resource_id, isinstance(resource_id, str), "the id of a turn")
     log = session.conversation.log
     turn = log[log.place(resource_id)]
     if turn.role is not Role.USER:
@@ -128,7 +126,7 @@ def build_edit(session: "ContextSession", resource_id: str, content: str, items:
     )
 
 
-def build_regenerate(session: "ContextSession") -> Rewind:
+def build_regenerate(session: Session) -> Rewind:
     """Return the command that rewinds to the last user turn."""
     log = session.conversation.log
     said = next((turn for turn in reversed(log) if turn.role is Role.USER), None)
@@ -139,7 +137,7 @@ def build_regenerate(session: "ContextSession") -> Rewind:
     return Rewind(committed_at(session, _came_with(session, said.resource_id)))
 
 
-def fork(session: "ContextSession", new_id: str, moment: Moment | None) -> "ContextSession":
+def fork(session: S, new_id: str, moment: Moment | None) -> S:
     """Store and return a new session with the content of `session` at a moment."""
     writer = session._writer
     conversation = (
@@ -155,13 +153,13 @@ def fork(session: "ContextSession", new_id: str, moment: Moment | None) -> "Cont
     return open_beside(session, new_id)
 
 
-def _came_with(session: "ContextSession", resource_id: str) -> int:
+def _came_with(session: Session, resource_id: str) -> int:
     """Return the number of the event that added a turn.
 
     If several events used the id, it is the one that was not rewound.
     """
     for first in (max(0, session.conversation.revision - _NEWEST), 0):
-        found = _numbers(session.history.events(first), first, resource_id)
+        found = _numbers(session._writer.events(first), first, resource_id)
         stands = next((number for number in found if session.conversation.has_passed(number)), None)
         if stands is not None or (found and not first):
             return stands or found[0]

@@ -6,13 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import evolve
 
+from polycontext.base import require
+from polycontext.base.effects import drive
 from polycontext.window.providers import Provider, Rendered, as_provider
 
 from ..machine.step import is_over_budget
+from .commands import Together
 from .delivery import Delivery, options_for
 from .measurement import Measured, Sizes, measure
-from .options import require
-from .verbs import SessionPart
+from .part import SessionPart
 
 if TYPE_CHECKING:
     from polycontext.pressure.cache import CachePlan
@@ -137,4 +139,4 @@ class Usage(SessionPart):
         session = self._session
         is_over = session.policy.auto and is_over_budget(session.window)
         if is_over and not session._writer.is_inside():
-            session.documents.save()
+            drive(session._write(Together(())))

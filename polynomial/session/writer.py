@@ -95,11 +95,11 @@ class Writer(Replica):
 
     # --- writing ---------------------------------------------------------------
 
-    def write(self, request: WriteRequest, expected_revision: int | None = None) -> ContextOutput:
+    def write(self, request: WriteRequest) -> ContextOutput:
         """Execute a request, or raise and change nothing.
 
         Raises:
-            ConflictError: `expected_revision` is not the current one, or other writers were first
+            ConflictError: the expected revision is not the current one, or other writers were first
                 too often.
             InvalidOptionError: the request has a key, and the store keeps none.
             SessionWriteError: the call comes from inside another write of this session, or a
@@ -113,7 +113,7 @@ class Writer(Replica):
             )
         with self._enter(), self._turnstile:
             try:
-                output = drive(self._steps(request, expected_revision))
+                output = drive(self._steps(request))
             finally:
                 if live is not None:
                     live.play()
@@ -121,15 +121,13 @@ class Writer(Replica):
             live.send_waiting()
         return output
 
-    async def awrite(
-        self, request: WriteRequest, expected_revision: int | None = None
-    ) -> ContextOutput:
+    async def awrite(self, request: WriteRequest) -> ContextOutput:
         """Do what `write` does without blocking; tasks of one event loop take turns."""
         live = self.live
         with self._enter():
             async with self._task_lock():
                 try:
-                    output = await adrive(self._steps(request, expected_revision))
+                    output = await adrive(self._steps(request))
                 finally:
                     if live is not None:
                         await live.aplay()
@@ -137,18 +135,19 @@ class Writer(Replica):
             await live.asend_waiting()
         return output
 
-    def _steps(self, request: WriteRequest, expected_revision: int | None) -> Steps[ContextOutput]:
+    def _steps(self, request: WriteRequest) -> Steps[ContextOutput]:
         """Decide, append and publish; if another writer was first, decide again."""
         for lost in range(TRIES):
             if lost > 1:
                 yield _pause(lost)
-            if request.key is not None and (yield in_thread(self.has_happened, request.key)):
+            key = request.idempotency_key
+            if key is not None and (yield in_thread(self.has_happened, key)):
                 return ContextOutput(self.conversation.window, self.conversation.state)
-            base = self._base(expected_revision)
+            base = self._base(request.expected_revision)
             decision = yield from self._drive_decision(
                 decide(base, request, self.policy, unstored=base is not self.stored), base
             )
-            if decision is not None and (yield from self._store(base, decision, request.key)):
+            if decision is not None and (yield from self._store(base, decision, key)):
                 return log_rejections(decision.output)
         raise self.contention_error()
 

@@ -35,13 +35,13 @@ from polycontext.polynomial import (
     through,
 )
 from polycontext.polynomial.algebra.poly_agent import Position
+from polycontext.polynomial.context_session import HistoryPart
 from polycontext.polynomial.laws import agents, hosts, machines, polynomials
 from polycontext.polynomial.laws.agents import Combine
 from polycontext.polynomial.laws.hosts import Projecting
 from polycontext.polynomial.machine.step import Step
 from polycontext.polynomial.machine.table import Table, run
 from polycontext.polynomial.session.history import History
-from polycontext.polynomial.session.verbs import HistoryPart
 from polycontext.pressure import ContextProjector, Reach, Signals
 from polycontext.testing import FAST, filled
 from polycontext.testing.law_strategies import AnyAgent, AnyLens, agent_of, relabelling
@@ -603,14 +603,14 @@ class Deaf(ContextSession):
 class Broken(HistoryPart):
     """Hand out a broken history."""
 
-    def __init__(self, kind: type[History]) -> None:
+    def __init__(self, kind: type[History[Any]]) -> None:
         self.kind = kind
 
     def __get__(self, session: Any, owner: Any) -> Any:
         return super().__get__(None, owner) if session is None else self.kind(session)
 
 
-class Lost(History):
+class Lost(History[Any]):
     """Lose an event."""
 
     def events(self, after: int = 0) -> tuple[Event, ...]:
@@ -623,7 +623,7 @@ class Amnesiac(ContextSession):
     history = Broken(Lost)
 
 
-class LeftOut(History):
+class LeftOut(History[Any]):
     """Write less than there is."""
 
     def export(self) -> Iterator[str]:

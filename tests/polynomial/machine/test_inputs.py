@@ -7,8 +7,8 @@ import pytest
 from polycontext.base import CallerError, InvalidOptionError
 from polycontext.linearity import ResourceClass
 from polycontext.polynomial import ContextInput, ContextOutput, ContextState, InputKind
-from polycontext.polynomial.inputs import as_tool_call
 from polycontext.polynomial.laws.machines import TableMachine
+from polycontext.polynomial.session.commands import as_tool_call
 from polycontext.polynomial.session.plugins import load_renderer
 from polycontext.pressure import ContextProjector, Edit
 from polycontext.window import (

@@ -16,6 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polycontext.base import InvalidOptionError
+from polycontext.base.effects import Steps
 from polycontext.polynomial import ContextOutput, ContextOverflowError, ContextSession
 from polycontext.polynomial.session.commands import Add, Together, WriteRequest
 from polycontext.polynomial.session.synchronisation import Gist, Kept, pair_view
@@ -360,20 +361,15 @@ def test_what_another_writer_was_first_with_is_seen(awaited: bool) -> None:
 class Outrun(ContextSession):
     """Have others be first, always."""
 
-    def _write(self, *_: Any, **__: Any) -> ContextOutput:
-        raise ConflictError("session revision", 1, 2)
-
-    async def _awrite(self, *_: Any, **__: Any) -> ContextOutput:
+    def _write(self, *_: Any, **__: Any) -> Steps[ContextOutput]:
         raise ConflictError("session revision", 1, 2)
 
 
 class Idle(ContextSession):
     """Make no room, whatever is asked."""
 
-    def _write(self, *_: Any, **__: Any) -> ContextOutput:
-        return self.output
-
-    async def _awrite(self, *_: Any, **__: Any) -> ContextOutput:
+    def _write(self, *_: Any, **__: Any) -> Steps[ContextOutput]:
+        yield from ()
         return self.output
 
 

@@ -103,7 +103,7 @@ async def typed(session: ContextSession) -> None:
 
 async def typed_parts(session: ContextSession) -> None:
     """Say what the parts and their verbs return."""
-    assert_type(session.history, History)
+    assert_type(session.history, History[ContextSession])
     assert_type(session.history.at(1), ContextSession)
     assert_type(await session.history.aat(1), ContextSession)
     assert_type(session.history.rewind(1), ContextOutput)
@@ -173,16 +173,12 @@ def test_types_are_kept_and_every_call_works() -> None:
 def test_a_name_that_means_nothing_is_refused() -> None:
     """By the checkers, and when it is called: by the method and by its twin; nothing is written."""
     session = ContextSession(8000, counter=WORDS)
-    with pytest.raises(
-        TypeError, match=r"add_user_turn\(\) got an unexpected keyword argument 'nme'"
-    ):
+    with pytest.raises(TypeError, match=r"write\(\) got an unexpected keyword argument 'nme'"):
         session.add_user_turn(
             "hi",
             nme="ana",  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
         )
-    with pytest.raises(
-        TypeError, match=r"compress\(\) got an unexpected keyword argument 'revision'"
-    ):
+    with pytest.raises(TypeError, match=r"write\(\) got an unexpected keyword argument 'revision'"):
         asyncio.run(
             session.acompress(
                 revision=1  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]

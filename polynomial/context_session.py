@@ -6,31 +6,100 @@ request, which first compresses a view that has gone over its budget.
 This class is a table of contents: each method delegates to the module for its subject.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Self, Unpack
+import asyncio
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from functools import partial
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Concatenate,
+    Generic,
+    ParamSpec,
+    Self,
+    TypeVar,
+    Unpack,
+    overload,
+)
 
-from polycontext.base.effects import Steps, procedure, twin
+from polycontext.base import require
+from polycontext.base.effects import Steps, call, procedure, twin
 from polycontext.linearity import Classifier, ResourceClass, ToolRule, default_classifier
 from polycontext.pressure import ContextProjector, Threshold, pressure_of
 from polycontext.window import ContextItem, ContextWindow, Role, TokenCounter, ToolCall, Turn
 from polycontext.window.providers import AUTO, Provider, Rendered
 
-from .. import session as subjects
-from ..inputs import ContextInput, ContextOutput, as_tool_calls
-from ..journal.conversation import Conversation
-from ..machine.context_machine import ContextMachine
-from ..machine.step import ContextPolicy
-from ..state import State
-from ..stores.session_store import SessionStore
-from . import commands, construction, options
-from .commands import AddOptions, Command, Oversize, WriteOptions
-from .options import Asking, Auto, Clock, Format, Model, NewOptions, OpenOptions, Place
-from .verbs import ClassTwin, HistoryPart, verb
-from .writer import Writer
+from . import session as parts
+from .inputs import ContextInput, ContextOutput
+from .journal.conversation import Conversation
+from .machine.context_machine import ContextMachine
+from .machine.step import ContextPolicy
+from .session import construction
+from .session.commands import (
+    Add,
+    AddOptions,
+    Attach,
+    Command,
+    Compress,
+    Items,
+    Messages,
+    Oversize,
+    Recall,
+    Take,
+    Together,
+    WriteOptions,
+    WriteRequest,
+    as_tool_calls,
+    build_attaches,
+    build_extend,
+    build_results,
+    find_open_calls,
+    utc_now,
+)
+from .session.options import (
+    Asking,
+    Auto,
+    Clock,
+    Format,
+    Model,
+    NewOptions,
+    OpenOptions,
+    Place,
+    is_list,
+)
+from .session.writer import Writer
+from .state import State
+from .stores.session_store import SessionStore
 
 if TYPE_CHECKING:
     from polycontext.pressure.cache import CachePlan
     from polycontext.pressure.schedule import Prices
+
+P = ParamSpec("P")
+S = TypeVar("S", bound="ContextSession")
+T = TypeVar("T")
+
+
+class _ClassTwin(Generic[P]):
+    """The async twin of a class method that creates an object: it runs in a thread."""
+
+    def __init__(self, method: Callable[Concatenate[Any, P], object]) -> None:
+        self._name = getattr(method, "__name__", "")
+        self.__doc__ = f"Do what `{self._name}` does without blocking the event loop."
+
+    def __get__(self, instance: object, owner: type[T]) -> Callable[P, Coroutine[Any, Any, T]]:
+        return partial(asyncio.to_thread, getattr(owner, self._name))
+
+
+class HistoryPart:
+    """The `history` attribute: the history of a session, or the archive of a session class."""
+
+    @overload
+    def __get__(self, session: None, owner: type[S]) -> "parts.Archive[S]": ...
+    @overload
+    def __get__(self, session: S, owner: type[S]) -> "parts.History[S]": ...
+    def __get__(self, session: Any, owner: Any) -> Any:
+        """Return the history or the archive, loaded on first access."""
+        return parts.Archive(owner) if session is None else parts.History(session)
 
 
 class ContextSession:
@@ -98,14 +167,14 @@ class ContextSession:
     _place: tuple[Place, float] | None = None
     _parent: "ContextSession | None" = None
     """The session that opened this child."""
-    _answer: "subjects.answer.Answer | None" = None
+    _answer: "parts.Answer | None" = None
     """The answer that is being streamed."""
-    _background: "subjects.background.Background | None" = None
-    _delivery: "subjects.delivery.Delivery | None" = None
+    _background: "parts.Background | None" = None
+    _delivery: "parts.Delivery | None" = None
     """Created for the first request."""
-    _log_index: "subjects.lookup.LogIndex | None" = None
+    _log_index: "parts.LogIndex | None" = None
     """Created by the first search if the store cannot search. It is rebuilt if missing."""
-    _handles: "Mapping[str, subjects.synchronisation.Pair] | None" = None
+    _handles: "Mapping[str, parts.Pair] | None" = None
     """By turn id: the turn as it was synced, and the caller's object. Not stored."""
 
     def __init__(
@@ -123,7 +192,7 @@ class ContextSession:
         classifier: Classifier = default_classifier,
         preserved_share: float = 0.2,
         rules: Sequence[ToolRule] = (),
-        clock: Clock = commands.utc_now,
+        clock: Clock = utc_now,
         listeners: Sequence[object] = (),
         store: Place | None = None,
         session_id: str = "session",
@@ -131,17 +200,26 @@ class ContextSession:
         prices: "Prices | None" = None,
         machine: type[ContextMachine] = ContextMachine,
     ) -> None:
+        require("clock", clock, callable(clock), "a function that returns an aware datetime")
+        require("listeners", listeners, is_list(listeners), "a list of listeners of the machine")
         room = construction.room_for(model, max_tokens, reserve, counter, provider)
-        options.check_arguments(clock=clock, machine=machine)
         asking = construction.asking_of(room, tools)
         self._provider, self._clock, self._asking = room.provider, clock, asking
         self._reports: Mapping[str, Any] = {}
         policy = construction.policy_of(
             projector, rules, threshold, cooldown, auto=auto, prices=prices
         )
-        window = construction.window_of(room, asking, policy.projector, classifier, preserved_share)
-        empty = Conversation(window, machine=machine)
-        construction.attach_writer(self, empty, policy, store, session_id, listeners=listeners)
+        empty = construction.empty_conversation(
+            room,
+            asking,
+            policy.projector,
+            classifier=classifier,
+            preserved_share=preserved_share,
+            machine=machine,
+        )
+        construction.attach_writer(self, empty, policy, store, session_id)
+        if listeners:
+            parts.machine_of(self, listeners)
 
     @classmethod
     def open(
@@ -193,12 +271,12 @@ class ContextSession:
             cls, url, session_id, model, timeout=timeout, options=options
         )
 
-    aopen = ClassTwin(open)  # noqa: A003 - the method above
+    aopen = _ClassTwin(open)  # noqa: A003 - the method above
 
     @classmethod
     def from_messages(
         cls,
-        messages: commands.Messages,
+        messages: Messages,
         model: Model = None,
         *,
         provider: Format = AUTO,
@@ -229,40 +307,39 @@ class ContextSession:
 
     # --- adding turns --------------------------------------------------------------
 
-    @verb
-    def add_system(self, content: str, **options: Unpack[AddOptions]) -> Command:
+    @procedure
+    def add_system(self, content: str, **options: Unpack[AddOptions]) -> Steps[ContextOutput]:
         """Add a system turn; the options are those of `add`."""
-        return commands.build_add(self._turn(Role.SYSTEM, content), **options)
+        return self._add(self._turn(Role.SYSTEM, content), **options)
 
     aadd_system = twin(add_system)
 
-    @verb
+    @procedure
     def add_user_turn(
         self, content: str, *, name: str | None = None, **options: Unpack[AddOptions]
-    ) -> Command:
+    ) -> Steps[ContextOutput]:
         """Add a user turn; the options are those of `add`."""
-        return commands.build_add(self._turn(Role.USER, content, name=name), **options)
+        return self._add(self._turn(Role.USER, content, name=name), **options)
 
     aadd_user_turn = twin(add_user_turn)
 
-    @verb
+    @procedure
     def add_assistant_turn(
         self,
         content: str | None = None,
         tool_calls: Iterable[Any] | None = None,
         **options: Unpack[AddOptions],
-    ) -> Command:
+    ) -> Steps[ContextOutput]:
         """Add an assistant turn: its text, its tool calls, or both.
 
         Tool calls are `ToolCall` objects or the provider's own. The options are those of `add`.
         """
-        return commands.build_add(
-            self._turn(Role.ASSISTANT, content, tool_calls=as_tool_calls(tool_calls)), **options
-        )
+        calls = as_tool_calls(tool_calls)
+        return self._add(self._turn(Role.ASSISTANT, content, tool_calls=calls), **options)
 
     aadd_assistant_turn = twin(add_assistant_turn)
 
-    @verb
+    @procedure
     def add_tool_turn(
         self,
         content: str,
@@ -270,15 +347,14 @@ class ContextSession:
         tool_call_id: str,
         name: str | None = None,
         **options: Unpack[AddOptions],
-    ) -> Command:
+    ) -> Steps[ContextOutput]:
         """Add the result of an open call; the options are those of `add`."""
-        return commands.build_add(
-            self._turn(Role.TOOL, content, tool_call_id=tool_call_id, name=name), **options
-        )
+        turn = self._turn(Role.TOOL, content, tool_call_id=tool_call_id, name=name)
+        return self._add(turn, **options)
 
     aadd_tool_turn = twin(add_tool_turn)
 
-    @verb
+    @procedure
     def add(
         self,
         turn: Turn,
@@ -286,7 +362,7 @@ class ContextSession:
         *,
         oversize: Oversize = "truncate",
         **when: Unpack[WriteOptions],
-    ) -> Command:
+    ) -> Steps[ContextOutput]:
         """Add a turn; with `auto`, compress first if room is needed.
 
         Args:
@@ -305,19 +381,19 @@ class ContextSession:
                 ``oversize="error"`` does not fit even after compressing everything that may yield.
             ConflictError: `expected_revision` is not the current revision.
         """
-        return commands.build_add(turn, resource_class, oversize)
+        return self._write(Add(turn, resource_class, oversize), **when)
 
     aadd = twin(add)
 
-    @verb
+    @procedure
     def extend(
         self,
-        messages: commands.Messages,
+        messages: Messages,
         provider: Format = AUTO,
         *,
         oversize: Oversize = "truncate",
         **when: Unpack[WriteOptions],
-    ) -> Command:
+    ) -> Steps[ContextOutput]:
         """Add several turns, or a provider's messages, as one commit: all or none.
 
         The messages may continue the conversation: results of open calls come first. The format is
@@ -338,11 +414,11 @@ class ContextSession:
         ... )
         2
         """
-        return commands.build_extend(self.conversation, messages, provider, oversize)
+        return self._write(build_extend(self.conversation, messages, provider, oversize), **when)
 
     aextend = twin(extend)
 
-    @verb
+    @procedure
     def add_message(
         self,
         message: object,
@@ -350,13 +426,13 @@ class ContextSession:
         *,
         oversize: Oversize = "truncate",
         **when: Unpack[WriteOptions],
-    ) -> Command:
+    ) -> Steps[ContextOutput]:
         """Add one message in a provider's format: JSON data or an SDK object; see `extend`."""
-        return commands.build_extend(self.conversation, [message], provider, oversize)
+        return self._write(build_extend(self.conversation, [message], provider, oversize), **when)
 
     aadd_message = twin(add_message)
 
-    @verb
+    @procedure
     def attach(
         self,
         item: ContextItem,
@@ -364,7 +440,7 @@ class ContextSession:
         *,
         source: str | None = None,
         **when: Unpack[WriteOptions],
-    ) -> Command:
+    ) -> Steps[ContextOutput]:
         """Add a context item as one user turn, REQUIRED by default.
 
         Under pressure the item is reduced to its outline, and it can be recalled.
@@ -384,18 +460,17 @@ class ContextSession:
             PluginError: the registered formatter of a custom kind failed.
             Any error that `add` raises for a user turn.
         """
-        return commands.build_attach(item, source, resource_class)
+        return self._write(Attach(item, source, resource_class), **when)
 
     aattach = twin(attach)
 
-    @verb
+    @procedure
     def send_message(
-        self, content: str, items: commands.Items = (), **when: Unpack[WriteOptions]
-    ) -> Command:
+        self, content: str, items: Items = (), **when: Unpack[WriteOptions]
+    ) -> Steps[ContextOutput]:
         """Attach items, each alone or with its source, and add a user turn, all as one commit."""
-        return commands.Together(
-            (*commands.build_attaches(items), commands.Add(self._turn(Role.USER, content)))
-        )
+        turn = Add(self._turn(Role.USER, content))
+        return self._write(Together((*build_attaches(items), turn)), **when)
 
     asend_message = twin(send_message)
 
@@ -414,11 +489,11 @@ class ContextSession:
         >>> session.send("user_turn", "Where is my parcel?").state
         <ContextState.ACCUMULATING: 'ACCUMULATING'>
         """
-        return subjects.live_machine.send_event(self, event, args, kwargs)
+        return parts.send_event(self, event, args, kwargs)
 
     asend = twin(send)
 
-    def answer(self) -> "subjects.answer.Answer":
+    def answer(self) -> "parts.Answer":
         """Open a streamed answer, which becomes one assistant turn when it is closed.
 
         While it is open, `output.answering` holds the text so far.
@@ -436,25 +511,25 @@ class ContextSession:
         >>> session.output.answering, session.messages()[-1]["content"]
         (None, 'On its way.')
         """
-        return subjects.answer.open_answer(self)
+        return parts.open_answer(self)
 
-    @verb
-    def close_open_calls(self, reason: str, **when: Unpack[WriteOptions]) -> Command:
+    @procedure
+    def close_open_calls(self, reason: str, **when: Unpack[WriteOptions]) -> Steps[ContextOutput]:
         """Close every open call with a marked result that states the reason.
 
         Use it when the last writer stopped in the middle of a tool call. The output lists the
         results as repaired. Without open calls, nothing happens.
         """
-        return commands.build_results(self.conversation, reason)
+        return self._write(build_results(self.conversation, reason), **when)
 
     aclose_open_calls = twin(close_open_calls)
 
     # --- compression and classes ------------------------------------------------------
 
-    @verb
+    @procedure
     def compress(
         self, target: float | None = None, *, query: str | None = None, **when: Unpack[WriteOptions]
-    ) -> Command:
+    ) -> Steps[ContextOutput]:
         """Compress the view to a target pressure; the output reports the result.
 
         Args:
@@ -467,12 +542,14 @@ class ContextSession:
             FloorError: the projector's fulfilment would take an atom below the floor of its class.
             InvalidOptionError: `target` is not a number from 0 to 1, or `query` is not a string.
         """
-        return commands.build_compress(target, query)
+        return self._write(Compress(target, query), **when)
 
     acompress = twin(compress)
 
-    @verb
-    def clear(self, *, keep_system: bool = False, **when: Unpack[WriteOptions]) -> Command:
+    @procedure
+    def clear(
+        self, *, keep_system: bool = False, **when: Unpack[WriteOptions]
+    ) -> Steps[ContextOutput]:
         """Clear the view; the log and the ledger keep everything.
 
         With `keep_system`, the system turns are added again in the same commit.
@@ -484,12 +561,14 @@ class ContextSession:
         """
         turns = self.window.all_turns() if keep_system else ()
         system = [self._turn(turn.role, turn.text) for turn in turns if turn.role is Role.SYSTEM]
-        return commands.Together((commands.Take(ContextInput.clear()), *map(commands.Add, system)))
+        return self._write(Together((Take(ContextInput.clear()), *map(Add, system))), **when)
 
     aclear = twin(clear)
 
-    @verb
-    def recall(self, resource_ids: str | Iterable[str], **when: Unpack[WriteOptions]) -> Command:
+    @procedure
+    def recall(
+        self, resource_ids: str | Iterable[str], **when: Unpack[WriteOptions]
+    ) -> Steps[ContextOutput]:
         """Restore atoms to VERBATIM from the log.
 
         Each id names any turn of an atom, or a gist.
@@ -499,11 +578,11 @@ class ContextSession:
             ContextOverflowError: the window would immediately be pressured again.
             IllegalDirectionError: the session is EMPTY or PRESSURED.
         """
-        return commands.Recall(commands.check_ids(resource_ids))
+        return self._write(Recall(resource_ids), **when)
 
     arecall = twin(recall)
 
-    @verb
+    @procedure
     def promote(
         self,
         resource_id: str,
@@ -511,7 +590,7 @@ class ContextSession:
         *,
         rationale: str = "",
         **when: Unpack[WriteOptions],
-    ) -> Command:
+    ) -> Steps[ContextOutput]:
         """Raise the class of a turn; classes are never lowered.
 
         Raises:
@@ -519,12 +598,15 @@ class ContextSession:
             DemotionError: the class is not higher.
             IllegalDirectionError: there is no view (EMPTY).
         """
-        return commands.build_promotion(resource_id, resource_class, rationale)
+        promotion = ContextInput.promote(resource_id, resource_class, rationale)
+        return self._write(Take(promotion), **when)
 
     apromote = twin(promote)
 
-    @verb
-    def pin(self, resource_id: str, why: str = "", **when: Unpack[WriteOptions]) -> Command | None:
+    @procedure
+    def pin(
+        self, resource_id: str, why: str = "", **when: Unpack[WriteOptions]
+    ) -> Steps[ContextOutput]:
         """Keep a turn verbatim from now on, including its images.
 
         A turn that is already PRESERVED stays as it is.
@@ -533,7 +615,10 @@ class ContextSession:
             UnknownResourceError: there is no such id.
             IllegalDirectionError: there is no view (EMPTY).
         """
-        return commands.build_pin(self.window, resource_id, why)
+        promotion = ContextInput.promote(resource_id, ResourceClass.PRESERVED, why)
+        if self.window.linearity.get(resource_id) is ResourceClass.PRESERVED:
+            return self.output
+        return (yield from self._write(Take(promotion), **when))
 
     apin = twin(pin)
 
@@ -589,7 +674,7 @@ class ContextSession:
         *,
         task: str | None = None,
         system_only: bool = False,
-        prompts: "subjects.plugins.PromptMaker | None" = None,
+        prompts: "parts.PromptMaker | None" = None,
         **values: str | float,
     ) -> str:
         """Return one prompt text: the system prompt, the view as a transcript, and the task.
@@ -613,7 +698,7 @@ class ContextSession:
             InvalidOptionError: an argument has the wrong type or value.
             PluginError: no prompt builder is installed, and you passed none.
         """
-        maker = subjects.plugins.maker_for(agent_type, eigenvectors, constraints, task, prompts)
+        maker = parts.maker_for(agent_type, eigenvectors, constraints, task, prompts)
         return maker.build_prompt(
             self.output,
             agent_type,
@@ -633,9 +718,7 @@ class ContextSession:
         Raises:
             UnknownNameError: there is no such provider.
         """
-        return subjects.context_tools.context_tools(
-            self._provider if provider is None else provider
-        )
+        return parts.context_tools(self._provider if provider is None else provider)
 
     def call_tool(
         self,
@@ -667,7 +750,7 @@ class ContextSession:
         Turns that say it and that you do not see whole, best first (context_recall reads them):
         t1 user: The code of the east door is 4711.
         """
-        return subjects.context_tools.answer_call(
+        return parts.answer_call(
             self.conversation, self.history.search, name, arguments, max_tokens
         )
 
@@ -712,7 +795,7 @@ class ContextSession:
         >>> [turn.text for turn in session.log()]
         ['Red or blue?', 'Blue.']
         """
-        return subjects.synchronisation.sync(self, turns, handles, repair=repair, rewind=rewind)
+        return parts.sync(self, turns, handles, repair=repair, rewind=rewind)
 
     asynced = twin(sync)
 
@@ -723,7 +806,7 @@ class ContextSession:
         reserve: int = 0,
         tools: Sequence[Mapping[str, Any]] | None = (),
         system: str | None = None,
-    ) -> "Steps[tuple[subjects.synchronisation.Seen, ...]]":
+    ) -> "Steps[tuple[parts.Seen, ...]]":
         """Return the view: your own objects for whole turns, and gists in place of the others.
 
         The result is a tuple of `Kept` and `Gist` entries. It is valid, and fits beside what this
@@ -741,7 +824,7 @@ class ContextSession:
             ContextOverflowError: the view does not fit even after everything that may yield has.
             InvalidOptionError: an argument has the wrong type or value.
         """
-        return subjects.synchronisation.view(self, reserve, tools, system)
+        return parts.view(self, reserve, tools, system)
 
     aview = twin(view)
 
@@ -792,7 +875,7 @@ class ContextSession:
         >>> "NJ 457 leaves at 22:10." in session.log()[-1].text
         True
         """
-        return subjects.children.open_child(
+        return parts.open_child(
             self,
             task,
             child_id,
@@ -818,7 +901,7 @@ class ContextSession:
                 text yet.
             OrderError: the parent waits for the results of other calls.
         """
-        return subjects.children.hand_back(self, text)
+        return parts.hand_back(self, text)
 
     ahand_back = twin(hand_back)
 
@@ -843,7 +926,7 @@ class ContextSession:
         >>> session.invoke("self.context.window.focus").text
         'Paint the house.'
         """
-        return subjects.paths.invoke(self, path, arguments, options)
+        return parts.invoke(self, path, arguments, options)
 
     ainvoke = twin(invoke)
 
@@ -882,7 +965,7 @@ class ContextSession:
         A writer that stopped in the middle of a tool call leaves them. Execute them again, or close
         them with `close_open_calls`.
         """
-        return commands.find_open_calls(self.window)
+        return find_open_calls(self.window)
 
     @property
     def output(self) -> ContextOutput:
@@ -903,13 +986,13 @@ class ContextSession:
         You can add python-statemachine listeners to it. An exception in a listener is logged and
         changes nothing. See docs/machine.md.
         """
-        return subjects.live_machine.machine_of(self)
+        return parts.machine_of(self)
 
     def log(self) -> tuple[Turn, ...]:
         """Return every turn ever accepted, in order, including those that left the view."""
         return tuple(self.conversation.log)
 
-    def explain(self, resource_id: str) -> "subjects.lookup.Explained":
+    def explain(self, resource_id: str) -> "parts.Explained":
         """Return the history of a turn: its class, who set it, why and when, and where it is now.
 
         If the turn left the view, the result also says which gist stands for it. O(journal).
@@ -917,14 +1000,14 @@ class ContextSession:
         Raises:
             UnknownResourceError: no turn of this conversation has the id.
         """
-        return subjects.lookup.explain(self.conversation, self.history.events(), resource_id)
+        return parts.explain(self.conversation, self.history.events(), resource_id)
 
     def render(self) -> dict[str, Any]:
         """Return the JSON-ready props of a chat component (docs/server.md).
 
         They contain no system text and nothing about compression strategy.
         """
-        return subjects.plugins.load_renderer()().render_chat(self)
+        return parts.load_renderer()().render_chat(self)
 
     # --- parts --------------------------------------------------------------------------------
 
@@ -932,20 +1015,20 @@ class ContextSession:
     """On a session, its `History`; on the class, the `Archive` of a store."""
 
     @property
-    def usage(self) -> "subjects.usage.Usage":
+    def usage(self) -> "parts.Usage":
         """Return the account of requests: costs, spending limits, and what a provider counts."""
-        return subjects.usage.Usage(self)
+        return parts.Usage(self)
 
     @property
-    def background(self) -> "subjects.background.Background":
+    def background(self) -> "parts.Background":
         """Return the background summaries, and compression in three steps."""
-        self._background = self._background or subjects.background.Background(self)
+        self._background = self._background or parts.Background(self)
         return self._background
 
     @property
-    def documents(self) -> "subjects.documents.Documents":
+    def documents(self) -> "parts.Documents":
         """Return the JSON data kept beside the conversation."""
-        return subjects.documents.Documents(self)
+        return parts.Documents(self)
 
     # --- closing --------------------------------------------------------------------------------
 
@@ -983,22 +1066,34 @@ class ContextSession:
     def _turn(self, role: Role, content: str | None, **fields: Any) -> Turn:
         return Turn(role, content, timestamp=self._clock(), **fields)
 
-    def _write_request(
-        self, command: Command, when: WriteOptions
-    ) -> tuple[commands.WriteRequest, int | None]:
-        if when:
-            options.check_arguments(**when)
+    def _add(
+        self,
+        turn: Turn,
+        resource_class: ResourceClass | str | None = None,
+        oversize: Oversize = "truncate",
+        **when: Unpack[WriteOptions],
+    ) -> Steps[ContextOutput]:
+        return self._write(Add(turn, resource_class, oversize), **when)
+
+    def _write(
+        self,
+        command: Command,
+        *,
+        expected_revision: int | None = None,
+        idempotency_key: str | None = None,
+    ) -> Steps[ContextOutput]:
+        request = self._request(command, expected_revision, idempotency_key)
+        output: ContextOutput = yield call(self._writer, "write", request)
+        if self.policy.background:
+            output = yield call(self.background, "after", output)
+        return output
+
+    def _request(
+        self,
+        command: Command,
+        expected_revision: int | None = None,
+        idempotency_key: str | None = None,
+    ) -> WriteRequest:
         sent = None if self._delivery is None else self._delivery.epoch
         ready = None if self._background is None else self._background.ready
-        request = commands.WriteRequest(
-            command, self._clock(), when.get("idempotency_key"), sent, ready
-        )
-        return request, when.get("expected_revision")
-
-    def _write(self, command: Command, **when: Unpack[WriteOptions]) -> ContextOutput:
-        output = self._writer.write(*self._write_request(command, when))
-        return self.background.after(output) if self.policy.background else output
-
-    async def _awrite(self, command: Command, **when: Unpack[WriteOptions]) -> ContextOutput:
-        output = await self._writer.awrite(*self._write_request(command, when))
-        return await self.background.aafter(output) if self.policy.background else output
+        return WriteRequest(command, self._clock(), expected_revision, idempotency_key, sent, ready)
