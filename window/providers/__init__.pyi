@@ -1,7 +1,7 @@
 from . import anthropic, chat, responses
-from .blocks import copied_messages, dumped
+from .blocks import copied_messages, dumped, fresh
 from .formats import AUTO, check, format_of, get_format, unwrap
-from .layout import fresh, left_behind
+from .layout import left_behind
 from .openai_places import ObjectCheck, OpenAIPlace
 from .places import Place, shown
 from .tool_pairs import NO_RESULT

@@ -226,21 +226,6 @@ def without(message: Message, *names: str) -> Message:
     return {name: value for name, value in message.items() if name not in names}
 
 
-_NESTED = frozenset({dict, list})
-
-
-def fresh(value: Any) -> Any:
-    """Return a deep copy of plain JSON data: of an object or a list."""
-    copy = value.copy()
-    copies = [copy]
-    for each in copies:
-        for key, inner in each.items() if type(each) is dict else enumerate(each):
-            if type(inner) in _NESTED:
-                each[key] = made = inner.copy()
-                copies.append(made)
-    return copy
-
-
 ANTHROPIC, CHAT, RESPONSES = "anthropic", "openai", "openai-responses"
 
 IMAGES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})

@@ -12,7 +12,8 @@ from polycontext.testing import FAST
 from polycontext.window.laws import formats
 from polycontext.window.part import PartKind
 from polycontext.window.providers import Provider, get_format
-from polycontext.window.providers.layout import Collector, fresh, layout_of
+from polycontext.window.providers.blocks import fresh
+from polycontext.window.providers.layout import Collector, layout_of
 from polycontext.window.turn import Role, ToolCall
 from tests.window.providers.wire_messages import TEXTS, conversations
 
