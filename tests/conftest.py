@@ -18,7 +18,7 @@ __all__ = ["postgresql", "schema"]
 
 ANY_MACHINE = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True)
 settings.register_profile(
-    "quick", ANY_MACHINE, derandomize=True, database=None, max_examples=20, stateful_step_count=20
+    "quick", ANY_MACHINE, derandomize=True, database=None, max_examples=10, stateful_step_count=20
 )
 settings.register_profile("fresh", ANY_MACHINE, max_examples=40, stateful_step_count=30)
 settings.register_profile("deep", ANY_MACHINE, max_examples=2000, stateful_step_count=100)

@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from importlib import import_module
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
@@ -112,9 +112,21 @@ def seeds(quick: int, gate: int, deep: int) -> list[Any]:
     return [*range(quick), *further]
 
 
+def gated(values: Iterable[Any], *quick: Any) -> list[Any]:
+    """Return values as parameters; all but the `quick` ones are marked `gate`."""
+    return [
+        pytest.param(*_parameters(each), marks=() if each in quick else pytest.mark.gate)
+        for each in values
+    ]
+
+
 def sizes(short: Any, deep: Any) -> list[Any]:
     """Return how large a test is as its parameters: always `short`, and `deep` in a deep run."""
     return [
         short,
-        pytest.param(*(deep if isinstance(deep, tuple) else (deep,)), marks=pytest.mark.deep),
+        pytest.param(*_parameters(deep), marks=pytest.mark.deep),
     ]
+
+
+def _parameters(value: Any) -> tuple[Any, ...]:
+    return value if isinstance(value, tuple) else (value,)

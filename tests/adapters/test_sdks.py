@@ -37,6 +37,7 @@ from tests.adapters.agent_step import (
     responses,
 )
 from tests.adapters.models import DEMAND, Looking
+from tests.house import gated
 
 ROOM = 2_000
 EXCHANGES = 8
@@ -102,7 +103,7 @@ def sent(request: Mapping[str, Any]) -> list[Message]:
     return list(request.get("messages", request.get("input", [])))
 
 
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("form", gated(FORMS, "chat", "responses, async", "messages, streamed"))
 def test_two_conversations_side_by_side(form: str, served: Served) -> None:
     """Every request is valid and fits, the user's demand stays, and the caller's lists are kept."""
     make, ask = clients(served.url)[form]
@@ -221,7 +222,9 @@ class Double:
         return 2 * default_counter().count(text)
 
 
-@pytest.mark.parametrize("form", [form for form in FORMS if "streamed" not in form])
+@pytest.mark.parametrize(
+    "form", gated([form for form in FORMS if "streamed" not in form], "chat", "messages, async")
+)
 def test_what_the_provider_counts_is_learned(form: str) -> None:
     """It counts twice as many tokens and refuses what is too long for it: nothing ever is."""
     model = Looking(steps=0)

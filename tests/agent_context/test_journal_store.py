@@ -260,6 +260,7 @@ def test_going_back_takes_the_context_back_and_a_fork_goes_on_alone(store: Sessi
     assert kept.replay() == kept.context
 
 
+@pytest.mark.gate
 @pytest.mark.no_cover
 def test_hundreds_of_runs_stay_small_and_open_as_they_were(tmp_path: Path) -> None:
     """The journal grows by what each run changed, not by the context."""

@@ -86,6 +86,7 @@ def test_ctrl_c_ends_an_answer_and_keeps_what_was_said(folder: Path) -> None:
     assert asked == ["What is there?", "Plums and", "And else?"]
 
 
+@pytest.mark.gate
 @pytest.mark.parametrize("told", [signal.SIGTERM, signal.SIGHUP])
 def test_told_to_end_it_keeps_what_was_said(folder: Path, told: signal.Signals) -> None:
     """As where a terminal is closed in the middle of an answer."""
@@ -102,6 +103,7 @@ def test_told_to_end_it_keeps_what_was_said(folder: Path, told: signal.Signals) 
     assert said(folder) == [("user", "What is there?"), ("assistant", "Plums and")]
 
 
+@pytest.mark.gate
 def test_killed_in_the_middle_of_an_answer_it_goes_on(folder: Path) -> None:
     """After a kill the user's message is stored, and the next message is answered."""
     slow = SlowEndpoint(["Plums", WAIT], ["Plums and pears."])

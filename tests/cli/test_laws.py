@@ -99,6 +99,7 @@ def test_the_same_run_says_the_same_again(check: Check) -> None:
     assert check("Chatty") == check("Chatty")
 
 
+@pytest.mark.gate
 def test_a_run_leaves_nothing_in_the_working_directory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

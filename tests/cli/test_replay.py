@@ -36,7 +36,7 @@ from tests.cli.command import (
     spawn,
     user,
 )
-from tests.house import ROOT, examples, sizes
+from tests.house import ROOT, examples, gated, sizes
 
 TOO_LARGE = {"role": "system", "content": "word " * 5000}
 """A message that no window of these tests holds, and that is not cut either."""
@@ -443,7 +443,7 @@ def test_a_large_result_and_an_open_end_are_shown(polycontext: Command, tmp_path
     assert "so -> look({})" in ran.out
 
 
-@pytest.mark.parametrize("suffix", ["svg", "png"])
+@pytest.mark.parametrize("suffix", gated(["svg", "png"], "svg"))
 def test_a_plot_is_drawn(polycontext: Command, tmp_path: Path, suffix: str) -> None:
     """The picture is of its type, the same each time, and its place is told on standard error."""
     first, second = tmp_path / f"1.{suffix}", tmp_path / f"2.{suffix}"
@@ -603,6 +603,7 @@ def test_an_ascii_terminal_gets_its_table_and_valid_json(tmp_path: Path) -> None
     assert spawn("replay", path, **ascii_only).code == 0
 
 
+@pytest.mark.gate
 @pytest.mark.parametrize("one_of", sizes(10, 1))
 @pytest.mark.parametrize(
     ("name", "count"), [("tau_airline_gpt4o.jsonl", 100), ("swebench_mini.jsonl", 10)]

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.command import EXAMPLE, Ran, spawn
+from tests.house import gated
 
 COMMANDS = {
     "help": ("--help",),
@@ -23,9 +24,8 @@ COMMANDS = {
     "diagram": ("diagram",),
     "completion": ("completion", "bash"),
 }
-QUICK = ("show", "export")
-GATED = [pytest.param(name, marks=() if name in QUICK else pytest.mark.gate) for name in COMMANDS]
-"""Each is a process: without the gate, a few will do."""
+GATED = gated(COMMANDS, "show")
+"""Each is a process: without the gate, one will do."""
 NARROW = ("help", "help of a group", "show", "list", "replay")
 PROGRAM = "import sys; from polycontext.cli.app import main; sys.exit(main())"
 
@@ -87,6 +87,7 @@ def test_nobody_has_to_read_to_the_end(store: Path, name: str) -> None:
     assert "Traceback" not in said
 
 
+@pytest.mark.gate
 @pytest.mark.parametrize(
     "words", [("check", ""), ("session", "append", "trip", "--from", ""), ("replay", "")]
 )

@@ -110,6 +110,7 @@ def blocks_of(message: Message) -> list[Message]:
     return [{"type": "text", "text": content}] if isinstance(content, str) else content
 
 
+@pytest.mark.gate
 @needs_recordings
 @pytest.mark.parametrize("name", RECORDINGS)
 def test_projections_of_recordings_pass(name: str) -> None:

@@ -138,6 +138,7 @@ def test_names_are_completed(root: Path) -> None:
     on_a_page([], nothing)
 
 
+@pytest.mark.gate
 def test_ten_thousand_files_are_completed(tmp_path: Path) -> None:
     """Concurrent completions share one scan, and a new file is found later."""
     planted(tmp_path, {f"shelf{number % 100}/jar{number}.txt": "" for number in range(10_000)})

@@ -198,6 +198,7 @@ def test_a_store_that_another_process_has_is_busy(small: Asked, store: Path) -> 
     assert small("append", "--role", "user", "x").code == 0
 
 
+@pytest.mark.gate
 def test_processes_at_once_lose_nothing(small: Asked, store: Path) -> None:
     """Three processes append at the same time: each waits for its turn."""
     code = "import sys; from polycontext.cli.app import main; sys.exit(main())"

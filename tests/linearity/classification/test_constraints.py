@@ -3,6 +3,7 @@
 import pytest
 
 from polycontext.linearity import constraint_sentences, states_constraint
+from tests.house import gated
 
 ENGLISH = [
     "From now on, answer in French.",
@@ -172,23 +173,27 @@ def test_a_wrapped_constraint_is_quoted_whole() -> None:
 
 @pytest.mark.parametrize(
     "unit",
-    [
-        "never mind ",
-        "please ",
-        "must? ",
-        "```\n",
-        "`",
-        "'",
+    gated(
+        [
+            "never mind ",
+            "please ",
+            "must? ",
+            "```\n",
+            "`",
+            "'",
+            ". ",
+            "-a",
+            "do not know ",
+            "- x\n",
+            "你好",
+            "。",
+            "1. ",
+            "\n",
+            " e.g. ",
+        ],
         ". ",
-        "-a",
-        "do not know ",
-        "- x\n",
         "你好",
-        "。",
-        "1. ",
-        "\n",
-        " e.g. ",
-    ],
+    ),
 )
 def test_hostile_repetition_is_read_in_one_pass(unit: str) -> None:
     """A megabyte of repeated text is read in one pass, without backtracking."""

@@ -14,7 +14,7 @@ from polycontext.polynomial import ContextState
 from polycontext.testing import FAST
 from polycontext.testing.strict import check_request
 from polycontext.window import Part, ToolCall, Turn
-from tests.house import sizes
+from tests.house import gated, sizes
 from tests.polynomial.conversations import text_of
 
 WORDS = "Step {0} changed src/module.py, and test {1} failed with code 7. " * 4
@@ -264,7 +264,9 @@ def test_thoughts_of_an_imported_history_fall_behind_the_first_compression() -> 
     assert sum(bool(turn.parts) for turn in session.log()) == 40
 
 
-@pytest.mark.parametrize(("max_tokens", "exchanges"), [(4_000, 300), (8_000, 400), (32_000, 1_000)])
+@pytest.mark.parametrize(
+    ("max_tokens", "exchanges"), gated([(2_000, 100), (4_000, 300), (32_000, 1_000)], (2_000, 100))
+)
 def test_thinking_never_fills_a_window(max_tokens: int, exchanges: int) -> None:
     """Several times what the window holds goes through on defaults, however small it is."""
     session = ContextSession(max_tokens)

@@ -117,6 +117,7 @@ def test_what_the_first_compression_leaves_is_what_it_would_have_left_elsewhere(
     assert all(each.messages() == session.messages() for each in others)
 
 
+@pytest.mark.gate
 def test_importing_costs_what_the_log_holds() -> None:
     """Import and first compression together grow as the log does."""
     texts: dict[int, list[str]] = {}

@@ -2,6 +2,8 @@
 
 from itertools import pairwise
 
+import pytest
+
 from polycontext.polynomial import ContextSession
 from polycontext.pressure.threshold import session_threshold
 from polycontext.window import EstimatingCounter
@@ -29,6 +31,7 @@ def grown(share: float) -> ContextSession:
     return session
 
 
+@pytest.mark.gate
 def test_a_large_system_prompt_takes_its_room_and_no_more() -> None:
     """With a growing system prompt, retention follows the free room without a sudden drop."""
     kept, often = [], []

@@ -99,6 +99,7 @@ def test_a_session_told_by_ranges_is_the_same_when_it_is_loaded() -> None:
     assert again.window.all_turns()[1].sources == session.window.all_turns()[1].sources
 
 
+@pytest.mark.gate
 @pytest.mark.no_cover
 def test_the_text_of_a_gist_s_sources_does_not_grow() -> None:
     """After 1,500 turns a gist's sources take as few ranges as after 150, and no ids."""
@@ -107,6 +108,7 @@ def test_the_text_of_a_gist_s_sources_does_not_grow() -> None:
     assert '"' not in "".join(told)
 
 
+@pytest.mark.gate
 def test_a_compression_lists_no_ids_again(monkeypatch: pytest.MonkeyPatch) -> None:
     """After 2,000 turns, ten compressions and their replay look at few ids per new turn."""
     session = grown(2_000)

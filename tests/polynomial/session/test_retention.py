@@ -257,6 +257,7 @@ def test_an_attached_item_is_forgotten_with_its_name() -> None:
     assert "print(1)" in said(session)[-1]
 
 
+@pytest.mark.gate
 def test_words_are_in_no_byte_of_the_files(tmp_path: Path) -> None:
     """Forgotten words are in no byte of the files, including snapshots, gists and SQLite's own."""
     file = tmp_path / "s.db"

@@ -348,6 +348,7 @@ def test_a_store_that_shares_nothing_is_given_a_copy() -> None:
     assert (said(session), said(fork)) == (["one"], ["one", "two"])
 
 
+@pytest.mark.gate
 def test_a_fork_shares_the_stored_texts(tmp_path: Path) -> None:
     """A hundred forks of a large session take hardly more room than one."""
     file = tmp_path / "s.db"

@@ -57,6 +57,7 @@ def check(messages: list[dict[str, Any]], provider: str) -> None:
         assert tokens_leaving(COUNTER, target, leaving) <= told, target
 
 
+@pytest.mark.gate
 @pytest.mark.parametrize("one_of", sizes(20, 1))
 @pytest.mark.parametrize("name", TALKS)
 def test_recorded_conversations_leave_with_no_more_than_is_told(name: str, one_of: int) -> None:
@@ -65,6 +66,7 @@ def test_recorded_conversations_leave_with_no_more_than_is_told(name: str, one_o
         check(messages, "openai")
 
 
+@pytest.mark.gate
 @pytest.mark.parametrize(
     "kind", [kind for kind, (provider, _) in KINDS.items() if provider in tuple(Provider)]
 )

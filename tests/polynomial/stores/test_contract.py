@@ -28,7 +28,7 @@ from polycontext.testing.store_extensions import (
     a_search_finds_what_was_said,
     snapshots_change_nothing,
 )
-from tests.house import ROOT, examples
+from tests.house import ROOT, examples, gated
 from tests.postgresql.server import Server
 
 checks = pytest.mark.parametrize("check", STORE_CHECKS, ids=lambda check: check.__name__)
@@ -56,7 +56,11 @@ def test_the_store_on_a_server(
     check(lambda: PostgreSQLStore(postgresql.url, schema=schema))
 
 
-@checks
+@pytest.mark.parametrize(
+    "check",
+    gated(STORE_CHECKS, *STORE_CHECKS[:4]),
+    ids=lambda check: check.__name__,
+)
 def test_the_store_of_the_docs(check: Callable[[OpenStore], None], tmp_path: Path) -> None:
     """The store that the page on stores shows in some seventy lines is one."""
     code = next(

@@ -186,6 +186,7 @@ def test_a_negative_bonus_is_refused(option: str) -> None:
 # ---- recorded conversations
 
 
+@pytest.mark.gate
 @pytest.mark.skipif(
     not DATA.is_dir(), reason="the recorded conversations (shared/data) are not beside the project"
 )

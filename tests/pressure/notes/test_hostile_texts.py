@@ -76,7 +76,7 @@ HOSTILE = [
     FAMILY * 20_000,
     "今天的天气非常好" * 40_000,
 ]
-QUICK = (0, 10, 20, 35, 40)
+QUICK = (10, 20, 40)
 """The places of those that are read without the gate, too."""
 MEASURED = 16_000
 """How many characters of each the growth is measured with; all of it is read once."""
