@@ -75,7 +75,7 @@ small-model:
 
 # Look at every byte that a browser is sent, over so many random sessions, for what it must never see: [NUMBER].
 leaks number="1000":
-    LEAK_SESSIONS={{ number }} uv run pytest -q -p no:cacheprovider tests/server/test_leaks.py
+    LEAK_SESSIONS={{ number }} uv run pytest -q -m "not deep" -p no:cacheprovider tests/server/test_leaks.py
 
 # Kill writers and servers, fill disks, damage files, and print what became of the sessions in them: [--rounds SHARE] [--seed N] [--only STORE].
 faults *arguments:
@@ -111,7 +111,7 @@ models *arguments:
 
 # Run every example in the README, the docs and the docstrings.
 docs:
-    uv run pytest tests/test_docs.py
+    uv run pytest -m "not deep" tests/test_docs.py
 
 # Build the site with its API reference under build/site/html; a warning or a link that leads nowhere fails it.
 docs-site:
