@@ -1,11 +1,11 @@
 from . import anthropic, chat, responses
-from .blocks import copied_messages, dumped, fresh
+from .blocks import copied_messages, dumped
 from .formats import AUTO, check, format_of, get_format, unwrap
 from .layout import left_behind
 from .openai_places import ObjectCheck, OpenAIPlace
 from .places import Place, shown
 from .tool_pairs import NO_RESULT
-from .wire import Judge, Message, Parsed, Provider, Rendered, WireFormat, Writer, as_provider
+from .wire import Judge, Message, Parsed, Provider, Rendered, WireFormat, Writer, as_provider, fresh
 
 __all__ = [
     "AUTO",

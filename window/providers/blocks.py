@@ -126,18 +126,3 @@ def check_blocks(blocks: Sequence[object], place: Place) -> list[Message]:
             raise inner.into("text").wrong(rule, block.get("text"), "text")
         checked.append(block)
     return checked
-
-
-_NESTED = frozenset({dict, list})
-
-
-def fresh(value: Any) -> Any:
-    """Return a deep copy of plain JSON data: of an object or a list."""
-    copy = value.copy()
-    copies = [copy]
-    for each in copies:
-        for key, inner in each.items() if type(each) is dict else enumerate(each):
-            if type(inner) in _NESTED:
-                each[key] = made = inner.copy()
-                copies.append(made)
-    return copy

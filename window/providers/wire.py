@@ -21,6 +21,21 @@ Message = dict[str, Any]
 """A provider's message: JSON data with string keys."""
 
 
+_NESTED = frozenset({dict, list})
+
+
+def fresh(value: Any) -> Any:
+    """Return a deep copy of plain JSON data: of an object or a list."""
+    copy = value.copy()
+    copies = [copy]
+    for each in copies:
+        for key, inner in each.items() if type(each) is dict else enumerate(each):
+            if type(inner) in _NESTED:
+                each[key] = made = inner.copy()
+                copies.append(made)
+    return copy
+
+
 class Provider(StrEnum):
     """The name of a message format."""
 
