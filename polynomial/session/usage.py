@@ -111,8 +111,9 @@ class Usage(SessionPart):
         options: Mapping[str, Any] | None,
     ) -> Rendered:
         """Return a request; see `ContextSession.request`."""
-        legal = 'fields of a request, such as {"thinking": {"type": "adaptive"}}'
-        require("options", options, options is None or isinstance(options, Mapping), legal)
+        if options is not None:
+            legal = 'fields of a request, such as {"thinking": {"type": "adaptive"}}'
+            require("options", options, isinstance(options, Mapping), legal)
         wire = self.provider if provider is None else as_provider(provider)
         plan = None if cache is False else self._plan(cache)
         self._make_room()
