@@ -101,7 +101,7 @@ page-build:
 page-pictures:
     uv run python -m tests.server.browser.pictures
 
-# Write generated files anew: agent_schema, architecture_page, command_page, paths_page, pill_vectors, props_contract.
+# Write generated files anew: agent_schema, pages NAME, pill_vectors, props_contract.
 write script *arguments:
     uv run python .ci/{{ script }}.py {{ arguments }}
 

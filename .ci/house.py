@@ -135,7 +135,7 @@ def _reachable(graph: Mapping[str, set[str]], start: str) -> set[str]:
 def main() -> int:
     """Print the counts, and the offenders of each exceeded limit; return 1 if there are any."""
     asked = [sys.executable, "-c", THREE_TURNS]
-    done = subprocess.run(asked, cwd=ROOT, check=True, capture_output=True, text=True)  # noqa: S603
+    done = subprocess.run(asked, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True)  # noqa: S603
     found = House(ROOT).offenders(done.stdout.split())
     for what, limit in LIMITS.items():
         print(f"{len(found[what]):>4} of {limit:>2}  {what}")

@@ -16,7 +16,7 @@ PAGE = ROOT / "docs" / "architecture.md"
 def test_the_generated_blocks_are_up_to_date() -> None:
     """The check runs in its own process, because cached imports change the traced turn."""
     done = subprocess.run(
-        [sys.executable, ".ci/architecture_page.py", "--check"],
+        [sys.executable, ".ci/pages.py", "architecture", "--check"],
         cwd=ROOT,
         capture_output=True,
         text=True,
@@ -40,4 +40,4 @@ def test_every_file_that_the_page_names_exists() -> None:
 def test_a_page_without_markers_for_a_block_is_refused() -> None:
     """Nothing is written beside its markers."""
     with pytest.raises(ValueError, match="no markers for folders"):
-        script("architecture_page").written("no markers")
+        script("pages").architecture("no markers")

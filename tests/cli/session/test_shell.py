@@ -68,9 +68,9 @@ def test_the_example_keeps_a_conversation(tmp_path: Path) -> None:
 
 
 def test_the_page_shows_what_is_printed() -> None:
-    """The page shows its commands' output and reference (`just write command_page`)."""
+    """The page shows its commands' output and reference (`just write pages command-line`)."""
     page = PAGE.read_text(encoding="utf-8")
-    assert plain(script("command_page").write_page(page)) == plain(page)
+    assert plain(script("pages").command_line(page)) == plain(page)
 
 
 def plain(text: str) -> list[str]:

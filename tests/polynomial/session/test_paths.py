@@ -285,13 +285,13 @@ def test_a_path_says_what_it_takes_in_words_that_can_be_typed(path: ContextPath)
 
 def test_the_tables_of_the_page_are_those_of_the_paths() -> None:
     """Written anew the page is the same, and without markers for a table it is refused."""
-    page = script("paths_page")
-    text = page.PAGE.read_text(encoding="utf-8")
-    assert page.written(text) == text, "run `just write paths_page`"
+    page = script("pages")
+    text = (ROOT / "docs" / "paths.md").read_text(encoding="utf-8")
+    assert page.paths(text) == text, "run `just write pages paths`"
     assert all(f"| `{name}(" in text for name in TABLE["paths"])
     assert all(f"| `{old}` | `{now}` |" in text for old, now in TABLE["aliases"].items())
     with pytest.raises(ValueError, match="no markers for paths"):
-        page.written(text.replace("<!-- paths -->", ""))
+        page.paths(text.replace("<!-- paths -->", ""))
 
 
 def test_a_session_without_paths_loads_none() -> None:
