@@ -23,6 +23,9 @@ _PARSED: Mapping[str, Any] = {
 """Fields that an SDK adds to a parsed answer, and that no provider accepts."""
 
 
+_TEXT = {"text": "text"}
+
+
 def copied_messages(provider: Provider, messages: object) -> list[Message]:
     """Return a deep copy of `messages`, a non-empty list of JSON objects.
 
@@ -109,8 +112,12 @@ def dumped(value: Any, levels: int = MAX_DEPTH) -> Any:
     return value
 
 
-def check_blocks(blocks: Sequence[object], place: Place) -> list[Message]:
-    """Return `blocks` if each is an object with a type, and text blocks hold text.
+def check_blocks(
+    blocks: Sequence[object], place: Place, texts: Mapping[str, str] = _TEXT
+) -> list[Message]:
+    """Return `blocks` if each is an object with a type, and those that hold text hold it.
+
+    `texts` names the field of each type of block that holds text.
 
     Raises:
         InvalidMessagesError: Rule bad-content.
@@ -120,9 +127,11 @@ def check_blocks(blocks: Sequence[object], place: Place) -> list[Message]:
         inner, rule = place.into(index), "bad-content"
         if not isinstance(block, dict):
             raise inner.wrong(rule, block, "an object with a type")
-        if not isinstance(block.get("type"), str):
-            raise inner.into("type").wrong(rule, block.get("type"), "the block's type as text")
-        if block["type"] == "text" and not isinstance(block.get("text"), str):
-            raise inner.into("text").wrong(rule, block.get("text"), "text")
+        kind = block.get("type")
+        if not isinstance(kind, str):
+            raise inner.into("type").wrong(rule, kind, "the block's type as text")
+        field = texts.get(kind)
+        if field is not None and not isinstance(block.get(field), str):
+            raise inner.into(field).wrong(rule, block.get(field), "text")
         checked.append(block)
     return checked

@@ -174,11 +174,7 @@ class ListJudge:
         self.end(allow_open_tail=allow_open_tail)
 
     def add(self, entry: object) -> None:
-        """Check `entry`, the next one of the list; call `pardon` after an error."""
-        raise NotImplementedError
-
-    def pardon(self, entry: object) -> None:
-        """Continue after `entry`, which broke a rule, as if it were valid."""
+        """Check `entry`, the next one of the list."""
         raise NotImplementedError
 
     def end(self, *, allow_open_tail: bool = False) -> None:

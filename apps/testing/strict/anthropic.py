@@ -17,15 +17,13 @@ from polycontext.window import TokenCounter, default_counter
 from polycontext.window.providers.anthropic import (
     BINDING_BETA,
     MOST_MEDIA,
-    NEWEST,
-    check_version,
     refuse_first,
 )
 from polycontext.window.tokens import BlockTokens, text_blocks
 
 from .anthropic_editing import Edits, edits_of, refuse_unfinished, usage_of_summary
 from .anthropic_prefix import MOST_BYTES, Frame, Prefix, PrefixJudge, mark_seconds, too_large
-from .anthropic_requests import check_head, check_whole
+from .anthropic_requests import NEWEST, check_head, check_version, check_whole
 from .memory import Memory, digest
 from .provider import (
     Endpoint,

@@ -15,6 +15,7 @@ from polycontext.window.providers import Provider, copied_messages
 from polycontext.window.providers.anthropic import COMPACTION_BETA, Progress, judge_message
 from polycontext.window.tokens import PER_MESSAGE, BlockTokens, text_blocks
 
+from .anthropic_requests import NEWEST
 from .memory import Memory, digest
 from .provider import RequestRefusedError, invalid_request
 from .signatures import Bound, Signer, Verdict, canonical
@@ -111,7 +112,8 @@ class PrefixJudge:
         if before.size + len(raw) > MOST_BYTES:
             raise too_large()
         message = _parse(raw, messages[index], index)
-        progress = judge_message(message, before.progress, final=final, version=self.version)
+        is_newest = self.version == NEWEST
+        progress = judge_message(message, before.progress, final=final, newest=is_newest)
         role = message["role"]
         bound, cached, restarts = before.bound, before.cached, None
         blocks, marks, dropped = (

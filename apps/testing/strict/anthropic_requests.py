@@ -6,6 +6,7 @@ from typing import Any
 
 from attrs import evolve
 
+from polycontext.base import UnknownNameError
 from polycontext.window import InvalidMessagesError
 from polycontext.window.providers import Message, Provider, copied_messages, shown
 from polycontext.window.providers.anthropic import (
@@ -14,15 +15,12 @@ from polycontext.window.providers.anthropic import (
     EXTRA,
     MARKED_EMPTY_TEXT,
     MOST_MEDIA,
-    NEWEST,
-    STRICTER,
     THINKING,
     WHOLE,
     AnthropicPlace,
     Progress,
     check_block,
     check_mark,
-    check_version,
     finish,
     judge_marks,
     judge_media,
@@ -33,6 +31,12 @@ from polycontext.window.providers.anthropic import (
 )
 
 from .anthropic_options import check_options, check_tag, is_whole
+
+VERSIONS = ("2023-06-01", "2026-10-21")
+"""The values of the header ``anthropic-version`` whose rules are known, oldest first."""
+
+NEWEST = VERSIONS[-1]
+"""The version without sampling options, documents in assistant messages and user citations."""
 
 _SAMPLING = ("temperature", "top_p", "top_k")
 TOOL_NAME = re.compile(r"[a-zA-Z0-9_-]{1,128}")
@@ -72,6 +76,12 @@ REQUEST_FIELDS = frozenset(
     }
 )
 """The fields of a request body."""
+
+
+def check_version(version: str) -> None:
+    """Raise `UnknownNameError` for a version that is not in `VERSIONS`."""
+    if version not in VERSIONS:
+        raise UnknownNameError("version of Anthropic's API", str(version), VERSIONS)
 
 
 def check_head(
@@ -273,7 +283,7 @@ def _check_sampling(request: Mapping[str, Any], version: str) -> None:
     Raises:
         InvalidMessagesError: Rule sampling.
     """
-    for name in _SAMPLING if version >= STRICTER else ():
+    for name in _SAMPLING if version == NEWEST else ():
         if name in request:
             raise WHOLE.into(name).fault(
                 "sampling",
@@ -283,7 +293,7 @@ def _check_sampling(request: Mapping[str, Any], version: str) -> None:
             )
 
 
-def findings(
+def anthropic_findings(
     request: Sequence[Any] | Mapping[str, Any],
     *,
     betas: Collection[str] = (),
@@ -311,7 +321,7 @@ def findings(
     for index, message in enumerate(messages):
         final = index == len(messages) - 1
         try:
-            progress = judge_message(message, progress, final=final, version=version)
+            progress = judge_message(message, progress, final=final, newest=version == NEWEST)
         except InvalidMessagesError as error:
             found.append(error)
             progress = _after(progress, message)

@@ -14,9 +14,9 @@ from polycontext.window import REQUEST_OVERHEAD
 from polycontext.window.providers.chat import ChatJudge
 from polycontext.window.tokens import TURN_OVERHEAD
 
-from .chat_requests import check_fields
 from .memory import MOST_PREFIXES, Memory, chain, json_bytes, longest
 from .openai import OpenAIOptions, without
+from .openai_requests import check_chat_fields
 from .provider import Endpoint, Event, Headers, Request, interrupt, invalid_request, vendor_errors
 from .streams import pieces
 
@@ -119,7 +119,7 @@ class StrictChat(OpenAIOptions):
     def _judge(self, request: Request) -> tuple[CacheUse, int, bytes]:
         """Judge `request`, and return its cache use, its tokens and the digest of its messages."""
         with vendor_errors():
-            check_fields(request)
+            check_chat_fields(request)
         self.known_model(request, _UNKNOWN, None)
         start = json_bytes(
             [request.get("model"), request.get("tools"), request.get("prompt_cache_key")]

@@ -6,11 +6,11 @@ from typing import Any
 from polycontext.base.json_data import copy_json
 from polycontext.window import InvalidMessagesError
 from polycontext.window.providers import Place, Provider, as_provider, copied_messages
-from polycontext.window.providers.anthropic import NEWEST
 from polycontext.window.providers.chat import ChatJudge
 from polycontext.window.providers.responses import InputJudge
 
-from . import anthropic_requests, chat_requests, responses_requests
+from .anthropic_requests import NEWEST, anthropic_findings
+from .openai_requests import check_chat_fields, check_responses_fields, is_continued
 
 
 def check_request(
@@ -72,7 +72,7 @@ def findings(
     """
     known = as_provider(provider)
     if known is Provider.ANTHROPIC:
-        return anthropic_requests.findings(request, betas=betas, version=version)
+        return anthropic_findings(request, betas=betas, version=version)
     found, body = list[InvalidMessagesError](), dict[str, Any]()
     is_chat = known is Provider.OPENAI
     try:
@@ -84,14 +84,16 @@ def findings(
     except InvalidMessagesError as error:
         return [error]
     if isinstance(request, Mapping):
-        check_fields = (chat_requests if is_chat else responses_requests).check_fields
+        check_fields = check_chat_fields if is_chat else check_responses_fields
         try:
             check_fields(body, foreign=foreign)
         except InvalidMessagesError as error:
             found.append(error)
     if isinstance(entries, list):
-        continued = responses_requests.is_continued(body)
-        judge = ChatJudge(foreign) if is_chat else InputJudge(foreign, continued=continued)
+        continued = is_continued(body)
+        judge: ChatJudge | InputJudge = ChatJudge(foreign=foreign)
+        if not is_chat:
+            judge = InputJudge(foreign=foreign, continued=continued)
         for entry in entries:
             try:
                 judge.add(entry)

@@ -1,13 +1,15 @@
-"""OpenAI's rules for fields besides the messages, shared by both formats.
+"""OpenAI's rules for the fields of a request besides its messages, for both formats.
 
-They cover options, tools and the tool choice. `place` is that of the whole request. Each check
-raises `InvalidMessagesError`.
+They cover options, tools and the tool choice. Each check raises `InvalidMessagesError`; its `place`
+is that of the whole request.
 """
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from polycontext.window.providers import ObjectCheck, OpenAIPlace
+from polycontext.window import InvalidMessagesError
+from polycontext.window.providers import ObjectCheck, OpenAIPlace, Provider
+from polycontext.window.providers.responses import type_of
 
 Request = Mapping[str, Any]
 """The body of a request."""
@@ -16,6 +18,22 @@ MAX_TOOLS = 128
 """The most functions that a request may define."""
 
 _CHOICES = ("none", "auto", "required")
+_KINDS = ("function", "custom")
+_CHAT = OpenAIPlace(Provider.OPENAI)
+LEAST_OUTPUT = 16
+"""The least value of `max_output_tokens`."""
+LEAST_THRESHOLD = 1000
+"""The least tokens at which the platform compacts, as seen in recorded requests."""
+
+_MOVED = {
+    "messages": "input",
+    "response_format": "text.format",
+    "max_tokens": "max_output_tokens",
+    "max_completion_tokens": "max_output_tokens",
+    "reasoning_effort": "reasoning.effort",
+    "verbosity": "text.verbosity",
+}
+_RESPONSES = OpenAIPlace(Provider.RESPONSES)
 
 
 def check_number(
@@ -125,3 +143,200 @@ def check_model(request: Request, place: OpenAIPlace) -> None:
     """Check the name of the model, if it is present."""
     if request.get("model") is not None:
         place.into("model").text("missing-model", request["model"], empty=False)
+
+
+def check_chat_fields(request: Mapping[str, Any], *, foreign: bool = False) -> None:
+    """Raise `InvalidMessagesError` for the fields of a request that OpenAI would reject.
+
+    The messages are only checked to be a list. With `foreign`, only model and messages are checked,
+    since other servers have other options.
+    """
+    if request.get("model") is None:
+        message, legal = "you must provide a model parameter", "the name of a model"
+        raise _CHAT.fault("missing-model", message, legal, None, None)
+    check_model(request, _CHAT)
+    messages, place = request.get("messages"), _CHAT.into("messages")
+    if "messages" not in request:
+        raise place.missing("not-a-list", "a list of messages")
+    if not isinstance(messages, list):
+        raise place.wrong_type("not-a-list", list, messages)
+    if not foreign:
+        _check_chat_tools(request)
+        _check_chat_limits(request)
+
+
+def _check_chat_tools(request: Mapping[str, Any]) -> None:
+    given = request.get("tools")
+    if given is None:
+        for key, rule in (
+            ("tool_choice", "bad-tool-choice"),
+            ("parallel_tool_calls", "bad-option"),
+        ):
+            if request.get(key) is not None:
+                problem = f"'{key}' is only allowed when 'tools' are specified."
+                message = f"Invalid value for '{key}': {problem}"
+                raise _CHAT.into(key).fault(
+                    rule, message, "tools beside it, or no such field", None
+                )
+        return
+    check_tools(request, _check_chat_tool, _CHAT, empty=False)
+    unknown = (
+        "Invalid value for 'tool_choice': no function named '{name}' was specified in the 'tools' "
+        "parameter."
+    )
+    check_choice(request, [tool[tool["type"]]["name"] for tool in given], unknown, _CHAT)
+
+
+def _check_chat_tool(tool: dict[str, Any], place: OpenAIPlace) -> None:
+    kind = tool["type"]
+    place.into("type").one_of("bad-tools", kind, _KINDS)
+    inner = place.into(kind)
+    if tool.get(kind) is None:
+        raise inner.missing("bad-tools", "an object")
+    check_function(place.needed("bad-tools", tool, kind, dict), inner)
+
+
+def _check_chat_limits(request: Mapping[str, Any]) -> None:
+    check_sampling(request, _CHAT)
+    for key in ("max_completion_tokens", "max_tokens", "n"):
+        check_number(request, key, _CHAT, least=1)
+    check_flags(request, _CHAT, "stream", "parallel_tool_calls")
+    if request.get("max_tokens") is not None and request.get("max_completion_tokens") is not None:
+        message = (
+            "Setting 'max_tokens' and 'max_completion_tokens' at the same time is not supported."
+        )
+        code = "invalid_parameter_combination"
+        raise _CHAT.into("max_tokens").fault("bad-option", message, "one of the two", code)
+    if request.get("stream_options") is not None and not request.get("stream"):
+        message = "The 'stream_options' parameter is only allowed when 'stream' is enabled."
+        place = _CHAT.into("stream_options")
+        raise place.fault("bad-option", message, "stream: true beside it", None)
+
+
+def is_continued(request: Mapping[str, Any]) -> bool:
+    """Return whether the input continues a conversation that the provider stores."""
+    return any(
+        request.get(key) is not None for key in ("previous_response_id", "conversation", "prompt")
+    )
+
+
+def check_responses_fields(request: Mapping[str, Any], *, foreign: bool = False) -> None:
+    """Raise `InvalidMessagesError` for the fields of a request that OpenAI would reject.
+
+    Of the input, only its type and its references to stored items are checked. With `foreign`, only
+    model and input are checked, since other servers have other options.
+    """
+    _check_moved(request)
+    if request.get("model") is None and request.get("prompt") is None:
+        raise _RESPONSES.into("model").missing("missing-model", "the name of a model")
+    check_model(request, _RESPONSES)
+    _check_input(request)
+    if not foreign:
+        _check_continued(request)
+        _check_responses_tools(request)
+        check_sampling(request, _RESPONSES)
+        check_number(request, "max_output_tokens", _RESPONSES, least=LEAST_OUTPUT)
+        if request.get("instructions") is not None:
+            _RESPONSES.into("instructions").text("bad-option", request["instructions"])
+        check_flags(request, _RESPONSES, "store", "stream", "parallel_tool_calls")
+        if request.get("context_management") is not None:
+            place = _RESPONSES.into("context_management")
+            place.each("bad-context-management", request["context_management"], _check_entry)
+    _check_stored(request)
+
+
+def _check_stored(request: Mapping[str, Any]) -> None:
+    """Refuse items that cannot be resolved with ``store: false``.
+
+    Such items are references, and reasoning without its encrypted content.
+    """
+    items = request.get("input")
+    if request.get("store") is not False or not isinstance(items, list) or is_continued(request):
+        return
+    for index, item in enumerate(items):
+        if isinstance(item, dict) and isinstance(item.get("id"), str):
+            is_whole = item.get("encrypted_content") or item.get("content")
+            kind = type_of(item)
+            if kind == "item_reference" or (kind == "reasoning" and not is_whole):
+                message = (
+                    f"Item with id '{item['id']}' not found. Items are not persisted when `store` "
+                    "is set to false. Try again with `store` set to true, or remove this item from "
+                    "your input."
+                )
+                raise not_stored(index, message, "reasoning with its encrypted_content")
+
+
+def not_stored(index: int, message: str, legal: str) -> InvalidMessagesError:
+    """Return the error for an item id that the platform does not store."""
+    return _RESPONSES.into("input", index).fault("not-stored", message, legal, None, "input")
+
+
+def _check_moved(request: Mapping[str, Any]) -> None:
+    for old, new in _MOVED.items():
+        if old in request:
+            message = (
+                f"Unsupported parameter: '{old}'. In the Responses API, this parameter has moved "
+                f"to '{new}'. "
+                "Try again with the new parameter. See the API documentation for more information: "
+                "https://platform.openai.com/docs/api-reference/responses/create."
+            )
+            raise _RESPONSES.into(old).fault("moved-field", message, new, "unsupported_parameter")
+
+
+def _check_input(request: Mapping[str, Any]) -> None:
+    items, place = request.get("input"), _RESPONSES.into("input")
+    if not isinstance(items, str | list | None):
+        raise place.wrong_type("not-a-list", "one of a string or array of input items", items)
+    if items is None and not is_continued(request):
+        raise place.missing("empty-list", "a text, or a list of items")
+    if items == [] and not is_continued(request):
+        raise place.empty("empty-list")
+
+
+def _check_continued(request: Mapping[str, Any]) -> None:
+    previous, place = request.get("previous_response_id"), _RESPONSES.into("previous_response_id")
+    if previous is None:
+        return
+    if request.get("conversation") is not None:
+        message = (
+            "Mutually exclusive parameters: 'previous_response_id', 'conversation'. "
+            "Ensure you are only providing one of: 'previous_response_id' or 'conversation'."
+        )
+        code = "mutually_exclusive_parameters"
+        raise place.fault("bad-option", message, "one of the two", code)
+    place.text("bad-previous-response", previous, empty=False)
+    if not previous.startswith("resp"):
+        message = (
+            f"Invalid 'previous_response_id': '{previous}'. Expected an ID that begins with 'resp'."
+        )
+        raise place.fault("bad-previous-response", message, "the id of a response")
+
+
+def _check_responses_tools(request: Mapping[str, Any]) -> None:
+    check_tools(request, _check_responses_tool, _RESPONSES, empty=True)
+    # Tools may also be added in the input, so the known names are only complete without such an
+    # item.
+    items = request.get("input")
+    if not any(_adds_tools(item) for item in (items if isinstance(items, list) else ())):
+        names = [
+            tool["name"] for tool in request.get("tools") or () if isinstance(tool.get("name"), str)
+        ]
+        unknown = "Tool choice '{name}' not found in 'tools' parameter."
+        check_choice(request, names, unknown, _RESPONSES)
+
+
+def _adds_tools(item: object) -> bool:
+    return isinstance(item, dict) and item.get("type") in ("additional_tools", "tool_search_output")
+
+
+def _check_responses_tool(tool: dict[str, Any], place: OpenAIPlace) -> None:
+    if tool["type"] == "function":
+        check_function(tool, place)
+    elif tool["type"] == "custom":
+        place.tool_name(tool, "bad-tools", "")
+
+
+def _check_entry(entry: dict[str, Any], place: OpenAIPlace) -> None:
+    rule = "bad-context-management"
+    place.into("type").one_of(rule, entry.get("type"), ("compaction",))
+    check_number(entry, "compact_threshold", place, least=LEAST_THRESHOLD, rule=rule)

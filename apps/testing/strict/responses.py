@@ -24,6 +24,7 @@ from polycontext.window.tokens import TURN_OVERHEAD
 
 from .memory import MOST_PREFIXES, Memory, chain, json_bytes, longest
 from .openai import OpenAIOptions, without
+from .openai_requests import check_responses_fields, not_stored
 from .provider import Endpoint, Event, Headers, Request, interrupt, invalid_request, vendor_errors
 from .responses_fields import (
     DEFAULTS,
@@ -33,7 +34,6 @@ from .responses_fields import (
     output_content,
     usage_of,
 )
-from .responses_requests import check_fields, not_stored
 from .responses_signatures import Binding, Secrets, family_of, start_of
 from .streams import response_events
 
@@ -214,7 +214,7 @@ class StrictResponses(OpenAIOptions):
     def _read(self, request: Request) -> tuple[list[dict[str, Any]], _Learned]:
         """Judge `request`, and return its items and the result for them."""
         with vendor_errors():
-            check_fields(request)
+            check_responses_fields(request)
         self.known_model(request, _UNKNOWN, "model")
         before = self._before(request)
         given = input_items(request)

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from polycontext import ContextSession, project
 from polycontext.base import UnknownNameError
 from polycontext.testing.strict import RequestRefusedError, StrictAnthropic, check_request
+from polycontext.testing.strict.anthropic_requests import NEWEST, VERSIONS
 from polycontext.window import Turn
 from polycontext.window.providers import get_format
-from polycontext.window.providers.anthropic.versions import NEWEST, VERSIONS
 from tests.testing.strict.bad_anthropic import (
     ASK,
     BAD,

@@ -19,7 +19,7 @@ from .order_rules import (
     refuse_first,
 )
 from .rules import BLANK, EMPTY_TEXT, EXTRA, MARKED_EMPTY_TEXT, WHOLE, AnthropicPlace
-from .versions import BINDING_BETA, COMPACTION_BETA, EDITS, NEWEST, STRICTER, check_version
+from .versions import BINDING_BETA, COMPACTION_BETA, EDITS
 from .writer import Writer
 
 __all__ = [
@@ -31,8 +31,6 @@ __all__ = [
     "EXTRA",
     "MARKED_EMPTY_TEXT",
     "MOST_MEDIA",
-    "NEWEST",
-    "STRICTER",
     "THINKING",
     "WHOLE",
     "AnthropicPlace",
@@ -43,7 +41,6 @@ __all__ = [
     "check_block",
     "check_mark",
     "check_messages",
-    "check_version",
     "finish",
     "hoist",
     "judge_marks",

@@ -23,7 +23,7 @@ from .rules import (
     Entry,
     block_at,
 )
-from .versions import NEWEST, check_entry
+from .versions import check_entry
 
 IMAGE_BYTES = 5 * 2**20
 """The most characters of base64 of one image."""
@@ -195,7 +195,7 @@ _IN_SYSTEM = frozenset({"text", "tool_addition", "tool_removal"})
 _TTLS = ("5m", "1h")
 
 
-def check_blocks_of(entry: Entry, index: int, version: str = NEWEST) -> None:
+def check_blocks_of(entry: Entry, index: int, *, newest: bool = True) -> None:
     """Check each block of message `index`, including those inside results.
 
     Raises:
@@ -211,7 +211,8 @@ def check_blocks_of(entry: Entry, index: int, version: str = NEWEST) -> None:
         check_block(block, at)
         if kind == "tool_result":
             _check_result(block, at.into("!tool_result"))
-    check_entry(entry, index, version)
+    if newest:
+        check_entry(entry, index)
 
 
 def check_block(block: Message, at: AnthropicPlace) -> None:

@@ -20,7 +20,7 @@ from ..wire import Message, Parsed, Provider, Rendered, rendered
 from .block_rules import THINKING, check_blocks_of
 from .order_rules import Progress, advance, finish, judge_places, refuse_first
 from .rules import Entry, check_entries, check_entry
-from .versions import BINDING_BETA, NEWEST
+from .versions import BINDING_BETA
 from .writer import Writer, hoist_system
 
 _MESSAGE = ("role", "content")
@@ -108,15 +108,17 @@ class GrowingList:
 
 
 def judge_message(
-    message: Message, progress: Progress, *, final: bool, version: str = NEWEST
+    message: Message, progress: Progress, *, final: bool, newest: bool = True
 ) -> Progress:
     """Check one message, and return the progress after it; `final` marks the last of its list.
+
+    Without `newest`, the rules are those of the API before version 2026-10-21.
 
     Raises:
         InvalidMessagesError: Anthropic would reject the message in its position.
     """
     entry = check_entry(message, progress.count, final=final)
-    check_blocks_of(entry, progress.count, version)
+    check_blocks_of(entry, progress.count, newest=newest)
     return advance(progress, entry)
 
 

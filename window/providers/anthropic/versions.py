@@ -7,21 +7,11 @@ hold content that a version rejects: it is read, kept, and rendered in another f
 
 from collections.abc import Mapping
 
-from polycontext.base import UnknownNameError
-
 from ...media import describe_medium, read_medium
 from ...part import Part
 from ...wire_text import compact
 from ..wire import Message, Provider
 from .rules import WHOLE, AnthropicPlace, Entry, block_at
-
-STRICTER = "2026-10-21"
-"""The version without sampling options, documents in assistant messages and user citations."""
-
-VERSIONS = ("2023-06-01", STRICTER)
-"""The values of the header ``anthropic-version`` whose rules are known, oldest first."""
-
-NEWEST = VERSIONS[-1]
 
 BINDING_BETA = "thinking-binding-controls-2026-08-01"
 COMPACTION_BETA = "compact-2026-09-04"
@@ -36,20 +26,12 @@ EDITS = {
 """The edits that the provider can make to its input, with the beta header that each requires."""
 
 
-def check_version(version: str) -> None:
-    """Raise `UnknownNameError` for a version that is not in `VERSIONS`."""
-    if version not in VERSIONS:
-        raise UnknownNameError("version of Anthropic's API", str(version), VERSIONS)
-
-
-def check_entry(entry: Entry, index: int, version: str) -> None:
+def check_entry(entry: Entry, index: int) -> None:
     """Raise an error for documents in assistant messages and citations on user text.
 
     Raises:
         InvalidMessagesError: Rules misplaced-block, user-citations.
     """
-    if version < STRICTER:
-        return
     for number, block in enumerate(entry.blocks):
         at = block_at(index, number)
         if entry.role == "assistant" and block["type"] == "document":

@@ -72,14 +72,10 @@ orphan-result: no call 'a' directly before ...
 def _check_refusals(message: Message, place: Place) -> None:
     content = message.get("content")
     for number, part in enumerate(content if isinstance(content, list) else ()):
-        if part["type"] == "refusal" and not (
-            isinstance(part.get("refusal"), str) and part["refusal"]
-        ):
-            raise place.refuse(
-                "bad-refusal",
-                f"content[{number}].refusal is {shown(part.get('refusal'))}",
-                "text that is not empty",
-            )
+        refusal = part.get("refusal")
+        if part["type"] == "refusal" and not (isinstance(refusal, str) and refusal):
+            inner = place.into("content", number, "refusal")
+            raise inner.wrong("bad-refusal", refusal, "text that is not empty")
 
 
 def render(turns: Iterable[Turn], *, readable: bool = False) -> Rendered:
@@ -99,7 +95,7 @@ def _parse_turn(message: Message, place: Place) -> Turn:
     calls = _parse_calls(message, role, place)
     call_id, name = message.get("tool_call_id") if role is Role.TOOL else None, message.get("name")
     if name is not None and not isinstance(name, str):
-        raise place.refuse("bad-name", f"name is {shown(name)}", "text, or no name")
+        raise place.into("name").wrong("bad-name", name, "text, or no name")
     collector = Collector(Provider.OPENAI)
     blocks = _parse_content(message, role, calls, place)
     further = _further(message, role, blocks)
@@ -110,18 +106,15 @@ def _parse_turn(message: Message, place: Place) -> Turn:
     for call, raw in zip(calls, message.get("tool_calls") or (), strict=True):
         collector.call(call, _further_of_call(raw))
     if role is Role.TOOL and not isinstance(call_id, str):
-        raise place.refuse(
-            "orphan-result",
-            f"tool_call_id is {shown(call_id)}",
-            "the id of the call that it answers",
-        )
+        legal = "the id of the call that it answers"
+        raise place.into("tool_call_id").wrong("orphan-result", call_id, legal)
     with place.turn_errors():
         return collector.turn(role, tool_call_id=call_id, name=name)
 
 
 def _parse_role(value: object, place: Place) -> Role:
     if not isinstance(value, str) or value not in _ROLES:
-        raise place.refuse("unknown-role", f"role is {shown(value)}", ", ".join(sorted(_ROLES)))
+        raise place.into("role").unsupported("unknown-role", value, sorted(_ROLES))
     return _ROLES[value]
 
 
@@ -141,9 +134,8 @@ def _parse_content(
                 {"type": "text", "text": _instead(message, role, place, spoken=content is None)}
             ]
         case other:
-            raise place.refuse(
-                "bad-content", f"content is {shown(other)}", "text, or a list of content parts"
-            )
+            legal = "text, or a list of content parts"
+            raise place.into("content").wrong("bad-content", other, legal)
 
 
 def _instead(message: Message, role: Role, place: Place, *, spoken: bool) -> str:
@@ -202,54 +194,39 @@ def _further_of_call(raw: Message) -> Message:
 
 
 def _parse_calls(message: Message, role: Role, place: Place) -> tuple[ToolCall, ...]:
-    raw = message.get("tool_calls")
+    raw, inner, rule = message.get("tool_calls"), place.into("tool_calls"), "bad-tool-call"
     if raw is None:
         return ()
     if role is not Role.ASSISTANT:
-        raise place.refuse(
-            "bad-tool-call",
-            f"tool_calls on a {message['role']} message",
-            "tool_calls on assistant messages only",
-        )
+        problem = f"tool_calls on a {message['role']} message"
+        raise place.refuse(rule, problem, "tool_calls on assistant messages only")
     if not isinstance(raw, list) or not raw:
-        raise place.refuse(
-            "bad-tool-call",
-            f"tool_calls is {'empty' if raw == [] else shown(raw)}",
-            "a list of calls, or no such field",
-        )
-    calls = tuple(
-        _parse_call(call, place, f"tool_calls[{number}]") for number, call in enumerate(raw)
-    )
+        found = "empty" if raw == [] else shown(raw)
+        raise place.refuse(rule, f"tool_calls is {found}", "a list of calls, or no such field")
+    calls = tuple(_parse_call(call, inner.into(number)) for number, call in enumerate(raw))
     if len({call.id for call in calls}) < len(calls):
-        raise place.refuse(
-            "duplicate-call-id",
-            "two calls of this message share an id",
-            "one id a call within a message",
-        )
+        problem, legal = "two calls of this message share an id", "one id a call within a message"
+        raise place.refuse("duplicate-call-id", problem, legal)
     return calls
 
 
-def _parse_call(raw: object, place: Place, where: str) -> ToolCall:
+def _parse_call(raw: object, place: Place) -> ToolCall:
+    rule = "bad-tool-call"
     if not isinstance(raw, dict):
-        raise place.refuse(
-            "bad-tool-call", f"{where} is {shown(raw)}", "an object with id, type and function"
-        )
+        raise place.wrong(rule, raw, "an object with id, type and function")
     kind = raw.get("type")
-    if kind not in ("function", "custom") or not isinstance(raw.get(kind), dict):
-        legal = "type function or custom, with an object of that name"
-        raise place.refuse("bad-tool-call", f"{where} of type {shown(kind)} holds no call", legal)
-    fields = {
-        "id": raw.get("id"),
-        "name": raw[kind].get("name"),
-        "body": raw[kind].get(BODIES[kind]),
+    if not isinstance(kind, str) or kind not in BODIES or not isinstance(raw.get(kind), dict):
+        problem = f"{place.within} of type {shown(kind)} holds no call"
+        raise place.refuse(rule, problem, "type function or custom, with an object of that name")
+    found = {
+        ("id",): raw.get("id"),
+        (kind, "name"): raw[kind].get("name"),
+        (kind, BODIES[kind]): raw[kind].get(BODIES[kind]),
     }
-    for name, value in fields.items():
-        if not isinstance(value, str) or (not value and name != "body"):
-            field = {"id": "id", "name": f"{kind}.name", "body": f"{kind}.{BODIES[kind]}"}[name]
-            raise place.refuse(
-                "bad-tool-call", f"{where}.{field} is {shown(value)}", "text; id and name not empty"
-            )
-    return ToolCall(str(fields["id"]), str(fields["name"]), str(fields["body"]))
+    for steps, value in found.items():
+        if not isinstance(value, str) or (not value and steps[-1] != BODIES[kind]):
+            raise place.into(*steps).wrong(rule, value, "text; id and name not empty")
+    return ToolCall(*found.values())
 
 
 TEXTS = {"text": "text", "refusal": "refusal"}

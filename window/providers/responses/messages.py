@@ -15,7 +15,7 @@ from attrs import Factory, define
 from ...part import Part, PartKind
 from ...turn import Role, ToolCall, Turn
 from ...wire_text import compact
-from ..blocks import copied_messages
+from ..blocks import check_blocks, copied_messages
 from ..layout import MISSING, Collector, is_plain, without
 from ..places import Place, shown
 from ..tool_pairs import Pairing, refuse_open_tail
@@ -195,11 +195,8 @@ def type_of(item: Message, place: Place) -> str:
     """Return the type of an item; one with a role but no type is a message."""
     kind = item.get("type", "message" if "role" in item else None)
     if not isinstance(kind, str):
-        raise place.refuse(
-            "unknown-type",
-            f"type is {shown(kind)}",
-            "the item's type as text, or a message with a role",
-        )
+        legal = "the item's type as text, or a message with a role"
+        raise place.into("type").wrong("unknown-type", kind, legal)
     return kind
 
 
@@ -208,7 +205,7 @@ def role_of(item: Message, kind: str, place: Place) -> Role:
     if kind == "message":
         role = item.get("role")
         if not isinstance(role, str) or role not in _ROLES:
-            raise place.refuse("unknown-role", f"role is {shown(role)}", ", ".join(_ROLES))
+            raise place.into("role").unsupported("unknown-role", role, [*_ROLES])
         return _ROLES[role]
     if kind in OF_THE_CALLER:
         return OF_THE_CALLER[kind]
@@ -265,31 +262,16 @@ def _is_inside(last: Part | None) -> bool:
 
 
 def _content(item: Message, natural: str, place: Place) -> list[Message]:
+    legal = "text, or a list of content parts"
     match item.get("content"):
         case str(text):
             return [{"type": natural, "text": text}]
         case list(blocks):
-            for number, block in enumerate(blocks):
-                _check_block(block, place, f"content[{number}]")
-            return blocks
+            return check_blocks(blocks, place.into("content"), TEXTS)
         case None:
-            raise place.refuse(
-                "missing-content", "a message without content", "text, or a list of content parts"
-            )
+            raise place.refuse("missing-content", "a message without content", legal)
         case other:
-            raise place.refuse(
-                "bad-content", f"content is {shown(other)}", "text, or a list of content parts"
-            )
-
-
-def _check_block(block: object, place: Place, where: str) -> None:
-    kind = block.get("type") if isinstance(block, dict) else None
-    if not isinstance(block, dict) or not isinstance(kind, str):
-        raise place.refuse("bad-content", f"{where} is {shown(block)}", "an object with a type")
-    if kind in TEXTS and not isinstance(block.get(TEXTS[kind]), str):
-        raise place.refuse(
-            "bad-content", f"{where}.{TEXTS[kind]} is {shown(block.get(TEXTS[kind]))}", "text"
-        )
+            raise place.into("content").wrong("bad-content", other, legal)
 
 
 def take(collector: Collector, block: Message, natural: str) -> None:
@@ -314,9 +296,8 @@ def call_of(item: Message, kind: str, place: Place) -> tuple[ToolCall, Message]:
     arguments = item.get(body) if body else compact(without(item, *CALL_FIELDS))
     for field, value in {"call_id": call_id, "name": name, body or "arguments": arguments}.items():
         if not isinstance(value, str) or (not value and field in ("call_id", "name")):
-            raise place.refuse(
-                "bad-tool-call", f"{field} is {shown(value)}", "text; call_id and name not empty"
-            )
+            legal = "text; call_id and name not empty"
+            raise place.into(field).wrong("bad-tool-call", value, legal)
     further = (
         without(item, "call_id", "name", body)
         if body
@@ -354,8 +335,7 @@ def _output(output: Any, place: Place) -> tuple[list[Message], Message]:
             and block["type"] in CONTENT
             for block in blocks
         ):
-            for number, block in enumerate(blocks):
-                _check_block(block, place, f"output[{number}]")
+            check_blocks(blocks, place.into("output"), TEXTS)
             return blocks, {} if blocks and not is_plain(blocks, "input_text") else {
                 "output": [] if blocks else None
             }
@@ -364,6 +344,5 @@ def _output(output: Any, place: Place) -> tuple[list[Message], Message]:
         case dict() | list():
             return [{"type": "input_text", "text": compact(output)}], {"output": JSON}
         case other:
-            raise place.refuse(
-                "bad-content", f"output is {shown(other)}", "text, a list of blocks, or an object"
-            )
+            legal = "text, a list of blocks, or an object"
+            raise place.into("output").wrong("bad-content", other, legal)
