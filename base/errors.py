@@ -10,8 +10,9 @@ When one of these errors is raised, nothing has changed.
 
 from collections.abc import Callable
 from importlib.util import find_spec
+from math import inf
 from types import UnionType
-from typing import Any
+from typing import Any, TypeGuard
 
 from attrs import Attribute, define
 
@@ -79,10 +80,14 @@ def must_be(
     return validate
 
 
-def is_whole(value: object, least: int | None = None) -> bool:
-    """Return whether `value` is an integer and not a bool, and at least `least`."""
-    is_integer = isinstance(value, int) and not isinstance(value, bool)
-    return is_integer and (least is None or value >= least)  # type: ignore[operator]
+def is_whole(value: object, least: float = -inf, most: float = inf) -> TypeGuard[int]:
+    """Return whether `value` is an integer from `least` to `most`; booleans are not."""
+    return isinstance(value, int) and not isinstance(value, bool) and least <= value <= most
+
+
+def is_number(value: object, least: float = -inf, most: float = inf) -> TypeGuard[float]:
+    """Return whether `value` is a number from `least` to `most`; booleans and nan are not."""
+    return is_whole(value, least, most) or (isinstance(value, float) and least <= value <= most)
 
 
 def whole_number(option: str, value: Any, least: int, unit: str = "tokens") -> int:

@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 
 from attrs import Attribute
 
-from polycontext.base import InvalidDataError
+from polycontext.base import InvalidDataError, is_whole
 from polycontext.base.json_data import FrozenDict, check_text, freeze_object
 
 E = TypeVar("E", bound=StrEnum)
@@ -77,8 +77,7 @@ def check_count(value: object, name: str, least: int = 0) -> int:
     Raises:
         InvalidDataError: it is not.
     """
-    # A bool is an int in Python, and would be written as true.
-    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= MAX_INTEGER:
+    if not is_whole(value, least, MAX_INTEGER):
         raise InvalidDataError(
             name, f"{value!r:.60} is no such number", f"a whole number from {least}"
         )

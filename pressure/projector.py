@@ -13,7 +13,7 @@ from itertools import count
 
 from attrs import evolve, field, frozen
 
-from polycontext.base import InvalidOptionError
+from polycontext.base import InvalidOptionError, is_number
 from polycontext.base.effects import Effect, Steps, call, in_thread, procedure, twin
 from polycontext.window import REQUEST_OVERHEAD, ContextWindow, Role, Splice, Turn
 
@@ -308,7 +308,7 @@ def _focused(turns: Sequence[Turn], query: str | None) -> Sequence[Turn]:
 
 
 def _tokens(window: ContextWindow, target: float) -> int:
-    if isinstance(target, bool) or not isinstance(target, int | float) or not 0.0 <= target <= 1.0:
+    if not is_number(target, 0, 1):
         raise InvalidOptionError(
             "target", target, "a pressure from 0.0 to 1.0 (tokens / max tokens)"
         )

@@ -7,7 +7,7 @@ from typing import Any
 
 from attrs import evolve, field, frozen
 
-from polycontext.base import InvalidOptionError
+from polycontext.base import InvalidOptionError, is_whole
 from polycontext.linearity import ResourceClass, ToolRule
 from polycontext.window import (
     REQUEST_OVERHEAD,
@@ -27,7 +27,7 @@ from .view import is_pinned, may_be_truncated
 def _check_count(_: object, attribute: Any, value: Any) -> None:
     if value is None and attribute.default is None:
         return
-    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+    if not is_whole(value, 0):
         legal = (
             "a whole number of turns, at least 0"
             if attribute.default

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 from attrs import field, frozen
 
-from polycontext.base import InvalidOptionError
+from polycontext.base import InvalidOptionError, is_whole, require
 from polycontext.window import ContextWindow, Role, Turn
 
 _LEAST_REPEATS = 2
@@ -167,8 +167,8 @@ def is_looping(window: ContextWindow, repeats: int = 3) -> bool:
     >>> is_looping(window), is_looping(window, repeats=4)
     (True, False)
     """
-    if isinstance(repeats, bool) or not isinstance(repeats, int) or repeats < _LEAST_REPEATS:
-        raise InvalidOptionError("repeats", repeats, f"a whole number, at least {_LEAST_REPEATS}")
+    legal = f"a whole number, at least {_LEAST_REPEATS}"
+    require("repeats", repeats, is_whole(repeats, _LEAST_REPEATS), legal)
     newest = window.peek(len(window))
     # This is called for every turn; a user turn is decided at once.
     if newest is None or newest.role is Role.USER:

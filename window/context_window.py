@@ -11,7 +11,7 @@ from typing import Self
 
 from attrs import evolve
 
-from polycontext.base import InvalidOptionError
+from polycontext.base import InvalidOptionError, whole_number
 from polycontext.linearity import (
     UNIX_EPOCH,
     Classifier,
@@ -63,10 +63,7 @@ class ContextWindow(StoreComonad[Turn | None]):
         classifier: Classifier = default_classifier,
         preserved_share: float = 0.2,
     ) -> None:
-        if isinstance(max_tokens, bool) or not isinstance(max_tokens, int) or max_tokens < 1:
-            raise InvalidOptionError(
-                "max_tokens", max_tokens, "a whole number of tokens, at least 1"
-            )
+        whole_number("max_tokens", max_tokens, 1)
         if not 0.0 <= preserved_share <= 1.0:
             raise InvalidOptionError("preserved_share", preserved_share, "0.0 to 1.0")
         if counter is None:

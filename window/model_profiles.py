@@ -13,12 +13,13 @@ import re
 from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 from functools import cache, cached_property
+from math import inf
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from attrs import field, frozen
 
-from polycontext.base import InvalidOptionError, UnknownNameError
+from polycontext.base import InvalidOptionError, UnknownNameError, is_number, whole_number
 
 from .providers.wire import Provider, as_provider
 from .tokens.counter import CalibratedCounter, TokenCounter, calibrate, is_exact
@@ -32,22 +33,13 @@ _DATED = re.compile(r"(?:[-@](?:\d{4}-\d{2}-\d{2}|\d{8}|latest))?(?:-v\d+(?::\d+
 """The suffixes of a model's name: a snapshot date, `-latest`, a service version (`-v1:0`)."""
 
 
-def _whole(option: str, value: object) -> None:
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise InvalidOptionError(option, value, "a whole number of tokens, at least 1")
-
-
 def _check_encoding(value: object) -> None:
     if value not in tuple(SHA256):
         raise UnknownNameError("encoding", str(value), tuple(SHA256))
 
 
 def _check_factor(value: object) -> None:
-    if (
-        not isinstance(value, int | float)
-        or isinstance(value, bool)
-        or not 0 < value < float("inf")
-    ):
+    if not is_number(value) or not 0 < value < inf:
         raise InvalidOptionError("factor", value, "a finite number above 0")
 
 
@@ -78,8 +70,8 @@ class ModelProfile:
 
     name: str = field()
     provider: Provider = field(converter=as_provider)
-    window: int = field(validator=lambda _, a, v: _whole(a.name, v))
-    output: int = field(validator=lambda _, a, v: _whole(a.name, v))
+    window: int = field(validator=lambda _, a, v: whole_number(a.name, v, 1))
+    output: int = field(validator=lambda _, a, v: whole_number(a.name, v, 1))
     encoding: str = field(default="o200k_base", validator=lambda _, a, v: _check_encoding(v))
     factor: float = field(default=1.0, validator=lambda _, a, v: _check_factor(v))
     exact: bool = field(default=False, kw_only=True)

@@ -11,6 +11,7 @@ from functools import cached_property
 import orjson
 from attrs import field, frozen
 
+from polycontext.base import is_whole
 from polycontext.base.json_data import check_text
 
 from .errors import InvalidTurnError
@@ -126,5 +127,5 @@ def _data(value: object) -> None:
 
 
 def _place(value: object) -> None:
-    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+    if not is_whole(value, 0):
         raise InvalidTurnError("parts", f"{value!r} is no place", "a whole number, at least 0")

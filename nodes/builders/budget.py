@@ -15,7 +15,7 @@ from itertools import groupby
 
 from attrs import define, frozen
 
-from polycontext.base import CallerError, InvalidOptionError
+from polycontext.base import CallerError, InvalidOptionError, is_whole
 from polycontext.linearity import ResourceClass
 from polycontext.pressure import ExtractiveSummariser
 from polycontext.window import Role, TokenCounter, Turn
@@ -80,7 +80,7 @@ def fit(
         NodeBudgetError: The entries that must stay take more than `budget`.
         InvalidOptionError: `budget` is not a positive number of tokens.
     """
-    if isinstance(budget, bool) or not isinstance(budget, int) or budget < 1:
+    if not is_whole(budget, 1):
         raise InvalidOptionError("budget", budget, "a number of tokens, at least 1")
     entries: list[Entry] = []
     for section in Section:

@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 from attrs import Attribute, define
 
-from polycontext.base import CallerError, InvalidDataError
+from polycontext.base import CallerError, InvalidDataError, is_whole
 from polycontext.base.json_data import FrozenDict, check_text
 
 from ..checks import MAX_INTEGER, check_not_blank
@@ -92,7 +92,7 @@ def check_id(value: object, name: str = "id") -> EntityId:
     """Return `value` if it is a valid database id; raise `InvalidDataError` otherwise."""
     if isinstance(value, str):
         return check_not_blank(value, name)
-    if not isinstance(value, int) or isinstance(value, bool) or abs(value) > MAX_INTEGER:
+    if not is_whole(value, -MAX_INTEGER, MAX_INTEGER):
         raise InvalidDataError(
             name, f"{value!r:.60} is no id", "text or an integer of 64 bits, such as str(uuid)"
         )

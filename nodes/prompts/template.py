@@ -20,7 +20,7 @@ from types import MappingProxyType
 
 from attrs import define, field, frozen
 
-from polycontext.base import CallerError, InvalidOptionError
+from polycontext.base import CallerError, InvalidOptionError, is_number
 
 _LEGAL = "{name} for a value, {{ and }} for braces"
 _BLANK = "\n\n"
@@ -202,8 +202,7 @@ def describe_persona(eigenvectors: Mapping[str, float], templates: Mapping[str, 
 def _sentence(name: str, value: float, templates: Mapping[str, Template]) -> str:
     if not (isinstance(name, str) and name.strip() and name.isprintable()):
         raise InvalidOptionError("eigenvectors", name, "names of one line that can be read")
-    # A bool is an int, and `nan` is neither below 0 nor above 1.
-    if not isinstance(value, int | float) or isinstance(value, bool) or not 0 <= value <= 1:
+    if not is_number(value, 0, 1):
         raise InvalidOptionError(f"eigenvectors[{name!r:.60}]", value, "a number from 0 to 1")
     band = band_of(value)
     template = templates.get(f"{name}.{band}") or templates[f"default.{band}"]

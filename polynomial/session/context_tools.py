@@ -185,7 +185,7 @@ def _parse_arguments(name: str, arguments: Given) -> _Arguments:
     if query is None or not query.strip():
         raise InvalidDataError("query", "there is nothing to look for", "other words")
     limit = _LISTED if limit is None else limit
-    if not is_whole(limit, 1) or limit > MOST_LISTED:
+    if not is_whole(limit, 1, MOST_LISTED):
         legal = f"a whole number, 1..{MOST_LISTED}"
         raise InvalidDataError("limit", f"{limit!r:.100} is no number of turns", legal)
     return _Arguments(query, limit=limit)

@@ -5,7 +5,7 @@ from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from typing import Any, Generic, Unpack
 
-from polycontext.base import InvalidOptionError, is_whole, require
+from polycontext.base import InvalidOptionError, is_number, is_whole, require
 from polycontext.base.effects import Steps, in_thread, procedure, twin
 from polycontext.pressure import ConflictError
 from polycontext.pressure.notes import find_sources
@@ -318,8 +318,7 @@ def forget(session: S, resource_id: str, at: datetime) -> bool:
 def retain(writer: Writer, days: float | None, max_bytes: int | None, at: datetime) -> int:
     """Erase the text of turns that are too old or too many, and return how many."""
     if days is not None:
-        is_number = isinstance(days, int | float) and not isinstance(days, bool)
-        require("days", days, is_number and days >= 0, "a number, at least 0")
+        require("days", days, is_number(days, 0), "a number, at least 0")
     if max_bytes is not None:
         require("max_bytes", max_bytes, is_whole(max_bytes, 0), "a whole number, at least 0")
     if days is None and max_bytes is None:

@@ -34,7 +34,7 @@ MOST_FOUND = 1_000
 def search(session: Session, text: str, limit: int) -> tuple[Found, ...]:
     """Return the turns of the log that match `text` best; see `History.search`."""
     require("text", text, isinstance(text, str), "the words to look for")
-    fits = is_whole(limit, 1) and limit <= MOST_FOUND
+    fits = is_whole(limit, 1, MOST_FOUND)
     require("limit", limit, fits, f"a whole number of turns, 1..{MOST_FOUND}")
     store, conversation = session._writer.store, session.conversation
     if not isinstance(store, SearchableStore):

@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from pathlib import Path
 
-from polycontext.base import InvalidOptionError, PolycontextError
+from polycontext.base import InvalidOptionError, PolycontextError, is_number
 from polycontext.base.effects import twin
 from polycontext.pressure import ConflictError
 from polycontext.window import Turn
@@ -49,7 +49,7 @@ class SQLiteStore:
     def __init__(self, path: str | Path, *, timeout: float = 5.0, create: bool = True) -> None:
         if not isinstance(path, str | Path) or not str(path) or "\0" in str(path):
             raise InvalidOptionError("path", path, 'the path of a file, such as "sessions.db"')
-        if isinstance(timeout, bool) or not isinstance(timeout, int | float) or not timeout >= 0:
+        if not is_number(timeout, 0):
             raise InvalidOptionError("timeout", timeout, "a number of seconds, at least 0")
         if not create and not may_exist(Path(path)):
             raise StoreError(

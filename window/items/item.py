@@ -18,7 +18,7 @@ from typing import Any
 import orjson
 from attrs import field, frozen
 
-from polycontext.base import InvalidDataError
+from polycontext.base import InvalidDataError, is_whole
 from polycontext.base.codec import json_object, strict_converter, structured
 from polycontext.base.json_data import INTEGERS, check_text, freeze_object, thaw
 
@@ -191,11 +191,7 @@ def universal_time(value: datetime | int) -> int:
     seconds: Any = value
     if isinstance(value, datetime) and value.utcoffset() is not None:
         seconds = (value - _START) // _SECOND
-    if (
-        not isinstance(seconds, int)
-        or isinstance(seconds, bool)
-        or not 0 <= seconds < INTEGERS.stop
-    ):
+    if not is_whole(seconds, 0, INTEGERS.stop - 1):
         is_huge = isinstance(seconds, int) and seconds > 1
         shown = f"a number of {seconds.bit_length()} bits" if is_huge else f"{value!r:.80}"
         raise InvalidDataError(

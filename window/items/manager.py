@@ -2,12 +2,19 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from difflib import get_close_matches
+from math import inf
 from threading import RLock
 from typing import Any
 
 from attrs import define, evolve
 
-from polycontext.base import CallerError, InvalidDataError, InvalidOptionError, UnknownNameError
+from polycontext.base import (
+    CallerError,
+    InvalidDataError,
+    InvalidOptionError,
+    UnknownNameError,
+    is_whole,
+)
 
 from ..tokens.counter import TokenCounter
 from ..tokens.tiktoken_counter import default_counter
@@ -210,12 +217,7 @@ class ContextManager:
 
 
 def _within(name: str, value: int, least: int, most: int | None = None) -> int:
-    if (
-        isinstance(value, bool)
-        or not isinstance(value, int)
-        or value < least
-        or (most is not None and value > most)
-    ):
+    if not is_whole(value, least, inf if most is None else most):
         legal = (
             f"a whole number, at least {least}"
             if most is None

@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import orjson
 from attrs import evolve, field, frozen
 
-from polycontext.base import InvalidOptionError
+from polycontext.base import InvalidOptionError, is_number
 
 from ..part import Part, PartKind
 from ..turn import Turn
@@ -272,7 +272,7 @@ def count_tools(counter: TokenCounter, tools: Sequence[Mapping[str, Any]]) -> in
 
 
 def _check(quantity: str, value: object) -> None:
-    if not isinstance(value, int | float) or isinstance(value, bool) or not 0 < value < math.inf:
+    if not is_number(value) or not 0 < value < math.inf:
         raise InvalidOptionError(quantity, value, "a finite number above 0")
 
 
