@@ -11,18 +11,8 @@ from .attachment import (
     shown_text,
     source_of,
 )
-from .item import (
-    ITEM_IDS,
-    ContextItem,
-    ItemIds,
-    ItemType,
-    MetadataWarning,
-    item_from_dict,
-    item_from_json,
-    item_schema,
-    item_to_dict,
-    item_to_json,
-)
+from .codec import item_from_dict, item_from_json, item_schema, item_to_dict, item_to_json
+from .item import ITEM_IDS, ContextItem, ItemIds, ItemType, MetadataWarning
 from .manager import ContextManager, DuplicateItemError
 from .markdown import (
     Formatter,
