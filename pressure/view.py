@@ -16,7 +16,7 @@ from polycontext.base import CallerError, InvalidOptionError
 from polycontext.base.json_data import FrozenDict
 from polycontext.linearity import LinearityMap, ResourceClass
 from polycontext.window import Atom, ContextWindow, Epoch, PositionError, Role, Splice, Traces, Turn
-from polycontext.window.part_removal import bare, bound_providers, fell, unbound
+from polycontext.window.part_removal import bare, fell, unbound
 
 from .gist import is_summary
 
@@ -261,8 +261,8 @@ def _epoch_after(
         if turn.resource_id in standing and fell(standing[turn.resource_id], turn)
     ]
     unbound_from = len(window) if edit.unbound_from is None else edit.unbound_from
-    fallen = bound_providers(turns).difference(edit.keeps_bound)
-    fallen |= bound_providers(window.turns_from(unbound_from))
+    fallen = {each for turn in turns for each in turn.bound_providers}.difference(edit.keeps_bound)
+    fallen |= {each for turn in window.turns_from(unbound_from) for each in turn.bound_providers}
     return window.epoch.next(first, "compress" if compressed else "recall", lost, fallen)
 
 

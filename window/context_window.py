@@ -21,7 +21,6 @@ from polycontext.linearity import (
 )
 
 from .atoms import Atom, AtomColumns, Splice, atom_columns, check_splices, open_after, spliced
-from .part_removal import bound_providers
 from .store import StoreComonad
 from .tokens.counter import TokenCounter
 from .tokens.tiktoken_counter import default_counter
@@ -333,7 +332,7 @@ class ContextWindow(StoreComonad[Turn | None]):
             self.epoch.next(
                 0,
                 "clear",
-                unbound=bound_providers(self.all_turns()),
+                unbound={each for turn in self.all_turns() for each in turn.bound_providers},
             )
             if len(self)
             else self.epoch
@@ -362,7 +361,7 @@ class ContextWindow(StoreComonad[Turn | None]):
             ),
             min(len(turns), len(gone)),
         )
-        fallen = bound_providers(gone[common:])
+        fallen = {each for turn in gone[common:] for each in turn.bound_providers}
         epoch = later.epoch.next(common, "rewind", unbound={*fallen, *self.epoch.unbound})
         facts = self.facts._replace(serial=max(self.serial, later.serial), epoch=epoch)
         return later._with(self._contents._replace(facts=facts), len(self))  # the budget of `later`

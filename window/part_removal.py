@@ -18,11 +18,6 @@ THOUGHT = "[thinking, left out]"
 """The text of a turn that consisted only of thinking."""
 
 
-def bound_providers(turns: Iterable[Turn]) -> set[str]:
-    """Return the providers that have bound parts in `turns`."""
-    return {part.provider for turn in turns for part in turn.parts if part.is_bound}
-
-
 def unbound(turn: Turn, counter: TokenCounter, but: Collection[str] = ()) -> Turn:
     """Return `turn` without its bound parts, except those of the providers in `but`.
 

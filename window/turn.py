@@ -248,6 +248,11 @@ system, user, assistant, tool.
         """Return the providers whose native blocks replace the words of the turn."""
         return {part.provider for part in self.parts if part.kind is PartKind.NATIVE}
 
+    @property
+    def bound_providers(self) -> set[str]:
+        """Return the providers that have bound parts in the turn."""
+        return {part.provider for part in self.parts if part.is_bound}
+
     def as_gist(self) -> "Turn":
         """Return the same turn, marked as a gist in its metadata."""
         return evolve(self, metadata={**self.metadata, GIST: True})

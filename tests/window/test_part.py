@@ -5,7 +5,6 @@ from typing import Any
 import pytest
 
 from polycontext.window import InvalidTurnError, Part, PartKind, ToolCall, Turn
-from polycontext.window.part_removal import bound_providers
 
 THOUGHT = Part("anthropic", '{"type": "thinking", "thinking": "so", "signature": "c2ln"}')
 PICTURE = Part("openai", '{"type": "image_url", "image_url": {"url": "https://example.org/a.png"}}')
@@ -18,7 +17,7 @@ def test_a_block_knows_its_type() -> None:
     for data in ("no json", "[]", "{}", '{"type": 7}'):
         assert Part("openai", data).type == ""
     assert Part("openai", '{"type": "image_url"}', PartKind.MESSAGE).type == ""
-    assert bound_providers([Turn("assistant", "So.", parts=[THOUGHT, PICTURE])]) == {"anthropic"}
+    assert Turn("assistant", "So.", parts=[THOUGHT, PICTURE]).bound_providers == {"anthropic"}
 
 
 @pytest.mark.parametrize(
