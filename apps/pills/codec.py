@@ -4,21 +4,21 @@ A pill is written as its schema requires, a document as its text and its pills w
 """
 
 import json
-from collections.abc import Mapping
 from importlib.resources import files
 from typing import Any
 
 from attrs import asdict
 
 from polycontext.base import InvalidDataError
+from polycontext.base.codec import strict_converter, structured
 
 from .document import PillDocument
 from .errors import PillError
 from .pill import Pill, TextProperties
 
-_KINDS: Mapping[str, tuple[type, str]] = dict.fromkeys(
-    ("pill", "face", "keymap"), (str, "a string")
-) | {"rear_nonsticky": (bool, "a boolean")}
+_KINDS = {"pill": str, "face": str, "rear_nonsticky": bool, "keymap": str}
+_OBJECT = dict[str, Any]
+_CONVERTER = strict_converter()
 
 
 def pill_schema() -> dict[str, Any]:
@@ -49,20 +49,15 @@ def pill_from_json(data: Any, start: int = 0, path: str = "$") -> Pill:
     Raises:
         InvalidDataError: The data do not match the schema; the error names the path of the fault.
     """
-    fields = _mapping(data, path)
-    properties: dict[str, Any] = {}
-    for name, value in _mapping(
-        fields.get("text_properties", {}), f"{path}.text_properties"
-    ).items():
-        if name in _KINDS:
-            properties[name] = _of_kind(
-                value,
-                *_KINDS[name],
-                f"{path}.text_properties.{name}",
-                f"{value!r} is of another type",
-            )
-    content = fields.get("content", "")
-    _of_kind(content, str, "a string", f"{path}.content", f"{type(content).__name__} is not text")
+    fields = _read(data, _OBJECT, path)
+    inside = f"{path}.text_properties"
+    given = _read(fields.get("text_properties", {}), _OBJECT, inside)
+    properties = {
+        name: _read(given[name], kind, f"{inside}.{name}")
+        for name, kind in _KINDS.items()
+        if name in given
+    }
+    _read(fields.get("content", ""), str, f"{path}.content")
     try:
         return Pill(
             fields.get("name"),
@@ -94,9 +89,8 @@ def document_from_json(data: Any, *, recover: bool = False) -> PillDocument:
             fault.
         DuplicatePillError: Two pills have the same name.
     """
-    fields = _mapping(data, "$")
-    pills = fields.get("pills", [])
-    _of_kind(pills, list, "a list of pills", "$.pills", f"{type(pills).__name__} is not a list")
+    fields = _read(data, _OBJECT, "$")
+    pills = _read(fields.get("pills", ()), list[Any], "$.pills")
     nowhere = 0 if recover else None
     placed = [_placed(pill, f"$.pills[{index}]", nowhere) for index, pill in enumerate(pills)]
     text: Any = fields.get("text")
@@ -104,25 +98,9 @@ def document_from_json(data: Any, *, recover: bool = False) -> PillDocument:
 
 
 def _placed(data: Any, path: str, nowhere: int | None) -> Pill:
-    start = _mapping(data, path).get("start", nowhere)
-    return pill_from_json(
-        data,
-        _of_kind(
-            start, int, "a whole number of characters", f"{path}.start", f"{start!r} is no position"
-        ),
-        path,
-    )
+    start = _read(data, _OBJECT, path).get("start", nowhere)
+    return pill_from_json(data, _read(start, int, f"{path}.start"), path)
 
 
-def _mapping(data: Any, path: str) -> Mapping[str, Any]:
-    found: Mapping[str, Any] = _of_kind(
-        data, Mapping, "an object", path, f"{type(data).__name__} is no object"
-    )
-    return found
-
-
-def _of_kind(value: Any, kind: Any, legal: str, path: str, what: str) -> Any:
-    """Return `value` if it is an instance of `kind`; booleans do not count as numbers."""
-    if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
-        raise InvalidDataError(path, what, legal)
-    return value
+def _read(data: Any, kind: Any, path: str) -> Any:
+    return structured(_CONVERTER, data, kind, path=path)

@@ -19,10 +19,6 @@ repeats everything that is shown."""
 PROPS = "props"
 """The kind of event that holds the current state; it needs no event before it."""
 
-_MOST_DIGITS = 18
-"""The maximum digits of an event's number: Python parses at most 4,300, and no feed has this many.
-"""
-
 _SILENCE = 15
 """Seconds without an event before a listener receives a ping."""
 
@@ -137,16 +133,9 @@ class Feed:
         ]
 
     def _number(self, after: str | None) -> int | None:
-        """Return the number of an event of this feed, or None for any other id."""
-        name, _, number = (after or "").rpartition("-")
-        known = (
-            name == self._name
-            and number.isascii()
-            and number.isdigit()
-            and len(number) <= _MOST_DIGITS
-            and int(number) <= self._last
-        )
-        return int(number) if known else None
+        """Return the number of an event after which everything is held, or None for any other."""
+        numbers = range(self._last - len(self._held), self._last + 1)
+        return {f"{self._name}-{number}": number for number in numbers}.get(after or "")
 
     def _wake(self) -> None:
         self._more.set()

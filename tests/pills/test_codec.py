@@ -84,19 +84,22 @@ def test_a_pill_without_properties_is_read_and_repaired() -> None:
 
 
 FAULTS: list[tuple[Any, str]] = [
-    ([], "$: list is no object"),
+    ([], "$: list is not an object"),
     ({"type": "file"}, "$: Invalid context name: NoneType is not text"),
     ({"name": "a"}, "$: Invalid context name: unknown type None. Use file, symbol, buffer"),
     ({"name": "a", "type": "poem"}, "$: Invalid context name: unknown type 'poem'"),
     ({"name": "a", "type": "file", "content": 3}, "$.content: int is not text"),
-    ({"name": "a", "type": "file", "text_properties": []}, "$.text_properties: list is no object"),
+    (
+        {"name": "a", "type": "file", "text_properties": []},
+        "$.text_properties: list is not an object",
+    ),
     (
         {"name": "a", "type": "file", "text_properties": {"face": None}},
-        "$.text_properties.face: None is of another type. Use a string",
+        "$.text_properties.face: NoneType is not text",
     ),
     (
         {"name": "a", "type": "file", "text_properties": {"rear_nonsticky": 1}},
-        "$.text_properties.rear_nonsticky: 1 is of another type. Use a boolean",
+        "$.text_properties.rear_nonsticky: 1 is not a truth value. Use true or false",
     ),
 ]
 
@@ -114,17 +117,17 @@ def test_what_the_schema_refuses_is_refused_with_its_place(data: Any, place: str
 @pytest.mark.parametrize(
     ("data", "place"),
     [
-        ("text", "$: str is no object"),
+        ("text", "$: str is not an object"),
         ({}, "$.text: NoneType is not text"),
         ({"text": "", "pills": {}}, "$.pills: dict is not a list"),
-        ({"text": "[@a]", "pills": ["a"]}, "$.pills[0]: str is no object"),
+        ({"text": "[@a]", "pills": ["a"]}, "$.pills[0]: str is not an object"),
         (
             {"text": "[@a]", "pills": [{"name": "a", "type": "file"}]},
-            "$.pills[0].start: None is no position",
+            "$.pills[0].start: NoneType is not a whole number",
         ),
         (
             {"text": "[@a]", "pills": [{"name": "a", "type": "file", "start": True}]},
-            "$.pills[0].start: True is no position",
+            "$.pills[0].start: True is not a whole number",
         ),
         (
             {"text": "[@a]", "pills": [{"name": "a", "type": 1, "start": 0}]},
