@@ -5,9 +5,11 @@ edits alike.
 """
 
 import json
+from bisect import bisect_left
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from collections.abc import Set as AbstractSet
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from itertools import islice
 from typing import Any
 
 from attrs import frozen
@@ -18,6 +20,11 @@ from polycontext.window import InvalidMessagesError
 from polycontext.window.providers import Provider, WireFormat, get_format
 
 _SYSTEM = ("system", "developer")
+
+Key = str | None
+"""A text that two messages share exactly if they are the same JSON; None if one is not JSON."""
+Pair = tuple[Key, Key]
+"""The keys of a call and of a message with its results."""
 
 
 @frozen
@@ -49,20 +56,20 @@ class Verification:
         return not (self.pinned_lost or self.reordered or self.mispaired or self.broken)
 
     def __str__(self) -> str:
-        faults = (
-            _format_indices("lost pinned before", self.pinned_lost),
-            _format_indices("out of order after", self.reordered),
-            _format_indices("results of another call after", self.mispaired),
-            f"invalid: {self.broken}" if self.broken else "",
-        )
-        kept = f"kept {len(self.kept)} of {self.total} messages"
-        new = f"{len(self.invented)} new" if self.invented else ""
-        said = filter(None, (*faults, kept, new))
+        faults = {
+            "lost pinned before": self.pinned_lost,
+            "out of order after": self.reordered,
+            "results of another call after": self.mispaired,
+        }
+        said = [
+            what + "".join(f"[{index}]" for index in indices)
+            for what, indices in faults.items()
+            if indices
+        ]
+        said += [f"invalid: {self.broken}"] if self.broken else []
+        said += [f"kept {len(self.kept)} of {self.total} messages"]
+        said += [f"{len(self.invented)} new"] if self.invented else []
         return ("ok: " if self.ok else "not ok: ") + "; ".join(said)
-
-
-def _format_indices(what: str, indices: Sequence[int]) -> str:
-    return what + "".join(f"[{index}]" for index in indices) if indices else ""
 
 
 def verify(
@@ -97,71 +104,53 @@ def verify(
     """
     wire = get_format(provider)
     old = _own_keys(wire, before)
-    new = [_key(message) for message in after] if _is_list(after) else []
+    listed = after if isinstance(after, list | tuple) else []
+    new = [_key(message) for message in listed]
     pins = _pins(before) if pinned is None else _check_pins(pinned, len(before))
-    found = found_in_order(old, new, frozenset(pins))
+    found = found_in_order(old, new)
     moved = _find_strays(old, new, found, pins)
     return Verification(
         kept=tuple(found.values()),
         total=len(old),
-        pinned_lost=tuple(sorted(pins - set(found.values()) - set(moved.values()))),
+        pinned_lost=tuple(sorted(pins.difference(found.values(), moved.values()))),
         reordered=tuple(moved),
-        mispaired=_mispaired(before, old, after, new),
+        mispaired=_mispaired(_pairs(before, old), _pairs(listed, new), Counter(old)),
         broken=_fault(wire, before, after),
-        invented=tuple(
-            index for index in range(len(new)) if index not in found and index not in moved
-        ),
+        invented=tuple(sorted(set(range(len(new))).difference(found, moved))),
     )
 
 
-def _is_list(messages: object) -> bool:
-    return isinstance(messages, list | tuple)
-
-
-def _key(message: object) -> str | None:
-    """Return a text that is equal for two messages exactly if they are the same JSON.
-
-    Return None for a message that is not JSON.
-    """
+def _key(message: object) -> Key:
+    if not isinstance(message, Mapping):
+        return None
     try:
-        return (
-            json.dumps(message, sort_keys=True, default=_as_object)
-            if isinstance(message, Mapping)
-            else None
-        )
+        return json.dumps(message, sort_keys=True, default=dict)
     except (TypeError, ValueError, RecursionError):
         return None
 
 
-def _as_object(value: object) -> dict[Any, Any]:
-    if isinstance(value, Mapping):
-        return dict(value)
-    raise TypeError(f"{type(value).__name__} is not JSON data")
-
-
-def _own_keys(wire: WireFormat, messages: Sequence[Mapping[str, Any]]) -> list[str | None]:
-    if not _is_list(messages):
+def _own_keys(wire: WireFormat, messages: Sequence[Mapping[str, Any]]) -> list[str]:
+    if not isinstance(messages, list | tuple):
         what = f"{type(messages).__name__} is not a list"
         raise InvalidMessagesError(wire.provider, None, "not-a-list", what, "a list of messages")
-    keys = [_key(message) for message in messages]
-    if None in keys:
-        index, what = keys.index(None), "it is no JSON object"
-        raise InvalidMessagesError(wire.provider, index, "not-json", what, "an object of JSON data")
+    keys = list[str]()
+    for index, message in enumerate(messages):
+        if (key := _key(message)) is None:
+            what, legal = "it is no JSON object", "an object of JSON data"
+            raise InvalidMessagesError(wire.provider, index, "not-json", what, legal)
+        keys.append(key)
     return keys
 
 
 def _pins(messages: Sequence[Mapping[str, Any]]) -> set[int]:
-    system = {
-        index
-        for index, message in enumerate(messages)
-        if message.get("role") in _SYSTEM and not _is_summary(message)
-    }
-    task = (
-        index
-        for index, message in enumerate(messages)
-        if message.get("role") == "user" and not _holds_only_results(message)
-    )
-    return system | {index for index in [next(task, None)] if index is not None}
+    pins, tasks = set[int](), list[int]()
+    for index, message in enumerate(messages):
+        role, results = message.get("role"), _results(message)
+        if role in _SYSTEM and not _is_summary(message):
+            pins.add(index)
+        elif role == "user" and not (results and all(results)):
+            tasks.append(index)
+    return {*pins, *tasks[:1]}
 
 
 def _check_pins(pinned: Iterable[int], length: int) -> set[int]:
@@ -174,30 +163,15 @@ def _check_pins(pinned: Iterable[int], length: int) -> set[int]:
     return pins
 
 
-def _find_strays(
-    old: Sequence[str | None], new: Sequence[str | None], found: Mapping[int, int], pins: set[int]
-) -> dict[int, int]:
-    """Return the messages that are present but out of order: index in `new` to index in `old`."""
-    left, lost = defaultdict[str | None, list[int]](list), set(range(len(old))) - {*found.values()}
-    for index in (*sorted(lost - pins, reverse=True), *sorted(lost & pins, reverse=True)):
-        left[old[index]].append(index)
-    strays = (index for index in range(len(new)) if index not in found)
-    return {index: left[new[index]].pop() for index in strays if left.get(new[index])}
-
-
 def _blocks(message: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     content = message.get("content")
-    return (
-        [block for block in content if isinstance(block, Mapping)]
-        if isinstance(content, list | tuple)
-        else []
-    )
+    blocks = content if isinstance(content, list | tuple) else ()
+    return [block for block in blocks if isinstance(block, Mapping)]
 
 
-def _answers(message: Mapping[str, Any]) -> bool:
-    return message.get("role") == "tool" or any(
-        block.get("type") == "tool_result" for block in _blocks(message)
-    )
+def _results(message: Mapping[str, Any]) -> list[bool]:
+    """Return for each block of a message whether it is the result of a call."""
+    return [block.get("type") == "tool_result" for block in _blocks(message)]
 
 
 def _is_summary(message: Mapping[str, Any]) -> bool:
@@ -207,171 +181,93 @@ def _is_summary(message: Mapping[str, Any]) -> bool:
     return bool(texts) and all(isinstance(each, str) and is_gist_text(each) for each in texts)
 
 
-def _holds_only_results(message: Mapping[str, Any]) -> bool:
-    blocks = _blocks(message)
-    return bool(blocks) and all(block.get("type") == "tool_result" for block in blocks)
+def found_in_order(before: Sequence[str], after: Sequence[Key]) -> dict[int, int]:
+    """Match indices of `after` to indices of `before`, both rising.
+
+    If `after` has only entries of `before`, in their order, all are matched.
+
+    >>> found_in_order(["a", "b", "a"], ["b", "a", "c"])
+    {0: 1, 1: 2}
+    """
+    counts, again = Counter(before), Counter(after)
+    places = {key: place for place, key in enumerate(before) if counts[key] == 1}
+    unique = (
+        (index, places[key]) for index, key in enumerate(after) if key in places and again[key] == 1
+    )
+    found, done, start = dict[int, int](), 0, 0
+    # Between two entries that occur once, those that occur several times are matched in order.
+    for index, stop in [*_longest_rise(unique), (len(after), len(before))]:
+        for between in range(done, index):
+            with suppress(ValueError):
+                found[between] = before.index(after[between], start, stop)
+                start = found[between] + 1
+        if index < len(after):
+            found[index] = stop
+        done, start = index + 1, stop + 1
+    return found
 
 
-def _pairs(
-    messages: Sequence[Any], keys: Sequence[str | None]
-) -> list[tuple[int, tuple[str | None, str | None]]]:
-    """Return the index of each message with results, and the keys of its call and of itself."""
-    caller, pairs = None, []
+def _longest_rise(pairs: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Return as many as possible of `pairs` whose second numbers rise; their first ones do."""
+    ends, chains = list[int](), list[tuple[Any, ...]]()
+    for index, place in pairs:
+        length = bisect_left(ends, place)
+        ends[length : length + 1] = [place]
+        chains[length : length + 1] = [(index, place, *chains[length - 1 : length])]
+    rise, chain = list[tuple[int, int]](), chains[-1:]
+    while chain:
+        index, place, *chain = chain[0]
+        rise.append((index, place))
+    return rise[::-1]
+
+
+def _find_strays(
+    old: Sequence[Key], new: Sequence[Key], found: Mapping[int, int], pins: set[int]
+) -> dict[int, int]:
+    """Return the messages that are present but out of order: index in `new` to index in `old`."""
+    left = defaultdict[Key, list[int]](list)
+    lost = set(range(len(old))).difference(found.values())
+    for index in sorted(lost, key=lambda index: (index in pins, -index)):
+        left[old[index]].append(index)
+    strays = (index for index in range(len(new)) if index not in found)
+    return {index: left[new[index]].pop() for index in strays if left.get(new[index])}
+
+
+def _mispaired(
+    before: Iterator[tuple[int, Pair]], after: Iterator[tuple[int, Pair]], known: Counter[Key]
+) -> tuple[int, ...]:
+    legal = {pair for _, pair in before}
+    return tuple(
+        index for index, pair in after if pair not in legal and all(known[key] for key in pair)
+    )
+
+
+def _pairs(messages: Sequence[Any], keys: Sequence[Key]) -> Iterator[tuple[int, Pair]]:
+    """Yield the index of each message with results, and the keys of its call and of itself."""
+    caller = None
     for index, (message, key) in enumerate(zip(messages, keys, strict=True)):
         if not isinstance(message, Mapping):
             continue
         if message.get("role") == "assistant":
             caller = key
-        elif _answers(message):
-            pairs.append((index, (caller, key)))
-    return pairs
-
-
-def _mispaired(
-    before: Sequence[Any],
-    old: Sequence[str | None],
-    after: Sequence[Any],
-    new: Sequence[str | None],
-) -> tuple[int, ...]:
-    known, legal = Counter(old), {pair for _, pair in _pairs(before, old)}
-    pairs = _pairs(after, new) if new else []
-    return tuple(
-        index for index, pair in pairs if pair not in legal and all(known[key] for key in pair)
-    )
+        elif message.get("role") == "tool" or any(_results(message)):
+            yield index, (caller, key)
 
 
 def _fault(wire: WireFormat, before: object, after: object) -> InvalidMessagesError | None:
     """Return the rule that `after` breaks, judged as strictly as `before` can be."""
-    is_closed = _refusal(wire, before, open_tail=False, strict=False) is None
-    open_tail = not is_closed and _refusal(wire, before, open_tail=True, strict=False) is None
-    strict = _refusal(wire, before, open_tail=open_tail, strict=True) is None
-    return _refusal(wire, after, open_tail=open_tail, strict=strict)
 
+    def refusal(
+        messages: object, *, open_tail: bool, strict: bool = False
+    ) -> InvalidMessagesError | None:
+        try:
+            wire.check(messages, allow_open_tail=open_tail, strict_first=strict)
+        except InvalidMessagesError as error:
+            return error
+        return None
 
-def _refusal(
-    wire: WireFormat, messages: object, *, open_tail: bool, strict: bool
-) -> InvalidMessagesError | None:
-    try:
-        wire.check(messages, allow_open_tail=open_tail, strict_first=strict)
-    except InvalidMessagesError as error:
-        return error
-    return None
-
-
-# --- finding one list in another -------------------------------------------------
-# The longest common subsequence, by Hunt and Szymanski's method. Among the longest ones, it selects
-# one with the most preferred entries, which no library's diff offers.
-
-
-@frozen
-class _Chain:
-    """Pairs of indices that rise on both sides, last pair first; `worth` counts them."""
-
-    worth: int
-    before: int
-    after: int
-    rest: "_Chain | None"
-
-
-class _BestBelow:
-    """The best chain that ends below any index: a Fenwick tree of maxima, O(log n) a call."""
-
-    __slots__ = ("_best",)
-
-    def __init__(self, size: int) -> None:
-        self._best: list[_Chain | None] = [None] * (size + 1)
-
-    def put(self, chain: _Chain) -> None:
-        """Add a chain that ends on ``chain.before``."""
-        node = chain.before + 1
-        while node < len(self._best):
-            self._best[node] = _better(self._best[node], chain)
-            node += node & -node
-
-    def below(self, index: int) -> _Chain | None:
-        """Return the best chain that ends on an index less than `index`."""
-        best, node = None, index
-        while node:
-            best = _better(best, self._best[node])
-            node -= node & -node
-        return best
-
-
-def _better(one: _Chain | None, other: _Chain | None) -> _Chain | None:
-    if one is None or other is None:
-        return one or other
-    return other if other.worth > one.worth else one
-
-
-def found_in_order(
-    before: Sequence[str | None],
-    after: Sequence[str | None],
-    preferred: AbstractSet[int] = frozenset(),
-) -> dict[int, int]:
-    """Match indices of `after` to indices of `before`, both rising.
-
-    None matches nothing. `preferred` lists indices of `before` to match if possible. Takes O((n +
-    pairs) log n), where pairs counts those of equal entries.
-
-    >>> found_in_order(["a", "b", "a"], ["b", "a", "c"])
-    {0: 1, 1: 2}
-    >>> found_in_order(["a", "a"], ["a"], {1})
-    {0: 1}
-    """
-    head, tail = _ends_in_common(before, after, preferred)
-    places: defaultdict[str | None, list[int]] = defaultdict(list)
-    for index in range(len(before) - tail - 1, head - 1, -1):
-        places[before[index]].append(index)
-    places.pop(None, None)
-    chain = _longest(places, after, range(head, len(after) - tail), preferred, len(before))
-    found = {index: index for index in range(head)}
-    pairs: list[tuple[int, int]] = []
-    while chain is not None:
-        pairs.append((chain.after, chain.before))
-        chain = chain.rest
-    found.update(reversed(pairs))
-    return found | {len(after) - back: len(before) - back for back in range(tail, 0, -1)}
-
-
-def _longest(
-    places: dict[str | None, list[int]],
-    after: Sequence[str | None],
-    window: range,
-    preferred: AbstractSet[int],
-    size: int,
-) -> _Chain | None:
-    best, one = _BestBelow(size), min(size, len(after)) + 1
-    for index in window:
-        # From the last place to the first, so that no chain holds one entry of `after` twice.
-        for place in places.get(after[index], ()):
-            rest = best.below(place)
-            worth = one + (place in preferred) + (rest.worth if rest else 0)
-            best.put(_Chain(worth, place, index, rest))
-    return best.below(size)
-
-
-def _ends_in_common(
-    before: Sequence[str | None], after: Sequence[str | None], preferred: AbstractSet[int]
-) -> tuple[int, int]:
-    """Return how many entries at the head and the tail match, whatever is between.
-
-    These are equal entries, unless an equal preferred entry is further in.
-    """
-    shorter = min(len(before), len(after))
-    last = {before[place]: place for place in sorted(preferred)}
-    head = 0
-    while (
-        head < shorter
-        and before[head] == after[head] is not None
-        and last.get(before[head], 0) <= head
-    ):
-        head += 1
-    first = {before[place]: place for place in sorted(preferred, reverse=True) if place >= head}
-    tail = 0
-    while (
-        tail < shorter - head
-        and before[~tail] == after[~tail] is not None
-        and first.get(before[~tail], len(before)) >= len(before) + ~tail
-    ):
-        tail += 1
-    return head, tail
+    open_tail = refusal(before, open_tail=False) is not None and (
+        refusal(before, open_tail=True) is None
+    )
+    strict = refusal(before, open_tail=open_tail, strict=True) is None
+    return refusal(after, open_tail=open_tail, strict=strict)
