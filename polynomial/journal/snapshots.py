@@ -8,10 +8,8 @@ lost or cannot be read, the journal is replayed.
 
 import logging
 import zlib
-from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from datetime import datetime
-from itertools import accumulate, chain, groupby, pairwise, repeat
+from itertools import chain, pairwise
 from typing import Any
 from zlib import compress, decompress
 
@@ -20,7 +18,7 @@ from attrs import asdict, evolve
 
 from polycontext.base import InvalidDataError, PolycontextError
 from polycontext.base.codec import structured
-from polycontext.linearity import LinearityMap, ResourceClass, Tag, number_of
+from polycontext.linearity import LinearityMap, ResourceClass, Tag
 from polycontext.pressure import ExtractiveSummariser
 from polycontext.pressure.notes import Candidates
 from polycontext.window import Epoch, Sources, Turn, WindowFacts
@@ -34,8 +32,7 @@ from .log import Log, Part, StoredTurns
 from .past import Past
 from .rows import CONVERTER, microseconds, moment
 
-SCHEMA = 2
-_READABLE = (1, SCHEMA)
+SCHEMA = 1
 EVERY = 256
 """The minimum number of events between two snapshots."""
 
@@ -45,7 +42,6 @@ _SHARE = 8
 A snapshot reads the whole view.
 """
 
-_MASK_BYTES = 512
 _LOG = logging.getLogger("polycontext.session")
 
 
@@ -59,7 +55,7 @@ def snapshot_of(last: Conversation, now: Conversation) -> Snapshot:
 
     `last` is the conversation at the previous snapshot, or an empty one.
     """
-    return Snapshot(last.revision, orjson.dumps(_piece(last, now)), orjson.dumps(_head(now)))
+    return _snapshot(last.revision, [_piece(last, now)], now)
 
 
 def snapshot_of_all(stages: Sequence[Conversation]) -> Snapshot:
@@ -68,8 +64,11 @@ def snapshot_of_all(stages: Sequence[Conversation]) -> Snapshot:
     The first stage is the empty conversation. With several pieces, the turns of each stage can be
     read separately.
     """
-    pieces = [{**_piece(last, now), "revision": now.revision} for last, now in pairwise(stages)]
-    return Snapshot(0, orjson.dumps(pieces), orjson.dumps(_head(stages[-1])))
+    return _snapshot(0, [_piece(last, now) for last, now in pairwise(stages)], stages[-1])
+
+
+def _snapshot(base: int, pieces: list[dict[str, Any]], now: Conversation) -> Snapshot:
+    return Snapshot(base, orjson.dumps(pieces), compress(orjson.dumps(_head(now)), 1))
 
 
 def restored(opened: Opened, empty: Conversation) -> Conversation | None:
@@ -100,18 +99,17 @@ def _piece(last: Conversation, now: Conversation) -> dict[str, Any]:
     ids, tags, whens = ledger.columns_since(len(known))
     turns = [now.log[place] for place in range(len(last.log), len(now.log))]
     kinds: dict[tuple[Any, ...], int] = {}
-    numbers = [kinds.setdefault(_tag_key(tag), len(kinds)) for tag in tags]
     older, newer = last.past.batches, now.past.batches
     goes_on = newer.starts_with(older)
     return {
-        "schema": SCHEMA,
+        "revision": now.revision,
         "log": len(now.log),
         "joints": now.joints[len(last.joints) :],
-        "ids": list(_runs_of_ids(ids)),
+        "ids": ids,
         "others": list(_others(ids, turns)),
+        "kind": [kinds.setdefault(_tag_key(tag), len(kinds)) for tag in tags],
         "kinds": list(kinds),
-        "kind": [[kind, sum(1 for _ in run)] for kind, run in groupby(numbers)],
-        "whens": _differences(whens),
+        "whens": list(map(microseconds, whens)),
         "changed": _changed(ledger, known),
         "items": {
             item.id: place
@@ -146,32 +144,6 @@ def _others(ids: Sequence[str], turns: Sequence[Turn]) -> Iterator[int]:
             awaited = next(logged, None)
         else:
             yield place
-
-
-def _differences(whens: Sequence[datetime]) -> list[int]:
-    moments = list(map(microseconds, whens))
-    return [now - before for before, now in zip([0, *moments], moments, strict=False)]
-
-
-def _runs_of_ids(ids: Iterable[str]) -> Iterator[Any]:
-    """Yield ids; consecutive ones as a run of letter, first number and count."""
-
-    def lead(numbered: tuple[int, str]) -> tuple[str, int | None]:
-        number = number_of(numbered[1])
-        return (numbered[1], None) if number is None else (numbered[1][0], number - numbered[0])
-
-    for (letter, ahead), run in groupby(enumerate(ids), lead):
-        found = list(run)
-        yield letter if ahead is None else [letter, found[0][0] + ahead, len(found)]
-
-
-def _ids_of_runs(runs: Iterable[Any]) -> Iterator[str]:
-    for run in runs:
-        if isinstance(run, str):
-            yield run
-        else:
-            letter, first, count = run
-            yield from map(f"{letter}{{}}".format, range(first, first + count))
 
 
 def _ranges_of(ids: Sequence[str], ledger: LinearityMap) -> list[Any]:
@@ -234,18 +206,18 @@ def _read(past: Past) -> dict[str, Any] | None:
     if type(summariser) is not ExtractiveSummariser:
         return None
     try:
-        kept = b64encode(compress(candidates.to_json(), 1)).decode()
+        units = orjson.Fragment(candidates.to_json())
     except TypeError:
         return None
-    return {"by": asdict(summariser), "most": most, "batches": batches, "units": kept}
+    return {"by": asdict(summariser), "most": most, "batches": batches, "units": units}
 
 
 def _turn_data(turn: Turn) -> dict[str, Any]:
     """Return the data of a turn that differs from the log: a gist, or a truncated turn."""
     data: dict[str, Any] = {"turn": CONVERTER.unstructure(turn)}
     if isinstance(turn.sources, Sources):
-        masks = b"".join(mask.to_bytes(_MASK_BYTES, "little") for mask in turn.sources.masks)
-        data |= {"masks": b64encode(compress(masks, 1)).decode(), "others": [*turn.sources.others]}
+        masks = [f"{mask:x}" for mask in turn.sources.masks]
+        data |= {"masks": masks, "others": turn.sources.others}
     return data
 
 
@@ -253,58 +225,41 @@ def _turn_data(turn: Turn) -> dict[str, Any]:
 
 
 def _restore(opened: Opened, empty: Conversation) -> Conversation:
-    head, pieces = orjson.loads(opened.head), list(_pieces(opened))
-    if any(each["schema"] not in _READABLE for each in [head, *pieces]):
-        raise InvalidDataError(
-            "schema", "a snapshot of another version", " or ".join(map(str, _READABLE))
-        )
-    ids = [resource_id for piece in pieces for resource_id in _ids_of_runs(piece["ids"])]
+    head = orjson.loads(decompress(opened.head))
+    if head["schema"] != SCHEMA:
+        raise InvalidDataError("schema", "a snapshot of another version", str(SCHEMA))
+    pieces = [piece for _, body in opened.pieces for piece in orjson.loads(body)]
+    ids = [resource_id for piece in pieces for resource_id in piece["ids"]]
     ledger = _ledger(ids, pieces, head)
     empty.machine.table.legal(state_of(head["state"]))
     log = _log(ids, pieces, opened.turns)
     turns = list(_view(head["view"], log, ledger))
     epoch = structured(CONVERTER, head["epoch"], Epoch)
     facts = WindowFacts._make([*head["facts"], epoch])
-    past = _past(
-        pieces, ids, [structured(CONVERTER, turn, Turn) for turn in head.get("tellers", ())]
-    )
-    # Candidates in an older format are read again from the turns.
-    if head["read"] is not None and "units" in head["read"]:
+    past = _past(pieces, ids, [structured(CONVERTER, turn, Turn) for turn in head["tellers"]])
+    if head["read"] is not None:
         _remember(past, head["read"])
     return evolve(
         empty,
-        window=empty.window.restored(turns, ledger, facts).with_room(
-            head.get("room", empty.window.max_tokens)
-        ),
+        window=empty.window.restored(turns, ledger, facts).with_room(head["room"]),
         state=state_of(head["state"]),
         log=log,
         revision=pieces[-1]["revision"],
         past=past,
-        documents=head.get("documents", {}),
-        joints=tuple(tuple(joint) for piece in pieces for joint in piece.get("joints", ())),
+        documents=head["documents"],
+        joints=tuple(tuple(joint) for piece in pieces for joint in piece["joints"]),
     )
-
-
-def _pieces(opened: Opened) -> Iterator[dict[str, Any]]:
-    """Yield the pieces, each with its revision.
-
-    A body contains one piece, or several that were written together.
-    """
-    for revision, body in opened.pieces:
-        read = orjson.loads(body)
-        yield from read if isinstance(read, list) else [{**read, "revision": revision}]
 
 
 def _ledger(
     ids: Sequence[str], pieces: Sequence[Mapping[str, Any]], head: Mapping[str, Any]
 ) -> LinearityMap:
     known: dict[tuple[Any, ...], Tag] = {}
-    whens = [moment(at) for piece in pieces for at in accumulate(piece["whens"])]
+    whens = [moment(at) for piece in pieces for at in piece["whens"]]
     tags: list[Tag] = []
     for piece in pieces:
         kinds = [_tag(said, known) for said in piece["kinds"]]
-        for kind, count in piece["kind"]:
-            tags += repeat(kinds[kind], count)
+        tags += [kinds[kind] for kind in piece["kind"]]
     for piece in pieces:
         for place, *said, at in piece["changed"]:
             tags[place], whens[place] = _tag(said, known), moment(at)
@@ -339,13 +294,13 @@ def _log(
         others.update(place + other for other in piece["others"])
         items.update(piece["items"])
         # Turns that a rewind removed are in no part.
-        for joint, stop, start in piece.get("joints", ()):
+        for joint, stop, start in piece["joints"]:
             if joint > length:
                 parts.append((length, event + 1, stop))
             length, event = joint, start
         if piece["log"] > length:
             parts.append((length, event + 1, piece["revision"]))
-        place += sum(1 if isinstance(run, str) else run[2] for run in piece["ids"])
+        place += len(piece["ids"])
         length, event = piece["log"], piece["revision"]
     logged = [resource_id for place, resource_id in enumerate(ids) if place not in others]
     if len(logged) != length:
@@ -361,18 +316,14 @@ def _view(view: Iterable[Any], log: Log, ledger: LinearityMap) -> Iterator[Turn]
             continue
         turn = structured(CONVERTER, entry["turn"], Turn)
         if "masks" in entry:
-            masks = decompress(b64decode(entry["masks"]))
-            marks = tuple(
-                int.from_bytes(masks[start : start + _MASK_BYTES], "little")
-                for start in range(0, len(masks), _MASK_BYTES)
-            )
+            marks = tuple(int(mask, 16) for mask in entry["masks"])
             named = tuple((start, stop) for start, stop in entry["turn"]["sources"])
             turn = evolve(turn, sources=Sources(ledger.ids, marks, tuple(entry["others"]), named))
         yield turn
 
 
 def _remember(past: Past, read: Mapping[str, Any]) -> None:
-    candidates = Candidates.from_json(decompress(b64decode(read["units"])))
+    candidates = Candidates.from_json(orjson.dumps(read["units"]))
     past.remember(ExtractiveSummariser(**read["by"]), read["most"], read["batches"], candidates)
 
 
