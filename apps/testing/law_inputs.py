@@ -18,7 +18,6 @@ from polycontext.linearity import constraint_sentences, default_classifier
 from polycontext.nodes import ComponentRenderer
 from polycontext.polynomial import (
     CONTEXT_OPERAD,
-    CONTEXT_POLYNOMIAL,
     ContextMachine,
     coproduct,
     parallel,
@@ -27,7 +26,6 @@ from polycontext.polynomial import (
     sequential,
     through,
 )
-from polycontext.polynomial.laws import TableMachine
 from polycontext.pressure import ContextProjector, ExtractiveSummariser, View
 from polycontext.window import ContextWindow, Role, TiktokenCounter, Turn, calibrate
 from polycontext.window.providers import Provider, get_format
@@ -153,7 +151,7 @@ def _windows(known: Known) -> st.SearchStrategy[ContextWindow]:
 
     Compression gets a window with a history, an operation a small one, and a machine an empty one.
     """
-    if known.keys() & {"policy", "polynomial"}:
+    if "policy" in known:
         return _EMPTY
     if known.keys() & {"operation", "merge"}:
         return _SMALL
@@ -259,14 +257,9 @@ def _summarise(text: str) -> object:
     return ExtractiveSummariser().summarise([Turn(Role.ASSISTANT, text)], 200, counter=FAST)
 
 
-_ENGINES = (ContextMachine, TableMachine)
 _DRAWINGS: Final[Mapping[str, Drawing | st.SearchStrategy[Any]]] = {
     # machines and operations, before the values they are applied to
-    "machine": _one_of(*_ENGINES),
-    "other_machine": lambda known: st.sampled_from(
-        [each for each in _ENGINES if each is not known.get("machine")]
-    ),
-    "polynomial": _one_of(CONTEXT_POLYNOMIAL),
+    "machine": _one_of(ContextMachine),
     "policy": POLICIES,
     "identity": _one_of(CONTEXT_OPERAD.identity()),
     "operation": OPERATIONS,
@@ -318,7 +311,7 @@ _DRAWINGS: Final[Mapping[str, Drawing | st.SearchStrategy[Any]]] = {
     "third_agent other_agent": agents(),
     "agent": _agents,
     "choices": CHOICES,
-    "inputs other_inputs": machine_inputs(),
+    "inputs": machine_inputs(),
     "session": sessions(),
     "max_tokens": _one_of(60, 150, 300, 1_000, 100_000),
     "renderer": _one_of(ComponentRenderer()),

@@ -9,15 +9,13 @@ import json
 import re
 import time
 import tracemalloc
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from attrs import frozen
 
 from polycontext.base.law import agree, holds, law
-from polycontext.linearity import ResourceClass
 from polycontext.polynomial import ContextOverflowError, ContextSession
-from polycontext.polynomial.laws import Host
 from polycontext.polynomial.machine import is_over_budget
 from polycontext.polynomial.session import Renderer
 from polycontext.window import (
@@ -31,7 +29,6 @@ from polycontext.window import (
 from polycontext.window.items import attachment_of
 from polycontext.window.providers import Rendered, WireFormat
 
-from ..props.component_renderer import ComponentRenderer
 from ..waffles import waffle
 
 _OUTSIDE = 'docs/session.md, "Build a request"'
@@ -190,42 +187,6 @@ def _strings(value: Any) -> Iterator[str]:
     elif isinstance(value, dict | list):
         for inner in value.values() if isinstance(value, dict) else value:
             yield from _strings(inner)
-
-
-@law('docs/project.md, "Summaries in the input"')
-def provenance_survives_the_wire(
-    session: ContextSession, choices: Sequence[int], wire: WireFormat
-) -> None:
-    """A request that a host rewrote and sent back does not promote text of tools or the model.
-
-    None of their words is pinned or shown that was not so before.
-    """
-    request = _request(session, wire)
-    if not isinstance(request, Rendered):
-        return
-    back = ContextSession(_ROOMY, counter=session.window.counter)
-    back.extend(
-        Host(choices).rewrite(wire, wire.parse(request.inline()).turns), provider=wire.provider
-    )
-    turns = (*session.log(), *session.window.all_turns())
-    by_user = [turn.text for turn in turns if turn.role in _BY_OTHERS and not turn.is_gist]
-    private = _words(
-        text for turn in turns if turn.role is Role.TOOL for text in (turn.text, turn.name or "")
-    )
-    public = _public_words(session, back.log()) | _words(by_user)
-    leaked = _words(_strings(ComponentRenderer().render_chat(back))) & private - public
-    holds(not leaked, "no word of a tool's", sorted(leaked), request=request)
-    foreign = _words(turn.text for turn in turns if turn.role not in _BY_OTHERS or turn.is_gist)
-    own = [*by_user, _OWN_WORDS, *_pinned_texts(session)]
-    pinned = _words(_pinned_texts(back)) & foreign - _words(own)
-    holds(not pinned, "no word that neither system nor user said", sorted(pinned), request=request)
-
-
-def _pinned_texts(session: ContextSession) -> Iterator[str]:
-    window = session.window
-    return (
-        turn.text for turn in window.all_turns() if window.class_of(turn) is ResourceClass.PRESERVED
-    )
 
 
 @law(_PROPS)

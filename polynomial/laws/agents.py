@@ -150,13 +150,13 @@ def parallel_runs_as_its_parts(
     whole = parallel(agent, other_agent)
     for position in whole.positions:
         inputs = walk(whole, position, choices)
-        s, outputs = _run(agent, position[0], [input[0] for input in inputs])
-        s2, outputs2 = _run(other_agent, position[1], [input[1] for input in inputs])
+        s, outputs = run_of(agent, position[0], [input[0] for input in inputs])
+        s2, outputs2 = run_of(other_agent, position[1], [input[1] for input in inputs])
         expected = (s, s2), list(zip(outputs, outputs2, strict=False))
-        agree(_run(whole, position, inputs), expected, inputs=inputs)
+        agree(run_of(whole, position, inputs), expected, inputs=inputs)
 
 
-def _run(agent: AnyAgent, position: Any, inputs: Sequence[Any]) -> tuple[Any, list[Any]]:
+def run_of(agent: AnyAgent, position: Any, inputs: Sequence[Any]) -> tuple[Any, list[Any]]:
     """Return the last position, or the type of the error, and the outputs of a run."""
     ran = _outcome(agent.run, position, inputs)
     return (ran, []) if isinstance(ran, type) else ran
@@ -172,9 +172,9 @@ def coproduct_runs_as_its_part(
         side: Callable[[Any], Any] = Left if isinstance(position, Left) else Right
         part = agent if isinstance(position, Left) else other_agent
         inputs = walk(whole, position, choices)
-        after, outputs = _run(part, position.value, [input.value for input in inputs])
+        after, outputs = run_of(part, position.value, [input.value for input in inputs])
         expected = side(after), list(map(side, outputs))
-        agree(_run(whole, position, inputs), expected, inputs=inputs)
+        agree(run_of(whole, position, inputs), expected, inputs=inputs)
 
 
 @law(_POLY)
@@ -185,10 +185,10 @@ def product_runs_as_its_parts(
     whole = product(agent, other_agent)
     for position in whole.positions:
         inputs = walk(whole, position, choices)
-        after, outputs = _run(whole, position, inputs)
+        after, outputs = run_of(whole, position, inputs)
         for n, part in enumerate((agent, other_agent)):
             own, seen = (_on_side(n, values) for values in (inputs, outputs))
-            agree((after[n], seen), _run(part, position[n], own), inputs=inputs)
+            agree((after[n], seen), run_of(part, position[n], own), inputs=inputs)
 
 
 def _on_side(side: int, tagged: Sequence[Any]) -> list[Any]:
@@ -203,36 +203,9 @@ def sequential_runs_as_its_parts(
     whole = sequential(agent, other_agent)
     for position in whole.positions:
         inputs = walk(whole, position, choices)
-        s, between = _run(agent, position[0], inputs)
-        s2, outputs = _run(other_agent, position[1], between)
-        agree(_run(whole, position, inputs), ((s, s2), outputs), inputs=inputs)
-
-
-@law("Park, Concurrency and Automata on Infinite Sequences, on bisimulation")
-def bisimilar_parts_make_bisimilar_composites(
-    combine: Combine, agent: AnyAgent, other_agent: AnyAgent, choices: Sequence[int]
-) -> None:
-    """A part can be replaced by a bisimilar one, and the composite behaves the same.
-
-    A composite depends on the inputs and outputs of its parts, not on their positions.
-    """
-    whole, replaced = combine(agent, other_agent), combine(twin(agent), other_agent)
-    for position in whole.positions:
-        inputs = walk(whole, position, choices)
-        there, expected = _run(whole, position, inputs)
-        here, found = _run(replaced, _twin_position(position), inputs)
-        agree(found, expected, position=position, inputs=inputs)
-        agree(replaced.directions(here), whole.directions(there), position=position, inputs=inputs)
-
-
-def _twin_position(position: Any) -> Any:
-    match position:
-        case Left():
-            return Left((position.value, False))
-        case Right():
-            return position
-        case _:
-            return (position[0], False), position[1]
+        s, between = run_of(agent, position[0], inputs)
+        s2, outputs = run_of(other_agent, position[1], between)
+        agree(run_of(whole, position, inputs), ((s, s2), outputs), inputs=inputs)
 
 
 @law(_LENS)
@@ -329,17 +302,6 @@ def walk(agent: AnyAgent, position: Any, choices: Iterable[int]) -> list[Any]:
         inputs.append(legal[choice % len(legal)])
         position, _ = agent.invoke(position, inputs[-1])
     return inputs
-
-
-def twin(agent: AnyAgent) -> AnyAgent:
-    """Return an agent like `agent` with a copy of each position for even and for odd steps."""
-
-    def transition(position: Any, input: Any) -> tuple[Any, Any]:
-        after, output = agent.invoke(position[0], input)
-        return (after, not position[1]), output
-
-    positions = frozenset((position, odd) for position in agent.positions for odd in (False, True))
-    return PolyAgent(positions, lambda position: agent.directions(position[0]), transition)
 
 
 def passing(values: Iterable[Any]) -> AnyAgent:

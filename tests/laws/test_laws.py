@@ -11,23 +11,42 @@ from typing import Any
 
 import pytest
 from hypothesis import given, seed, settings
+from hypothesis import strategies as st
 
 import tests.laws.broken
-from polycontext.base import Law, LawViolation
+import tests.laws.internal
+from polycontext.base import Law, LawViolation, laws_of
 from polycontext.base.law import agree
+from polycontext.polynomial import CONTEXT_POLYNOMIAL, ContextMachine
 from polycontext.testing import all_laws
-from polycontext.testing.law_inputs import inputs_of
+from polycontext.testing.law_inputs import Strategies, for_parameter, inputs_of
 from polycontext.testing.law_runner import ROOMS
 from tests.laws.conditions import conditions_of
 from tests.laws.counterexamples import BROKEN, SOUND, Instance, breaks
+from tests.laws.internal.machines import TableMachine
 from tests.laws.small import is_small, small_inputs
 
 for found in iter_modules(tests.laws.broken.__path__):
     import_module(f"tests.laws.broken.{found.name}")
 
-LAWS = all_laws()
+LAWS = (*all_laws(), *laws_of(tests.laws.internal))
 ROUNDS = 20
 """How often further examples are drawn until every condition of a law was met."""
+ENGINES = {"machine": st.sampled_from([ContextMachine, TableMachine])}
+BESIDE = {"machine": st.just(ContextMachine), "other_machine": st.just(TableMachine)}
+AMONG = {
+    "polynomial": st.just(CONTEXT_POLYNOMIAL),
+    "window": for_parameter("window", {"policy": None}),
+    "other_inputs": for_parameter("inputs"),
+}
+"""What the parameters of some laws are drawn from, beside what the package ships."""
+
+
+def bound(law: Law) -> Strategies:
+    """Return the strategies of this folder for a law."""
+    if "polynomial" in law.parameters:
+        return AMONG
+    return BESIDE if "other_machine" in law.parameters else ENGINES
 
 
 def _named(law: Law) -> str:
@@ -44,7 +63,7 @@ def test_a_law_holds(law: Law) -> None:
     """Whatever is drawn; in the examples of every run, what the law is about is among it."""
     unmet = conditions_of(law.name)
 
-    @given(inputs_of(law))
+    @given(inputs_of(law, bound(law)))
     def holds(inputs: dict[str, Any]) -> None:
         law.check(**inputs)
         for what in [what for what, is_there in unmet.items() if is_there(inputs)]:

@@ -9,7 +9,7 @@ from polycontext.polynomial import (
     ContextSession,
     project,
 )
-from polycontext.polynomial.laws import hosts as projections
+from polycontext.polynomial.laws import projections
 from polycontext.pressure import (
     ContextProjector,
     FixedThreshold,

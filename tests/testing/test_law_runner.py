@@ -84,7 +84,7 @@ def test_an_unknown_parameter_is_refused_with_near_names() -> None:
     """A law of somebody else's, with a parameter that means nothing here, is told what there is."""
     with pytest.raises(UnknownNameError, match="Did you mean 'target' or 'targets'"):
         for_parameter("targt")
-    with pytest.raises(UnknownNameError, match="Use machine, other_machine"):
+    with pytest.raises(UnknownNameError, match="Use machine, policy"):
         run_law(law_of(lambda qqq: None, "qqq"), 3)
 
 

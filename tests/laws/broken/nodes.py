@@ -21,6 +21,7 @@ from polycontext.window import (
 )
 from polycontext.window.providers import Provider, Rendered, WireFormat, get_format
 from tests.laws.counterexamples import breaks, obeys
+from tests.laws.internal import hosts
 
 OPENAI = get_format("openai")
 
@@ -195,12 +196,12 @@ def joined(made: type[ContextSession], wire: WireFormat) -> Callable[[Any], obje
 
 for wire in map(get_format, Provider):
     breaks(
-        readers.provenance_survives_the_wire,
+        hosts.provenance_survives_the_wire,
         f"a session whose summaries nobody knows again, for {wire.provider}",
         joined(Unframed, wire),
     )
     obeys(
-        readers.provenance_survives_the_wire,
+        hosts.provenance_survives_the_wire,
         f"a session whose summaries are known again, for {wire.provider}",
         joined(ContextSession, wire),
     )

@@ -36,9 +36,9 @@ from polycontext.polynomial import (
 )
 from polycontext.polynomial.algebra.poly_agent import Position
 from polycontext.polynomial.context_session import HistoryPart
-from polycontext.polynomial.laws import agents, hosts, machines, polynomials
+from polycontext.polynomial.laws import agents, machines, operads, projections
 from polycontext.polynomial.laws.agents import Combine
-from polycontext.polynomial.laws.hosts import Projecting
+from polycontext.polynomial.laws.projections import Projecting
 from polycontext.polynomial.machine.step import Step
 from polycontext.polynomial.machine.table import Table, run
 from polycontext.polynomial.session.history import History
@@ -48,6 +48,10 @@ from polycontext.testing.law_strategies import AnyAgent, AnyLens, agent_of, rela
 from polycontext.window import ContextWindow, Epoch, Part, Splice, TokenCounter, Turn
 from polycontext.window.providers import Message, Provider, get_format
 from tests.laws.counterexamples import breaks
+from tests.laws.internal import agents as parts
+from tests.laws.internal import conversations, hosts
+from tests.laws.internal import machines as engines
+from tests.laws.internal.machines import TableMachine
 
 WALKER = agent_of({0: {0: (1, 2)}, 1: {0: (0, 1), 1: (1, 0)}})
 """Moves on every 0, and puts out something else than it takes."""
@@ -271,7 +275,7 @@ breaks(
 
 
 breaks(
-    agents.bisimilar_parts_make_bisimilar_composites,
+    parts.bisimilar_parts_make_bisimilar_composites,
     "a composite that tells its position",
     lambda law: law(talkative, TAKER, TAKER, CHOICES),
 )
@@ -321,7 +325,7 @@ ONE, TWO, THREE = said("a", "b"), said("c", "d"), said("e", "f")
 
 
 breaks(
-    polynomials.composing_with_identities_changes_nothing,
+    operads.composing_with_identities_changes_nothing,
     "an identity that clears",
     lambda law: law(Operation("id", 1, lambda window: window.cleared()), APPEND, ONE),
 )
@@ -339,7 +343,7 @@ class Hasty(Operation):
 
 
 breaks(
-    polynomials.composing_is_associative,
+    operads.composing_is_associative,
     "an operation that forgets what is inside",
     lambda law: law(Hasty("merge", 2, MERGE.function), [APPEND], ONE),
 )
@@ -353,7 +357,7 @@ class Unsummed(Operation):
 
 
 breaks(
-    polynomials.arities_add_up,
+    operads.arities_add_up,
     "an operation that does not add up",
     lambda law: law(Unsummed("merge", 2, MERGE.function), [MERGE]),
 )
@@ -367,12 +371,12 @@ class Greedy(Operation):
 
 
 breaks(
-    polynomials.an_operation_takes_as_many_windows_as_its_arity,
+    operads.an_operation_takes_as_many_windows_as_its_arity,
     "an operation that drops what is too much",
     lambda law: law(Greedy("append", 1, APPEND.function), ONE),
 )
 breaks(
-    polynomials.merging_with_nothing_changes_nothing,
+    operads.merging_with_nothing_changes_nothing,
     "a merge that keeps the second",
     lambda law: law(Operation("merge", 2, lambda _, second: second), ONE),
 )
@@ -389,17 +393,17 @@ LOSING = Operation("merge", 2, lambda first, second: merging_from(first, second,
 
 
 breaks(
-    polynomials.merging_is_associative_in_what_is_said,
+    operads.merging_is_associative_in_what_is_said,
     "a merge that loses a turn needs brackets",
     lambda law: law(LOSING, ONE, TWO, THREE),
 )
 breaks(
-    polynomials.merging_keeps_every_turn,
+    operads.merging_keeps_every_turn,
     "a merge that loses a turn",
     lambda law: law(LOSING, ONE, TWO),
 )
 breaks(
-    polynomials.merging_keeps_every_turn,
+    operads.merging_keeps_every_turn,
     "a merge that lowers classes",
     lambda law: law(
         Operation("merge", 2, lambda first, second: merging_from(first, second, None)), ONE, TWO
@@ -417,7 +421,7 @@ def marking(first: ContextWindow, second: ContextWindow) -> ContextWindow:
 
 
 breaks(
-    polynomials.merging_is_associative,
+    operads.merging_is_associative,
     "a merge that renames",
     lambda law: law(Operation("merge", 2, marking), ONE, TWO, THREE),
 )
@@ -442,7 +446,7 @@ def redirected(state: ContextState, kind: InputKind, target: ContextState) -> Ta
     return evolve(table, cells={**table.cells, state: {**table.cells[state], kind: rows}})
 
 
-class Changed(machines.TableMachine):
+class Changed(TableMachine):
     """Run a table in which compressing does not lead to COMPRESSED."""
 
     table = redirected(ContextState.ACCUMULATING, InputKind.COMPRESS, ContextState.ACCUMULATING)
@@ -460,7 +464,7 @@ class Restless(Changed):
     table = redirected(ContextState.COMPRESSED, InputKind.USER_TURN, ContextState.ACCUMULATING)
 
 
-class Dirty(machines.TableMachine):
+class Dirty(TableMachine):
     """Lose the window to an input that is refused."""
 
     def advance(self, context_input: ContextInput) -> ContextOutput:
@@ -472,12 +476,12 @@ class Dirty(machines.TableMachine):
 
 
 breaks(
-    machines.engines_agree,
+    engines.engines_agree,
     "a table with one transition changed",
     lambda law: law(ContextMachine, Changed, EMPTY, POLICY, TALK),
 )
 breaks(
-    machines.engines_agree,
+    engines.engines_agree,
     "an engine that is dirty stands elsewhere",
     lambda law: law(
         Dirty, ContextMachine, EMPTY, POLICY, [TALK[0], ContextInput.tool_turn("found", "unknown")]
@@ -500,7 +504,7 @@ breaks(
 )
 
 
-class Sinking(machines.TableMachine):
+class Sinking(TableMachine):
     """Lose the first turn to a compression, whatever its class."""
 
     def advance(self, context_input: ContextInput) -> ContextOutput:
@@ -517,7 +521,7 @@ breaks(
 )
 
 
-class Clinging(machines.TableMachine):
+class Clinging(TableMachine):
     """Keep what is bound when what it was made on has changed."""
 
     def advance(self, context_input: ContextInput) -> ContextOutput:
@@ -584,7 +588,7 @@ def lacking() -> PolyAgent[Position, ContextInput, ContextOutput]:
 
 
 breaks(
-    machines.the_polynomial_moves_as_the_table,
+    engines.the_polynomial_moves_as_the_table,
     "a direction is missing",
     lambda law: law(lacking(), EMPTY, TALK),
 )
@@ -703,32 +707,32 @@ def unheard(first: AnyAgent, second: AnyAgent) -> AnyAgent:
 
 BOTH = (CONTEXT_POLYNOMIAL, EMPTY, TALK, TALK)
 breaks(
-    polynomials.parallel_conversations_run_side_by_side,
+    conversations.parallel_conversations_run_side_by_side,
     "one conversation stands still",
     lambda law: law(limping, *BOTH),
 )
 breaks(
-    polynomials.parallel_conversations_may_be_bracketed,
+    conversations.parallel_conversations_may_be_bracketed,
     "a composite is shown respect",
     lambda law: law(shy, *BOTH),
 )
 breaks(
-    polynomials.a_product_of_conversations_moves_one_at_a_time,
+    conversations.a_product_of_conversations_moves_one_at_a_time,
     "both move at once",
     lambda law: law(together, *BOTH),
 )
 breaks(
-    polynomials.a_sum_of_conversations_is_one_of_them,
+    conversations.a_sum_of_conversations_is_one_of_them,
     "one side stands still",
     lambda law: law(left_handed, *BOTH[:3]),
 )
 breaks(
-    polynomials.a_conversation_feeds_another,
+    conversations.a_conversation_feeds_another,
     "the other does not listen",
     lambda law: law(unheard, through, *BOTH[:3]),
 )
 breaks(
-    polynomials.the_identity_lens_shows_the_same_conversation,
+    conversations.the_identity_lens_shows_the_same_conversation,
     "outputs are reworded",
     lambda law: law(rewording, *BOTH[:3]),
 )
@@ -797,32 +801,32 @@ def doubling(
 
 GIVEN = (500, OPENAI, FAST)
 breaks(
-    hosts.projecting_is_deterministic,
+    projections.projecting_is_deterministic,
     "it counts its calls",
     lambda law: law(counted(), TURNS, *GIVEN),
 )
 breaks(
-    hosts.projecting_twice_is_projecting_once,
+    projections.projecting_twice_is_projecting_once,
     "it adds a note each time",
     lambda law: law(edited(noted), TURNS, *GIVEN),
 )
 breaks(
-    hosts.projecting_leaves_its_input_alone,
+    projections.projecting_leaves_its_input_alone,
     "it eats its input",
     lambda law: law(eating, TURNS, *GIVEN),
 )
 breaks(
-    hosts.projecting_leaves_its_input_alone,
+    projections.projecting_leaves_its_input_alone,
     "it hands the input out again",
     lambda law: law(sharing, TURNS, *GIVEN),
 )
 breaks(
-    hosts.a_projection_is_within_its_budget,
+    projections.a_projection_is_within_its_budget,
     "it takes twice the room",
     lambda law: law(doubling, TURNS, *GIVEN),
 )
 breaks(
-    hosts.projecting_keeps_what_must_stay,
+    projections.projecting_keeps_what_must_stay,
     "the first user message, or the order, is lost",
     lambda law: law(edited(lambda p: evolve(p, messages=p.messages[1:])), TURNS, *GIVEN),
     lambda law: law(edited(turned), TURNS, 5_000, OPENAI, FAST),

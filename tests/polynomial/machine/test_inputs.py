@@ -7,7 +7,6 @@ import pytest
 from polycontext.base import CallerError, InvalidOptionError
 from polycontext.linearity import ResourceClass
 from polycontext.polynomial import ContextInput, ContextOutput, ContextState, InputKind
-from polycontext.polynomial.laws.machines import TableMachine
 from polycontext.polynomial.session.commands import as_tool_call
 from polycontext.polynomial.session.plugins import load_renderer
 from polycontext.pressure import ContextProjector, Edit
@@ -19,6 +18,7 @@ from polycontext.window import (
     ToolCall,
     Turn,
 )
+from tests.laws.internal.machines import TableMachine
 from tests.polynomial.conversations import WORDS, chat, words
 
 TURN_KINDS = [InputKind.USER_TURN, InputKind.ASSISTANT_TURN, InputKind.SYSTEM]

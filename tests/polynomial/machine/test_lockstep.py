@@ -17,10 +17,10 @@ from polycontext.polynomial import (
     InputKind,
     context_transition,
 )
-from polycontext.polynomial.laws.machines import TableMachine
 from polycontext.pressure import AdaptiveThreshold, ContextProjector, FixedThreshold, Reach, Signals
 from polycontext.testing import TEXTS
 from polycontext.window import ContextWindow, ToolCall, Turn
+from tests.laws.internal.machines import TableMachine
 from tests.polynomial.conversations import WORDS
 
 Outcome = tuple[type[PolycontextError], str] | ContextOutput

@@ -27,10 +27,10 @@ from polycontext.polynomial import (
 )
 from polycontext.polynomial.journal.events import InputEvent, input_of
 from polycontext.polynomial.journal.log import Log
-from polycontext.polynomial.laws.machines import TableMachine
 from polycontext.polynomial.session.recall import recall_edit
 from polycontext.pressure import ConflictError, FixedThreshold
 from polycontext.window import ContextWindow, OrderError, ToolCall, Turn
+from tests.laws.internal.machines import TableMachine
 from tests.polynomial.conversations import WORDS, words
 from tests.polynomial.session.faulty import Counting, seeded
 

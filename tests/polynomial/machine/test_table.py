@@ -13,12 +13,12 @@ from polycontext.polynomial import (
     ContextState,
     IllegalDirectionError,
 )
-from polycontext.polynomial.laws.machines import TableMachine
 from polycontext.polynomial.machine.step import ContextPolicy
 from polycontext.polynomial.machine.table import Check
 from polycontext.pressure import CompressionResult, ContextProjector, Edit, FloorError, Fulfilment
 from polycontext.pressure.view import apply_edit
 from polycontext.window import ContextWindow, Splice, ToolCall, Turn
+from tests.laws.internal.machines import TableMachine
 from tests.polynomial.conversations import WORDS, Engine, session_of, whole, with_engine, words
 
 EMPTY, ACCUMULATING, PRESSURED, COMPRESSED = "EMPTY", "ACCUMULATING", "PRESSURED", "COMPRESSED"

@@ -1,0 +1,1 @@
+"""The laws about helpers and test doubles that users of the library do not see."""
