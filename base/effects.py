@@ -62,34 +62,38 @@ def within(
 
 def drive(steps: Steps[R]) -> R:
     """Run `steps` and block on each effect."""
-    resume: Callable[[], Effect] = partial(next, steps)
+    failure: BaseException | None = None
     try:
+        effect = next(steps)
         while True:
-            effect = resume()
             try:
-                resume = partial(steps.send, effect.do())
+                result = effect.do()
             except BaseException as error:  # noqa: BLE001 - the steps decide how to handle it
-                resume = partial(steps.throw, error)
+                failure = error
+            effect = steps.send(result) if failure is None else steps.throw(failure)
+            failure = None
     except StopIteration as done:
         return cast("R", done.value)
     finally:
-        del resume  # it may hold an error, whose traceback holds this frame
+        del failure  # its traceback holds this frame
 
 
 async def adrive(steps: Steps[R]) -> R:
     """Run `steps` and await each effect."""
-    resume: Callable[[], Effect] = partial(next, steps)
+    failure: BaseException | None = None
     try:
+        effect = next(steps)
         while True:
-            effect = resume()
             try:
-                resume = partial(steps.send, await effect.ado())
+                result = await effect.ado()
             except BaseException as error:  # noqa: BLE001 - as above
-                resume = partial(steps.throw, error)
+                failure = error
+            effect = steps.send(result) if failure is None else steps.throw(failure)
+            failure = None
     except StopIteration as done:
         return cast("R", done.value)
     finally:
-        del resume  # as above
+        del failure  # as above
 
 
 def procedure(make: Callable[Concatenate[S, P], Steps[R]]) -> Callable[Concatenate[S, P], R]:

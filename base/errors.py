@@ -12,7 +12,7 @@ from collections.abc import Callable
 from importlib.util import find_spec
 from math import inf
 from types import UnionType
-from typing import Any, TypeGuard
+from typing import Any, TypeGuard, cast
 
 from attrs import Attribute, define
 
@@ -71,11 +71,11 @@ def must_be(
     The kind is a type or a predicate; `legal` describes its values.
     """
 
+    is_type, known = isinstance(kind, type | UnionType), cast("Any", kind)
+
     def validate(_: object, attribute: "Attribute[Any]", value: Any) -> None:
-        if isinstance(kind, type | UnionType):
-            require(attribute.name, value, isinstance(value, kind), legal)
-        else:
-            require(attribute.name, value, kind(value), legal)
+        if not (isinstance(value, known) if is_type else known(value)):
+            raise InvalidOptionError(attribute.name, value, legal)
 
     return validate
 
