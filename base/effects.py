@@ -62,7 +62,7 @@ def within(
 
 def drive(steps: Steps[R]) -> R:
     """Run `steps` and block on each effect."""
-    failure: BaseException | None = None
+    result, failure = cast("Any", None), cast("BaseException | None", None)
     try:
         effect = next(steps)
         while True:
@@ -80,7 +80,7 @@ def drive(steps: Steps[R]) -> R:
 
 async def adrive(steps: Steps[R]) -> R:
     """Run `steps` and await each effect."""
-    failure: BaseException | None = None
+    result, failure = cast("Any", None), cast("BaseException | None", None)
     try:
         effect = next(steps)
         while True:

@@ -70,7 +70,6 @@ def must_be(
 
     The kind is a type or a predicate; `legal` describes its values.
     """
-
     is_type, known = isinstance(kind, type | UnionType), cast("Any", kind)
 
     def validate(_: object, attribute: "Attribute[Any]", value: Any) -> None:

@@ -26,7 +26,7 @@ from polycontext.base.effects import Steps, call, procedure, twin
 from polycontext.linearity import Classifier, ResourceClass, ToolRule, default_classifier
 from polycontext.pressure import ContextProjector, Threshold, pressure_of
 from polycontext.window import ContextItem, ContextWindow, Role, TokenCounter, ToolCall, Turn
-from polycontext.window.providers import AUTO, Provider, Rendered
+from polycontext.window.providers import AUTO, Rendered
 
 from . import session as parts
 from .inputs import ContextInput, ContextOutput
@@ -56,7 +56,6 @@ from .session.commands import (
     utc_now,
 )
 from .session.options import (
-    Asking,
     Auto,
     Clock,
     Format,
@@ -64,7 +63,9 @@ from .session.options import (
     NewOptions,
     OpenOptions,
     Place,
+    Room,
     is_list,
+    room_of,
 )
 from .session.writer import Writer
 from .state import State
@@ -77,6 +78,9 @@ if TYPE_CHECKING:
 P = ParamSpec("P")
 S = TypeVar("S", bound="ContextSession")
 T = TypeVar("T")
+
+_DEFAULT_TOKENS = 8000
+"""The budget of a session without a model or `max_tokens`."""
 
 
 class _ClassTwin(Generic[P]):
@@ -160,9 +164,8 @@ class ContextSession:
     """
 
     _writer: Writer
-    _provider: Provider
     _clock: Clock
-    _asking: Asking
+    _room: Room
     _opened: SessionStore | None = None
     _place: tuple[Place, float] | None = None
     _parent: "ContextSession | None" = None
@@ -202,16 +205,15 @@ class ContextSession:
     ) -> None:
         require("clock", clock, callable(clock), "a function that returns an aware datetime")
         require("listeners", listeners, is_list(listeners), "a list of listeners of the machine")
-        room = construction.room_for(model, max_tokens, reserve, counter, provider)
-        asking = construction.asking_of(room, tools)
-        self._provider, self._clock, self._asking = room.provider, clock, asking
+        budget = _DEFAULT_TOKENS if model is None and max_tokens is None else max_tokens
+        self._room = room_of(model, budget, reserve, counter, provider=provider, tools=tools)
+        self._clock = clock
         self._reports: Mapping[str, Any] = {}
         policy = construction.policy_of(
             projector, rules, threshold, cooldown, auto=auto, prices=prices
         )
         empty = construction.empty_conversation(
-            room,
-            asking,
+            self._room,
             policy.projector,
             classifier=classifier,
             preserved_share=preserved_share,
@@ -718,7 +720,7 @@ class ContextSession:
         Raises:
             UnknownNameError: there is no such provider.
         """
-        return parts.context_tools(self._provider if provider is None else provider)
+        return parts.context_tools(self._room.provider if provider is None else provider)
 
     def call_tool(
         self,

@@ -22,7 +22,6 @@ from polycontext.window import (
     Role,
     TokenCounter,
     Turn,
-    count_tools,
     count_turn,
 )
 from polycontext.window.filler import OPENING, opening_of
@@ -37,7 +36,7 @@ from polycontext.window.providers import (
 
 from .machine.step import overflow
 from .restoration import known_again
-from .session.options import check_rules, check_tools, room_of
+from .session.options import check_rules, room_of
 
 if TYPE_CHECKING:
     from polycontext.window import ModelProfile
@@ -145,8 +144,7 @@ def project(
     >>> project([{"role": "user", "content": "hello"}], 100).messages
     [{'role': 'user', 'content': 'hello'}]
     """
-    given = room_of(model, max_tokens, reserve, counter)
-    tools = check_tools(tools)
+    given = room_of(model, max_tokens, reserve, counter, tools=tools)
     told = unwrap(messages)
     wire = format_of(told, provider, given.provider)
     parsed = wire.parse(told, repair=repair)
@@ -156,7 +154,7 @@ def project(
     opens = opening_of(parsed.turns) if wire.provider is Provider.ANTHROPIC else None
     empty = ContextWindow(given.max_tokens, counter=given.counter, classifier=classified_by(ruled))
     window = _fill(empty, known_again(parsed.turns, has_task=False), opens)
-    room = given.max_tokens - REQUEST_OVERHEAD - given.reserve - count_tools(window.counter, tools)
+    room = given.max_tokens - REQUEST_OVERHEAD - given.overhead
     projector = ContextProjector(
         summariser or ExtractiveSummariser(),
         Reach(keep_recent=keep_recent, cuts_question=True, rules=ruled),

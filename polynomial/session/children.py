@@ -123,10 +123,10 @@ def _beside(
 
     It is empty unless the store already has it.
     """
-    counter, reserve = parent.window.counter, parent._asking.reserve
+    counter, reserve = parent.window.counter, parent._room.reserve
     told_tools = count_tools(counter, tools) if tools else 0
     whole = (
-        parent._writer.given + parent._asking.overhead
+        parent._writer.given + parent._room.overhead
         if max_tokens is None
         else whole_number("max_tokens", max_tokens, 1)
     )
@@ -147,7 +147,7 @@ def _beside(
     policy = evolve(parent.policy, signals=NO_SIGNALS)
     child._writer = Writer(empty, policy, child._opened or parent._writer.store, child_id)
     child._reports = {}
-    child._asking = parent._asking._replace(tools=tuple(tools), tool_tokens=told_tools)
+    child._room = parent._room._replace(tools=tuple(tools), tool_tokens=told_tools)
     child._parent = parent
     return child
 

@@ -17,8 +17,7 @@ from polycontext.linearity import Classifier, ToolRule
 from polycontext.linearity.classification import classified_by
 from polycontext.pressure import ContextProjector, Threshold
 from polycontext.pressure.threshold import session_threshold
-from polycontext.window import ContextWindow, TokenCounter, count_tools
-from polycontext.window.providers import Provider
+from polycontext.window import ContextWindow
 
 from .. import stores
 from ..errors import ContextOverflowError
@@ -29,16 +28,13 @@ from ..stores.in_memory import InMemoryStore
 from ..stores.session_store import SessionStore
 from .options import (
     NAME,
-    Asking,
     Auto,
     Model,
     Place,
     Room,
     check_rules,
-    check_tools,
     is_name,
     load_ahead,
-    room_of,
 )
 from .part import S
 from .writer import Writer
@@ -52,45 +48,8 @@ _BEHIND_ALL = 2**31 - 1
 BUDGET = "polycontext.budget"
 """The companion that stores the budget a session was opened with."""
 
-DEFAULT_ROOM = 8000
-"""The budget of a session without a model or `max_tokens`."""
-
 PATIENCE = 5.0
 """How many seconds to wait for another process."""
-
-
-def room_for(
-    model: Model,
-    max_tokens: int | None,
-    reserve: int | None,
-    counter: TokenCounter | None,
-    provider: Provider | str | None,
-) -> Room:
-    """Return the room of a session; the default is used if there is no model and no number."""
-    return room_of(
-        DEFAULT_ROOM if model is None and max_tokens is None else model,
-        max_tokens,
-        reserve,
-        counter,
-        provider,
-    )
-
-
-def asking_of(room: Room, tools: Sequence[Mapping[str, Any]] | None) -> Asking:
-    """Return the request overhead of a session: model, tools and reserve.
-
-    Raises:
-        ContextOverflowError: reserve and tools leave no room.
-    """
-    checked = check_tools(tools)
-    asking = Asking(room.model, checked, room.reserve, count_tools(room.counter, checked))
-    if asking.overhead and not 0 <= asking.overhead < room.max_tokens:
-        raise ContextOverflowError(
-            asking.overhead,
-            room.max_tokens,
-            "the reserve with the tools",
-        )
-    return asking
 
 
 def policy_of(
@@ -129,23 +88,25 @@ def policy_of(
 
 def empty_conversation(
     room: Room,
-    asking: Asking,
     projector: ContextProjector,
     *,
     classifier: Classifier,
     preserved_share: float,
     machine: type[ContextMachine],
 ) -> Conversation:
-    """Return the empty conversation whose window has the tokens that `asking` leaves of `room`.
+    """Return the empty conversation of a session; its classifier follows the projector's rules too.
 
-    The classifier also follows the rules of `projector`.
+    Raises:
+        ContextOverflowError: reserve and tools leave no room for turns.
     """
     legal = "a function (role, content, metadata) -> ResourceClass"
     require("classifier", classifier, callable(classifier), legal)
     fits = isinstance(machine, type) and issubclass(machine, ContextMachine)
     require("machine", machine, fits, "ContextMachine, or a subclass of it")
+    if room.overhead >= room.max_tokens:
+        raise ContextOverflowError(room.overhead, room.max_tokens, "the reserve with the tools")
     window = ContextWindow(
-        room.max_tokens - asking.overhead,
+        room.max_tokens - room.overhead,
         counter=room.counter,
         classifier=classified_by(projector.reach.rules, classifier),
         preserved_share=preserved_share,
@@ -226,7 +187,7 @@ def open_session(
         session._opened, session._place = store, (url, timeout)
     if any(value is not None for value in budget.values()):
         name = model if isinstance(model, str) else None
-        writer, taken = session._writer, session._asking.overhead
+        writer, taken = session._writer, session._room.overhead
         whole = budget["max_tokens"] if name else writer.given + taken
         writer.companions[BUDGET] = _Budget(name, whole, taken, writer.given, writer)
     return session

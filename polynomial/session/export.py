@@ -64,7 +64,7 @@ def session_lines(session: Session) -> Iterator[str]:
     events = writer.store.load(writer.session_id).events[: conversation.revision]
     as_given = conversation.with_room(writer.given).window
     settings = Settings.of(
-        as_given, session.policy, taken=session._asking.overhead, provider=session._provider
+        as_given, session.policy, taken=session._room.overhead, provider=session._room.provider
     )
     header = Header(
         FORMAT,

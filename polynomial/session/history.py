@@ -288,7 +288,7 @@ class History(Generic[S]):
         Raises:
             UnknownNameError: there is no such provider.
         """
-        wire = get_format(self._session._provider if provider is None else provider)
+        wire = get_format(self._session._room.provider if provider is None else provider)
         return wire.render(
             with_missing_results(self._session.conversation.log), readable=True
         ).inline()

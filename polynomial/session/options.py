@@ -87,13 +87,16 @@ class OpenOptions(SessionOptions, total=False):
     provider: Provider | str | None
 
 
-class Asking(NamedTuple):
-    """Parts of every request: model name, tools, their tokens, and a reserve for the reply."""
+class Room(NamedTuple):
+    """The budget of requests, what takes tokens of it before any turn, and how it is counted."""
 
-    model: str | None = None
-    tools: tuple[Mapping[str, Any], ...] = ()
-    reserve: int = 0
-    tool_tokens: int = 0
+    max_tokens: int
+    reserve: int
+    counter: TokenCounter
+    provider: Provider
+    model: str | None
+    tools: tuple[Mapping[str, Any], ...]
+    tool_tokens: int
 
     @property
     def overhead(self) -> int:
@@ -101,22 +104,14 @@ class Asking(NamedTuple):
         return self.reserve + self.tool_tokens
 
 
-class Room(NamedTuple):
-    """The budget of requests and the reserve in it, with counter, provider and model."""
-
-    max_tokens: int
-    reserve: int
-    counter: TokenCounter
-    provider: Provider
-    model: str | None = None
-
-
 def room_of(
     model: Model,
     max_tokens: int | None,
     reserve: int | None,
     counter: TokenCounter | None,
+    *,
     provider: Provider | str | None = None,
+    tools: Sequence[Mapping[str, Any]] | None = (),
 ) -> Room:
     """Return the room of a model or a number of tokens; explicit arguments override the profile.
 
@@ -125,30 +120,20 @@ def room_of(
         UnknownNameError: the provider is unknown, or the model is and there is no `max_tokens`.
     """
     profile = _profile(model, is_needed=max_tokens is None)
-    if profile is None and isinstance(model, str):
-        counting = window.model_profiles.unlisted_counter(model)
-        budget = whole_number("max_tokens", max_tokens, 1)
-        room = room_of(
-            budget,
-            None,
-            reserve,
-            counting if counter is None else counter,
-            provider or counting.profile.provider,
-        )
-        return room._replace(model=model)
-    if profile is None and model is not None:
-        require(
-            "max_tokens",
-            max_tokens,
-            max_tokens is None,
-            f"one number of tokens; {model!r} was given already",
-        )
+    name, counting = None if profile is None else profile.name, None
+    if profile is not None:
+        max_tokens = profile.window if max_tokens is None else max_tokens
+        provider = profile.provider if provider is None else provider
+    elif isinstance(model, str):
+        from polycontext.window.model_profiles import unlisted_counter  # noqa: PLC0415 - rare
+
+        name, counting = model, unlisted_counter(model)
+        provider = provider or counting.profile.provider
+    elif model is not None:
+        legal = f"one number of tokens; {model!r} was given already"
+        require("max_tokens", max_tokens, max_tokens is None, legal)
         max_tokens = model  # type: ignore[assignment]  # checked below
-    budget = whole_number(
-        "max_tokens",
-        profile.window if profile is not None and max_tokens is None else max_tokens,
-        1,
-    )
+    budget = whole_number("max_tokens", max_tokens, 1)
     if reserve is None:
         reserve = 0 if profile is None else profile.reserve(budget)
     if counter is not None:
@@ -156,15 +141,16 @@ def room_of(
     elif profile is not None:
         counter = profile.counter()
     else:
-        counter = window.default_counter()
-    if provider is None:
-        provider = Provider.OPENAI if profile is None else profile.provider
+        counter = counting or window.default_counter()
+    checked = check_tools(tools)
     return Room(
         budget,
         whole_number("reserve", reserve, 0),
         counter,
-        as_provider(provider),
-        None if profile is None else profile.name,
+        as_provider(provider or Provider.OPENAI),
+        name,
+        checked,
+        window.count_tools(counter, checked),
     )
 
 

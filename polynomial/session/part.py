@@ -8,14 +8,13 @@ from typing import Any, Protocol, TypeVar
 
 from polycontext.base.effects import Steps
 from polycontext.window import ContextWindow, Role, Turn
-from polycontext.window.providers import Provider
 
 from ..inputs import ContextOutput
 from ..journal.conversation import Conversation
 from ..machine.step import ContextPolicy
 from ..stores.session_store import SessionStore
 from .commands import Command, WriteRequest
-from .options import Asking, Clock, Place
+from .options import Clock, Place, Room
 from .writer import Writer
 
 
@@ -23,9 +22,8 @@ class Session(Protocol):
     """A session as its parts see it; see `ContextSession`."""
 
     _writer: Writer
-    _provider: Provider
     _clock: Clock
-    _asking: Asking
+    _room: Room
     _reports: Any
     _opened: SessionStore | None
     _place: tuple[Place, float] | None

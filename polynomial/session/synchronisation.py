@@ -233,8 +233,8 @@ def estimate_needs(session: Session, reserve: object, tools: Any, system: object
     tools = check_tools(tools)
     require("system", system, system is None or isinstance(system, str), "a text, or None")
     # The window already excludes the session's own reserve and tools.
-    reply = max(0, whole_number("reserve", reserve, 0) - session._asking.reserve)
-    told = max(0, (count_tools(counter, tools) if tools else 0) - session._asking.tool_tokens)
+    reply = max(0, whole_number("reserve", reserve, 0) - session._room.reserve)
+    told = max(0, (count_tools(counter, tools) if tools else 0) - session._room.tool_tokens)
     said = (
         count_turn(counter, Turn(Role.SYSTEM, system)) if isinstance(system, str) and system else 0
     )

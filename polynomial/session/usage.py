@@ -35,27 +35,27 @@ class Usage(SessionPart):
     @property
     def provider(self) -> Provider:
         """Return the default format of requests."""
-        return self._session._provider
+        return self._session._room.provider
 
     @property
     def reserve(self) -> int:
         """Return the tokens that are subtracted from the window for the reply."""
-        return self._session._asking.reserve
+        return self._session._room.reserve
 
     @property
     def tool_tokens(self) -> int:
         """Return the tokens that are subtracted from the window for tool definitions."""
-        return self._session._asking.tool_tokens
+        return self._session._room.tool_tokens
 
     @property
     def model(self) -> str | None:
         """Return the name of the model, if the session was told one."""
-        return self._session._asking.model
+        return self._session._room.model
 
     @property
     def tools(self) -> Sequence[Mapping[str, Any]]:
         """Return the tool definitions that are sent with every request."""
-        return self._session._asking.tools
+        return self._session._room.tools
 
     def reported(self, usage: object, *, model: str | None = None) -> Measured | None:
         """Learn from a provider's usage report of the last request, and adjust the window.
@@ -90,12 +90,12 @@ class Usage(SessionPart):
         2000
         """
         session = self._session
-        sizes = Sizes(session._writer.given, session._asking.tool_tokens, session.window.max_tokens)
+        sizes = Sizes(session._writer.given, session._room.tool_tokens, session.window.max_tokens)
         told, session._reports = measure(
             session._reports,
             self._delivery.delivered,
             usage,
-            model or session._asking.model or "",
+            model or session._room.model or "",
             sizes,
         )
         if told is not None:
