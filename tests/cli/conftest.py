@@ -1,5 +1,7 @@
 """Fixtures for the tests of the command line."""
 
+import signal
+from collections.abc import Iterator
 from importlib import import_module
 
 import pytest
@@ -18,3 +20,11 @@ def polycontext(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPa
     for name in ("COLUMNS", "FORCE_COLOR", "TTY_COMPATIBLE", "POLYCONTEXT_TRACEBACK"):
         monkeypatch.delenv(name, raising=False)
     return Command(capsys, monkeypatch)
+
+
+@pytest.fixture
+def interrupts() -> Iterator[None]:
+    """Let SIGINT interrupt this process, as in a terminal, wherever the tests were started."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)

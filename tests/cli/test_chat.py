@@ -115,15 +115,11 @@ def test_bytes_that_are_no_text_are_replaced(talk: Talk, tmp_path: Path) -> None
     assert log(tmp_path)[0] == ("user", "\ufffd\ufffd café")
 
 
+@pytest.mark.usefixtures("interrupts")
 def test_interrupted_it_ends_as_commands_do(talk: Talk, tmp_path: Path) -> None:
     """With exit code 130, and what was said of the answer kept."""
     script = ["Plums", lambda: os.kill(os.getpid(), signal.SIGINT), *[" and"] * 200]
-    # Tests that run in the background of a script are told to ignore it.
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    try:
-        ran = talk("What?\nNever\n", script)
-    finally:
-        signal.signal(signal.SIGINT, before)
+    ran = talk("What?\nNever\n", script)
     assert ran.code == 130
     assert [text[:5] for _, text in log(tmp_path)] == ["What?", "Plums"]
 

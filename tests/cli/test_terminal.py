@@ -32,6 +32,7 @@ def test_a_line_is_read_without_its_blanks_and_the_end_means_quit(keyboard: int)
     assert read_line(is_terminal=True) == QUIT
 
 
+@pytest.mark.usefixtures("interrupts")
 def test_an_interrupt_empties_the_line(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
