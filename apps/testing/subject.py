@@ -8,8 +8,8 @@ import sys
 from collections.abc import Callable, Sequence
 from difflib import get_close_matches
 from functools import reduce
-from importlib import import_module
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Any, Final
 
 from attrs import field, frozen
@@ -60,7 +60,7 @@ def load_subject(name: str) -> Subject:
             "no module and object",
             "module:object, such as my_agent.summaries:Summariser",
         )
-    return subject_of(_found(name, module, path), name)
+    return subject_of(_found(name), name)
 
 
 def subject_of(value: Any, name: str = "") -> Subject:
@@ -87,25 +87,20 @@ def subject_of(value: Any, name: str = "") -> Subject:
     return Subject(name, made, tuple(kind.name for kind in fitting), bound)
 
 
-def _found(name: str, module: str, path: str) -> Any:
+def _found(name: str) -> Any:
     here = str(Path.cwd())
     if here not in sys.path:
         sys.path.insert(0, here)
+    what = f"subject {name!r}"
     try:
-        value: Any = import_module(module)
-    except Exception as error:  # importing a module can raise anything
+        return resolve_name(name)
+    except AttributeError as error:
         raise InvalidDataError(
-            f"subject {name!r}",
-            f"cannot be imported: {type(error).__name__}: {error}",
-            "a module that imports",
+            what, f"no {error.name!r} there", _near(str(error.name), error.obj)
         ) from error
-    for attribute in path.split("."):
-        if not hasattr(value, attribute):
-            raise InvalidDataError(
-                f"subject {name!r}", f"no {attribute!r} there", _near(attribute, value)
-            )
-        value = getattr(value, attribute)
-    return value
+    except Exception as error:  # importing a module can raise anything
+        problem = f"cannot be imported: {type(error).__name__}: {error}"
+        raise InvalidDataError(what, problem, "a module that imports") from error
 
 
 def _near(attribute: str, value: Any) -> str:
