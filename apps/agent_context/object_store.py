@@ -10,8 +10,8 @@ from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
-from secrets import token_hex
 from stat import S_ISREG
+from tempfile import mkstemp
 from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
@@ -50,22 +50,17 @@ class FolderObjects:
 
         A reader sees either the old or the new one, also after a crash.
         """
-        part = self._folder / f".{token_hex(8)}.part"
+        descriptor, part = mkstemp(dir=self._folder, prefix=".", suffix=".part")
         try:
-            with os.fdopen(
-                os.open(
-                    part, os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_BINARY", 0), 0o600
-                ),
-                "wb",
-            ) as file:
+            with os.fdopen(descriptor, "wb") as file:
                 file.write(raw)
                 file.flush()
                 # A stub is about to replace these bytes, so they must survive a power failure.
                 os.fsync(file.fileno())
-            part.replace(self._folder / name)
+            Path(part).replace(self._folder / name)
         except BaseException:
             with suppress(OSError):
-                part.unlink()
+                Path(part).unlink()
             raise
 
     def get(self, name: str, size: int) -> bytes:
