@@ -5,7 +5,6 @@ result is written to the parent. See docs/agents.md.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from copy import copy
 from functools import partial
 from hashlib import blake2b
 from typing import Any
@@ -22,16 +21,15 @@ from polycontext.window import ContextItem, Role, Turn, count_tools
 from polycontext.window.filler import is_opening
 from polycontext.window.items import attachment_of, item_turn
 
-from .. import stores
 from ..errors import ContextOverflowError
 from ..inputs import ContextOutput
 from ..journal.conversation import Conversation
 from .commands import Add, Command, Patch, Together
+from .construction import open_beside
 from .context_tools import LEAST_TOKENS, quote
 from .lookup import HANDED_BACK, HandedBack, search
 from .options import NAME, check_tools, is_name
 from .part import S, Session
-from .writer import Writer
 
 CHILD = "polycontext.child"
 """The name of the document that records a child's parent, its task, and the call it answers."""
@@ -137,15 +135,10 @@ def _beside(
             whole,
             "what the child's requests need besides (reserve and tool definitions)",
         )
-    child = copy(parent)
-    child._opened = None
     empty = Conversation(
         parent._writer.empty.window.with_room(room), machine=parent.conversation.machine
     )
-    if parent._place is not None:
-        child._opened = stores.store_at(*parent._place)
-    policy = evolve(parent.policy, signals=NO_SIGNALS)
-    child._writer = Writer(empty, policy, child._opened or parent._writer.store, child_id)
+    child = open_beside(parent, child_id, empty, evolve(parent.policy, signals=NO_SIGNALS))
     child._reports = {}
     child._room = parent._room._replace(tools=tuple(tools), tool_tokens=told_tools)
     child._parent = parent

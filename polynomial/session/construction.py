@@ -193,12 +193,23 @@ def open_session(
     return session
 
 
-def open_beside(session: S, session_id: str) -> S:
-    """Return the session with that id in the same store, with the options of this one."""
-    other = copy(session)
+def open_beside(
+    session: S,
+    session_id: str,
+    empty: Conversation | None = None,
+    policy: ContextPolicy | None = None,
+) -> S:
+    """Return the session with that id in the same store, with the options of this one.
+
+    `empty`, with its budget, and `policy` replace those of this session.
+    """
+    other, writer = copy(session), session._writer
     if session._place is not None:
         other._opened = stores.store_at(*session._place)
-    other._writer = session._writer.beside(session_id, other._opened)
+    store = other._opened or writer.store
+    other._writer = Writer(empty or writer.empty, policy or writer.policy, store, session_id)
+    if empty is None:
+        other._writer.given = writer.given
     return other
 
 

@@ -366,30 +366,11 @@ def check_call(
     Raises:
         InvalidDataError: an argument is missing, unknown, given twice or superfluous.
     """
-    named = {
-        name: each
-        for name, each in path.signature.parameters.items()
-        if each.kind is not Parameter.VAR_KEYWORD
-    }
-    in_order = [
-        name for name, each in named.items() if each.kind is Parameter.POSITIONAL_OR_KEYWORD
-    ]
-    for value in arguments[len(in_order) :]:
-        raise InvalidDataError(path.name, f"one argument too many, {value!r:.100}", str(path))
-    given = dict(zip(in_order, arguments, strict=False))
-    for name in options:
-        if name in given:
-            raise _misfit(path, name, "is given twice")
-        if name not in named and (len(named) == len(path.signature.parameters) or name in _TAKEN):
-            meant = "".join(
-                f", did you mean {near!r}?" for near in get_close_matches(name, named, 1)
-            )
-            raise _misfit(path, name, f"is no argument of it{meant}")
-    for name, each in named.items():
-        if name not in (*given, *options) and each.default is Parameter.empty:
-            raise _misfit(path, name, "is missing")
+    problem = next((f"{name!r} is no argument of it" for name in _TAKEN if name in options), None)
+    try:
+        path.signature.bind(*arguments, **options)
+    except TypeError as error:
+        problem = str(error)
+    if problem is not None:
+        raise InvalidDataError(path.name, problem, str(path))
     return path
-
-
-def _misfit(path: ContextPath, argument: str, problem: str) -> InvalidDataError:
-    return InvalidDataError(f"{path.name}, {argument}", problem, str(path))

@@ -29,7 +29,6 @@ from ..inputs import ContextOutput
 from ..journal.conversation import Conversation
 from ..journal.json_patch import encode
 from ..stores.in_memory import InMemoryStore
-from ..stores.session_store import SessionStore
 from .commands import WriteRequest
 from .decisions import Decision, DecisionSteps, decide, go_on, log_rejections
 from .drafts import SummaryRequest
@@ -78,12 +77,6 @@ class Writer(Replica):
         self.keep_in(self.store)
         self.conversation.read(self.policy)
         self._open()
-
-    def beside(self, session_id: str, store: SessionStore | None = None) -> "Writer":
-        """Return the writer of another session with the same rules, in `store` or in this store."""
-        beside = Writer(self.empty, self.policy, store or self.store, session_id)
-        beside.given = self.given
-        return beside
 
     def past(self, conversation: Conversation) -> "Writer":
         """Return a writer of this session that shows a past state and refuses to write."""
