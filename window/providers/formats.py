@@ -5,23 +5,23 @@ Each format is imported lazily, on first access.
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
+from importlib import import_module
 from itertools import groupby
 from typing import Any
 
 from attrs import evolve
 
 from ..errors import InvalidMessagesError
-from . import anthropic, chat, responses
 from .blocks import copied_messages
 from .places import Place
 from .wire import Provider, WireFormat, as_provider
 
-_VENDORS: Mapping[Provider, Any] = {
-    Provider.ANTHROPIC: anthropic,
-    Provider.OPENAI: chat,
-    Provider.RESPONSES: responses,
+_FOLDERS = {
+    Provider.ANTHROPIC: "anthropic",
+    Provider.OPENAI: "chat",
+    Provider.RESPONSES: "responses",
 }
-"""The package of each format, whose modules are imported on first use."""
+"""The package of each format, which is imported on first use."""
 
 
 def get_format(provider: Provider | str) -> WireFormat:
@@ -38,11 +38,15 @@ def get_format(provider: Provider | str) -> WireFormat:
 
 @cache
 def _loaded(known: Provider) -> WireFormat:
-    vendor = _VENDORS[known]
+    vendor = _vendor(known)
     form = WireFormat(
         known, vendor.parse, vendor.render, vendor.check, vendor.Writer, vendor.GrowingList
     )
     return evolve(form, options=vendor.options_after) if known is Provider.ANTHROPIC else form
+
+
+def _vendor(known: Provider) -> Any:
+    return import_module(f"{__package__}.{_FOLDERS[known]}")
 
 
 def check(messages: object, provider: Provider | str, *, allow_open_tail: bool = False) -> None:
@@ -60,7 +64,7 @@ def check(messages: object, provider: Provider | str, *, allow_open_tail: bool =
     polycontext.window.errors.InvalidMessagesError: messages[0] breaks the anthropic rule \
 empty-message: ...
     """
-    _VENDORS[as_provider(provider)].check_messages(messages, allow_open_tail=allow_open_tail)
+    _vendor(as_provider(provider)).check_messages(messages, allow_open_tail=allow_open_tail)
 
 
 AUTO = "auto"

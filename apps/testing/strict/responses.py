@@ -241,7 +241,7 @@ class StrictResponses(OpenAIOptions):
         digests = chain(start + family.encode() + b"%d" % before, texts)
         known, learned = longest(self._prefixes, digests)
         if learned is None:
-            first = InputJudge(required=self._secrets.required, count=-before)
+            first = InputJudge(count=-before)
             learned = _Learned(first, Binding(self._secrets, family, start, self.binding), [], [])
         judge, binding, shown = learned.judge.copy(), learned.binding.copy(), list(learned.shown)
         for item in items[known:]:

@@ -116,20 +116,23 @@ class Binding:
     checked: bool = True
     prefix: bytes = b""
     removed: list[dict[str, str]] = field(factory=list)
+    _ids: set[str] = field(factory=set)
 
     def __attrs_post_init__(self) -> None:
         self.prefix = self.prefix or self.start
 
     def copy(self) -> Self:
         """Return an independent copy of this binding."""
-        return evolve(self, removed=list(self.removed))
+        return evolve(self, removed=list(self.removed), ids=set(self._ids))
 
     def add(self, item: Mapping[str, Any], index: int) -> None:
         """Add `item` at `index`.
 
         Raises:
-            RequestRefusedError: its encrypted content is not of this provider.
+            RequestRefusedError: its encrypted content is not of this provider, or it lacks the
+                reasoning item that must come before it.
         """
+        self._check_reasoning(item, index)
         kind, text = type_of(dict(item)), item.get("encrypted_content")
         if kind not in ("reasoning", "compaction") or not isinstance(text, str):
             self._pass(_visible_bytes(item, kind))
@@ -153,6 +156,20 @@ class Binding:
                     "reason": reason,
                 }
             )
+
+    def _check_reasoning(self, item: Mapping[str, Any], index: int) -> None:
+        own = item.get("id")
+        if not isinstance(own, str):
+            return
+        self._ids.add(own)
+        reasoning = self.secrets.required(own)
+        if reasoning is not None and reasoning not in self._ids:
+            message = (
+                f"Item '{own}' of type '{type_of(dict(item))}' was provided without its required "
+                f"'reasoning' item: '{reasoning}'."
+            )
+            legal = "the reasoning item before it, or the item without its id"
+            raise invalid_request(message, "reasoning-missing", index, legal, param="input")
 
     def tokens_of(self, item: Mapping[str, Any]) -> int:
         """Return the tokens in the encrypted content of `item`, or 0 if it has none."""

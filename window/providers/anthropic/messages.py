@@ -71,14 +71,8 @@ def check(messages: object, *, allow_open_tail: bool = False, strict_first: bool
     polycontext.window.errors.InvalidMessagesError: messages[0] breaks the anthropic rule \
 first-role: the message is the first message and the assistant's. Use a user message first.
     """
-    copies, progress = copied_messages(Provider.ANTHROPIC, messages), Progress()
-    for message in copies:
-        final = progress.count == len(copies) - 1
-        progress = judge_message(message, progress, final=final)
-    if strict_first:
-        refuse_first(progress)
-    judge_places(progress)
-    finish(progress, allow_open_tail=allow_open_tail)
+    copies = copied_messages(Provider.ANTHROPIC, messages)
+    GrowingList(strict_first)(copies, allow_open_tail=allow_open_tail)
 
 
 check_messages = check
@@ -86,24 +80,21 @@ check_messages = check
 
 @define
 class GrowingList:
-    """Checks a growing list as `check` does.
+    """Checks a growing list, each message except the last one only once."""
 
-    Each message except the last one is checked only once.
-    """
-
+    strict_first: bool = True
     _settled: Progress = Factory(Progress)
 
     def __call__(self, messages: Sequence[Message], *, allow_open_tail: bool = False) -> None:
-        """Raise `InvalidMessagesError` as `check` does.
-
-        Messages that were checked before are skipped.
-        """
+        """Raise `InvalidMessagesError` for the first fault among the messages not settled yet."""
         if not messages:
             copied_messages(Provider.ANTHROPIC, messages)  # raises empty-list
         for message in messages[self._settled.count : -1]:
             self._settled = judge_message(message, self._settled, final=False)
         progress = judge_message(messages[-1], self._settled, final=True)
-        refuse_first(progress)
+        if self.strict_first:
+            refuse_first(progress)
+        judge_places(progress)
         finish(progress, allow_open_tail=allow_open_tail)
 
 

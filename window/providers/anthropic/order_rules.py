@@ -13,7 +13,7 @@ from ..places import shown
 from ..tool_pairs import BEHIND_CALL, ONE_RESULT, without_results
 from ..wire import Message
 from .block_rules import MANY_IMAGES, MOST_PIXELS_OF_MANY, THINKING, each_block, marks, side
-from .rules import WHOLE, AnthropicPlace, Entry, block_at
+from .rules import WHOLE, AnthropicPlace, Entry, block_at, unanswered_wording
 
 MOST_MARKS = 4
 """The most cache breakpoints of a request."""
@@ -367,16 +367,10 @@ def _refuse_thinking_last(progress: Progress) -> None:
 
 
 def _refuse_waiting(progress: Progress) -> None:
-    calls = progress.waiting
-    if not calls:
-        return
-    says = (
-        "`tool_use` ids were found without `tool_result` blocks immediately after: "
-        f"{', '.join(calls)}. "
-        "Each `tool_use` block must have a corresponding `tool_result` block in the next message."
-    )
-    at, problem = WHOLE.into("messages", progress.caller), f"has {without_results(calls)}"
-    raise at.fault("unanswered-call", problem, ONE_RESULT, says)
+    if progress.waiting:
+        at, says = WHOLE.into("messages", progress.caller), ", ".join(progress.waiting)
+        problem = f"has {without_results(progress.waiting)}"
+        raise at.fault("unanswered-call", problem, ONE_RESULT, unanswered_wording(says))
 
 
 def _counted(progress: Progress, entry: Entry, index: int) -> Progress:

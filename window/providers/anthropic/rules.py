@@ -160,12 +160,8 @@ def check_entry(message: Message, index: int, *, final: bool) -> Entry:
     at = WHOLE.into("messages", index)
     role = message.get("role")
     if not isinstance(role, str) or role not in _ROLES:
-        raise at.fault(
-            "unknown-role",
-            f"has the role {shown(role)}",
-            ", ".join(_ROLES),
-            f"Unexpected role {shown(role)}.",
-        )
+        problem, says = f"has the role {shown(role)}", f"Unexpected role {shown(role)}."
+        raise at.fault("unknown-role", problem, ", ".join(_ROLES), says)
     fields = _SYSTEM_FIELDS if role == "system" else _FIELDS
     for name in message:
         if name not in fields:
@@ -173,13 +169,8 @@ def check_entry(message: Message, index: int, *, final: bool) -> Entry:
             says = f"messages.{index}.{name}: {EXTRA}"
             raise at.fault("extra-field", problem, ", ".join(legal), says, whole=True)
     blocks = message_blocks(message, at)
-    _refuse_empty(
-        role,
-        blocks,
-        at,
-        final=final,
-        silent=role == "system" and bool(message.get("output_config")),
-    )
+    is_silent = role == "system" and bool(message.get("output_config"))
+    _refuse_empty(role, blocks, at, may_be_empty=is_silent or (final and role == "assistant"))
     for number, block in enumerate(blocks):
         _check_block(block, role, at.into("content", number))
     _refuse_late_results(blocks, at)
@@ -205,20 +196,18 @@ _CONTENT = "text, or a list of blocks"
 
 
 def _refuse_empty(
-    role: str, blocks: list[Message], at: AnthropicPlace, *, final: bool, silent: bool
+    role: str, blocks: list[Message], at: AnthropicPlace, *, may_be_empty: bool
 ) -> None:
     for number, block in enumerate(blocks):
         if block["type"] == "text" and not block["text"]:
-            inner = at.into("content", number)
-            marked = block.get("cache_control") is not None
-            raise inner.into("!text").fault(
-                "empty-text",
-                "is an empty text block",
+            place, legal = (
+                at.into("content", number, "!text"),
                 "text blocks with text, or no such block",
-                MARKED_EMPTY_TEXT if marked else f"messages: {EMPTY_TEXT}",
-                whole=not marked,
             )
-    if not blocks and not silent and not (final and role == "assistant"):
+            marked = block.get("cache_control") is not None
+            says = MARKED_EMPTY_TEXT if marked else f"messages: {EMPTY_TEXT}"
+            raise place.fault("empty-text", "is an empty text block", legal, says, whole=not marked)
+    if not blocks and not may_be_empty:
         legal = "content; only a final assistant message may be empty"
         says = (
             "all messages must have non-empty content except for the optional final assistant "
@@ -228,13 +217,9 @@ def _refuse_empty(
     if blocks and all(
         block["type"] == "text" and not is_visible(block["text"]) for block in blocks
     ):
-        raise at.fault(
-            "empty-message",
-            f"is a {role} message of nothing but white space",
-            "at least one visible character",
-            f"messages: {BLANK}",
-            whole=True,
-        )
+        problem = f"is a {role} message of nothing but white space"
+        legal, says = "at least one visible character", f"messages: {BLANK}"
+        raise at.fault("empty-message", problem, legal, says, whole=True)
 
 
 def _check_block(block: Message, role: str, at: AnthropicPlace) -> None:
@@ -242,12 +227,8 @@ def _check_block(block: Message, role: str, at: AnthropicPlace) -> None:
     if role != _ONLY_BY.get(kind, role):
         owner = _ONLY_BY[kind]
         says = f"`{kind}` blocks can only be in `{owner}` messages"
-        raise at.fault(
-            "misplaced-block",
-            f"is {kind} in a {role} message",
-            f"{kind} in {owner} messages only",
-            says,
-        )
+        problem, legal = f"is {kind} in a {role} message", f"{kind} in {owner} messages only"
+        raise at.fault("misplaced-block", problem, legal, says)
     if kind == "tool_use":
         _check_call(block, at.into("!tool_use"))
     elif kind == "tool_result":
@@ -285,17 +266,19 @@ def _refuse_late_results(blocks: list[Message], at: AnthropicPlace) -> None:
         if before["type"] != "tool_result" and block["type"] == "tool_result":
             # The vendor does not recognise a result after other blocks, and reports the call as
             # unanswered.
-            says = (
-                f"messages.{max((at.index or 0) - 1, 0)}: `tool_use` ids were found without "
-                "`tool_result` blocks immediately after: "
-                f"{block.get('tool_use_id')}. Each `tool_use` block must have a corresponding "
-                "`tool_result` block in the next message."
-            )
-            spot = at.into("content", number)
-            raise spot.fault(
-                "results-first",
+            caller = f"messages.{max((at.index or 0) - 1, 0)}"
+            says = f"{caller}: {unanswered_wording(str(block.get('tool_use_id')))}"
+            problem, legal = (
                 "is a result behind other blocks",
                 "results at the start of a user message",
-                says,
-                whole=True,
             )
+            spot = at.into("content", number)
+            raise spot.fault("results-first", problem, legal, says, whole=True)
+
+
+def unanswered_wording(calls: str) -> str:
+    """Return the vendor's wording for `calls` without a result."""
+    return (
+        f"`tool_use` ids were found without `tool_result` blocks immediately after: {calls}. "
+        "Each `tool_use` block must have a corresponding `tool_result` block in the next message."
+    )

@@ -36,24 +36,16 @@ def check_entry(entry: Entry, index: int) -> None:
         at = block_at(index, number)
         if entry.role == "assistant" and block["type"] == "document":
             says = "`document` blocks are not permitted in `assistant` messages"
-            raise at.fault(
-                "misplaced-block",
-                "is document in an assistant message",
-                "documents in user messages",
-                says,
-            )
-        spot = _cited(block, at) if entry.role == "user" else None
-        if spot is not None:
+            problem, legal = "is document in an assistant message", "documents in user messages"
+            raise at.fault("misplaced-block", problem, legal, says)
+        place = _cited(block, at) if entry.role == "user" else None
+        if place is not None:
             problem, legal = (
                 "are citations on text in a user message",
                 "citations on the assistant's text only",
             )
-            raise spot.fault(
-                "user-citations",
-                problem,
-                legal,
-                "`citations` are not permitted on `text` blocks in `user` messages",
-            )
+            says = "`citations` are not permitted on `text` blocks in `user` messages"
+            raise place.fault("user-citations", problem, legal, says)
 
 
 def adapted(block: Message, role: str) -> Message:

@@ -15,7 +15,7 @@ from ...filler import ASSISTANT_FIRST, SYSTEM_FOLLOWS, SYSTEM_READ
 from ...part import PartKind
 from ...turn import Role, Turn
 from ...wire_text import EMPTY, is_visible, loaded_object, stand_in
-from ..layout import MISSING, Entry, further_fields, is_native, layout_of, without
+from ..layout import MISSING, Entry, further_fields, is_native, is_plain, layout_of, without
 from ..wire import Message, Provider, Rendered, aliases
 from .block_rules import THINKING
 from .rules import MAX_NAME
@@ -77,7 +77,7 @@ class Written:
                 return {"role": self.role, "content": self.empty}
             if blocks and blocks[-1]["type"] == "text":
                 blocks[-1] = {**blocks[-1], "text": blocks[-1]["text"].rstrip()}
-        is_text = self.form == "" and len(blocks) == 1 and is_plain(blocks[0])
+        is_text = self.form == "" and is_plain(blocks, "text")
         return {
             **self.further,
             "role": self.role,
@@ -212,11 +212,6 @@ def all_text(blocks: Sequence[Message]) -> bool:
     return all(block["type"] == "text" for block in blocks)
 
 
-def is_plain(block: Message) -> bool:
-    """Return whether a block is text without further fields."""
-    return block["type"] == "text" and block.keys() == {"type", "text"}
-
-
 def _messages(turn: Turn, entries: Sequence[Entry], ids: dict[str, str]) -> list[Written]:
     """Return the messages of a turn that is not a result, none of them empty.
 
@@ -301,4 +296,4 @@ def _content(turn: Turn, blocks: list[Message], form: object, *, is_error: bool)
         return blocks
     if not blocks:
         return form if form is None or form is MISSING else ""
-    return blocks[0]["text"] if len(blocks) == 1 and is_plain(blocks[0]) else blocks
+    return blocks[0]["text"] if is_plain(blocks, "text") else blocks

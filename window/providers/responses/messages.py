@@ -51,14 +51,8 @@ def parse(messages: object, *, repair: bool = False, waiting: Iterable[str] = ()
     """
     items = copied_messages(Provider.RESPONSES, messages)
     places = [Place(Provider.RESPONSES, ("input", index)) for index in range(len(items))]
-    kinds = [type_of(item, place) for item, place in zip(items, places, strict=True)]
-    roles = _begun_by_the_user(
-        kinds,
-        [
-            role_of(item, kind, place)
-            for item, kind, place in zip(items, kinds, places, strict=True)
-        ],
-    )
+    kinds = [*map(type_of, items, places)]
+    roles = _begun_by_the_user(kinds, [*map(role_of, items, kinds, places)])
     answered = {
         item["call_id"] for item, role in zip(items, roles, strict=True) if role is Role.TOOL
     }

@@ -6,7 +6,7 @@ docs/providers.md lists the rules. An `InputJudge` checks a list incrementally, 
 list is only checked from where the last check stopped.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, Self
 
@@ -44,9 +44,6 @@ _NOT_MADE = frozenset(
 # The prefix of the platform's own reasoning items; other servers use different ids.
 _OWN_ID = "rs_"
 _INPUT = OpenAIPlace(Provider.RESPONSES, ("input",))
-
-Required = Callable[[str], str | None]
-"""Returns the id of the reasoning item that must precede the item with the given id, or None."""
 
 
 def check_messages(
@@ -86,16 +83,11 @@ class _Call:
 class InputJudge(ListJudge):
     """Checks an input incrementally, each item once, in linear time.
 
-    With `foreign`, ids and reasoning of other servers are accepted.
-
-    Args:
-        continued: The list continues a conversation that the provider stores.
-        required: Returns the reasoning item that an item requires, which only the provider that
-            stores the items can know.
+    With `foreign`, ids and reasoning of other servers are accepted. With `continued`, the list
+    continues a conversation that the provider stores.
     """
 
     continued: bool = False
-    required: Required | None = None
     _calls: dict[str, _Call] = field(factory=dict)
     _answered: set[str] = field(factory=set)
     _ids: set[str] = field(factory=set)
@@ -126,7 +118,16 @@ class InputJudge(ListJudge):
         check_item(entry, place, foreign=self.foreign)
         kind = type_of(entry)
         self._check_follower(entry, kind, index)
-        self._check_own_id(entry, kind, index)
+        own = entry.get("id")
+        if isinstance(own, str):
+            # An item that is also referred to counts as a duplicate.
+            if own in self._ids and not self.foreign:
+                message = (
+                    f"Duplicate item found with id {own}. Remove duplicate items from your input "
+                    "and try again."
+                )
+                raise _fault("duplicate-item", message, "each item once", index)
+            self._ids.add(own)
         if kind in _CALLS:
             self._call(entry, kind, index)
         elif kind in ANSWERS:
@@ -175,27 +176,6 @@ class InputJudge(ListJudge):
         )
         legal = "the item that the model made behind it, with its id"
         return _fault("reasoning-alone", message, legal, index)
-
-    def _check_own_id(self, item: Message, kind: str, index: int) -> None:
-        own = item.get("id")
-        if not isinstance(own, str):
-            return
-        # An item that is also referred to counts as a duplicate.
-        if own in self._ids and not self.foreign:
-            message = (
-                f"Duplicate item found with id {own}. Remove duplicate items from your input and "
-                "try again."
-            )
-            raise _fault("duplicate-item", message, "each item once", index)
-        self._ids.add(own)
-        reasoning = None if self.required is None else self.required(own)
-        if reasoning is not None and reasoning not in self._ids:
-            message = (
-                f"Item '{own}' of type '{kind}' was provided without its required 'reasoning' "
-                f"item: '{reasoning}'."
-            )
-            legal = "the reasoning item before it, or the item without its id"
-            raise _fault("reasoning-missing", message, legal, index)
 
     def _call(self, item: Message, kind: str, index: int) -> None:
         call_id = item.get("call_id")

@@ -9,7 +9,7 @@ from attrs import Factory, define
 from ...part import PartKind
 from ...turn import Role, ToolCall, Turn
 from ...wire_text import loaded_object, stand_in
-from ..layout import MISSING, Entry, further_fields, is_native, layout_of, without
+from ..layout import MISSING, Entry, further_fields, is_native, is_plain, layout_of, without
 from ..openai_places import MAX_TOOL_NAME
 from ..wire import Message, Provider, Rendered, aliases
 from .item_rules import MAX_ID
@@ -79,13 +79,9 @@ class Spoken:
         if isinstance(form, list) and form:
             # Content of an unknown type is kept unchanged.
             return {**item, "content": form}
-        is_plain = len(self.blocks) == 1 and self.blocks[0] == {
-            "type": self.kind,
-            "text": self.blocks[0].get("text"),
-        }
         if form is None and all(block == {"type": self.kind, "text": ""} for block in self.blocks):
             return {**item, "content": []}
-        if form == [] or not is_plain:
+        if form == [] or not is_plain(self.blocks, self.kind):
             return {**item, "content": self.blocks}
         return {**item, "content": self.blocks[0]["text"]}
 
@@ -225,9 +221,7 @@ def _content(turn: Turn, blocks: list[Message], form: object) -> Any:
         return MISSING
     if form == JSON:
         return blocks[0] if turn.content is None and blocks else _loaded(turn.text)
-    plain = not blocks or (
-        len(blocks) == 1 and blocks[0] == {"type": "input_text", "text": turn.text}
-    )
+    plain = not blocks or is_plain(blocks, "input_text")
     if form is None and not turn.text and plain:
         return []
     if form == [] or not plain:
