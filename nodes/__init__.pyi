@@ -5,13 +5,15 @@ from .builders import (
     build_reply_context,
     build_think_context,
     build_understand_context,
+    get_conversation_history,
+    get_reasoning_trace,
 )
 from .entities import SessionIdRegistry, format_entity_context, get_entity_context
-from .history import PendingState, format_conversation_for_prompt, get_conversation_history
+from .history import PendingState, format_conversation_for_prompt
 from .memory import ConversationContext, CurrentTurn, close_turn, summarize
 from .prompts import PromptBuilder
 from .props import ActionProps, ChatProps, ComponentRenderer, MessageProps, Status
-from .reasoning import format_reasoning_for_prompt, get_reasoning_trace
+from .reasoning import format_reasoning_for_prompt
 from .waffles import Portion, Waffle, cells, portions, waffle
 
 __all__ = [

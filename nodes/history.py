@@ -6,7 +6,7 @@ Its text is data: printed, it cannot pose as a part of the prompt.
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import orjson
 from attrs import Attribute, evolve, field, frozen
@@ -14,13 +14,11 @@ from attrs import Attribute, evolve, field, frozen
 from polycontext.base import InvalidDataError, InvalidOptionError
 from polycontext.base.json_data import FrozenDict, check_text, thaw
 from polycontext.linearity import ResourceClass
-from polycontext.polynomial import ContextOutput
 from polycontext.window import ContextWindow, Role, Turn
 from polycontext.window.filler import is_opening
 from polycontext.window.items import attachment_of
 
 from .checks import are_texts, is_text, object_or_none, parse_member, texts
-from .condensation import condense
 from .prompt_text import (
     Entry,
     Part,
@@ -32,9 +30,6 @@ from .prompt_text import (
     quote_block,
     render_parts,
 )
-
-if TYPE_CHECKING:
-    from .memory import ConversationContext
 
 
 class PendingKind(StrEnum):
@@ -159,47 +154,6 @@ def check_depth(depth: object) -> None:
     # Check the type, because a bool or a float may equal one of the depths.
     if type(depth) not in (int, str) or depth not in DEPTHS:
         raise InvalidOptionError("depth", depth, ", ".join(map(repr, DEPTHS)))
-
-
-def get_conversation_history(
-    output: ContextOutput,
-    conversation: "ConversationContext",
-    depth: Depth = "full",
-    *,
-    recent: int | None = None,
-) -> ConversationHistory:
-    """Return the conversation history from a session's output and the memory (docs/nodes.md).
-
-    `depth` 2 has the last two exchanges only, 5 the last five and a summary of earlier ones,
-    ``'full'`` everything that is remembered; `recent` requests fewer exchanges. An exchange under
-    way is the last. A summary covers every exchange that is not among the recent ones.
-
-    Raises:
-        InvalidOptionError: another depth.
-    """
-    check_depth(depth)
-    full = depth == "full"
-    history = ConversationHistory(
-        recent_turns=(*conversation.recent_turns, *_under_way(output, conversation)),
-        history_summary=conversation.history_summary,
-        engagement_summary=conversation.engagement_summary if full else "",
-        pending=conversation.pending if full else None,
-    )
-    history = history.limit_recent(
-        min(most for most in (depth, recent, len(history.recent_turns)) if isinstance(most, int))
-    )
-    return evolve(history, history_summary="") if depth == RECENT_ONLY else history
-
-
-def _under_way(
-    output: ContextOutput, conversation: "ConversationContext"
-) -> list[ConversationTurn]:
-    """Return the open exchange, if any: the user's words verbatim, the answer condensed."""
-    found = open_exchange(output.window, conversation.closed_id, conversation.closed_at)
-    if found is None:
-        return []
-    answer = condense(found.answer, ANSWER_TOKENS, counter=output.window.counter)
-    return [ConversationTurn(found.user, answer, timestamp=found.timestamp)]
 
 
 @frozen

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from enum import StrEnum
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from attrs import evolve, field, frozen
 from attrs.validators import optional
@@ -14,9 +14,6 @@ from polycontext.linearity import ResourceClass
 
 from .checks import are_texts, is_text, parse_member, texts, whole_from
 from .prompt_text import Entry, Part, drop_empty, one_line, part, pin, quote_block, render_parts
-
-if TYPE_CHECKING:
-    from .memory import ConversationContext, CurrentTurn
 
 
 class StepKind(StrEnum):
@@ -220,21 +217,6 @@ NODE_PARTS: Mapping[str, Parts] = MappingProxyType(
 _OUTCOME_TURNS = 2
 """Number of exchanges whose outcomes are shown to nodes that do not read the steps."""
 _OF_PAST_TURNS = _FULL_TURN | {ReasoningPart.OUTCOMES}
-
-
-def get_reasoning_trace(
-    conversation: "ConversationContext", turn: "CurrentTurn | None" = None
-) -> ReasoningTrace:
-    """Return the trace from the memory and `turn`, unless that was closed (docs/nodes.md)."""
-    recent = conversation.turn_summaries
-    current = (
-        None
-        if turn is None or any(each.turn_num == turn.turn_num for each in recent)
-        else turn.summary
-    )
-    return ReasoningTrace(
-        recent, conversation.reasoning_summary, current, conversation.understand_decision_log
-    )
 
 
 def visible_reasoning(trace: ReasoningTrace, parts: Parts) -> ReasoningTrace:

@@ -7,11 +7,13 @@ from .builder import (
     build_reply_context,
     build_think_context,
     build_understand_context,
+    get_conversation_history,
     get_conversation_with_engagement,
     get_current_curation,
     get_current_turn_steps,
     get_execution_outcomes,
     get_own_decision_history,
+    get_reasoning_trace,
     get_recent_conversation,
 )
 from .node import (
@@ -52,10 +54,12 @@ __all__ = [
     "build_reply_context",
     "build_think_context",
     "build_understand_context",
+    "get_conversation_history",
     "get_conversation_with_engagement",
     "get_current_curation",
     "get_current_turn_steps",
     "get_execution_outcomes",
     "get_own_decision_history",
+    "get_reasoning_trace",
     "get_recent_conversation",
 ]

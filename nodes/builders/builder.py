@@ -14,6 +14,7 @@ from attrs import evolve, frozen
 from polycontext.polynomial import ContextOutput
 
 from ..checks import check_instance, texts
+from ..condensation import condense
 from ..entities import (
     ENTITY_TABLE,
     Detail,
@@ -25,12 +26,15 @@ from ..entities import (
     visible_entities,
 )
 from ..history import (
+    ANSWER_TOKENS,
     RECENT_ONLY,
     ConversationHistory,
     ConversationPart,
+    ConversationTurn,
     Depth,
+    check_depth,
     conversation_parts,
-    get_conversation_history,
+    open_exchange,
     visible_conversation,
 )
 from ..memory import ConversationContext, CurrentTurn
@@ -38,7 +42,6 @@ from ..prompt_text import Entry, Part, drop_empty, pin
 from ..reasoning import (
     CurationSummary,
     ReasoningTrace,
-    get_reasoning_trace,
     reasoning_parts,
     visible_reasoning,
 )
@@ -248,6 +251,60 @@ def build_act_entity_context(
     """
     return get_entity_context(
         conversation.id_registry, turn.turn_num, EntityMode.FULL, active_turns=active_turns
+    )
+
+
+def get_conversation_history(
+    output: ContextOutput,
+    conversation: ConversationContext,
+    depth: Depth = "full",
+    *,
+    recent: int | None = None,
+) -> ConversationHistory:
+    """Return the conversation history from a session's output and the memory (docs/nodes.md).
+
+    `depth` 2 has the last two exchanges only, 5 the last five and a summary of earlier ones,
+    ``'full'`` everything that is remembered; `recent` requests fewer exchanges. An exchange under
+    way is the last. A summary covers every exchange that is not among the recent ones.
+
+    Raises:
+        InvalidOptionError: another depth.
+    """
+    check_depth(depth)
+    full = depth == "full"
+    history = ConversationHistory(
+        recent_turns=(*conversation.recent_turns, *_under_way(output, conversation)),
+        history_summary=conversation.history_summary,
+        engagement_summary=conversation.engagement_summary if full else "",
+        pending=conversation.pending if full else None,
+    )
+    history = history.limit_recent(
+        min(most for most in (depth, recent, len(history.recent_turns)) if isinstance(most, int))
+    )
+    return evolve(history, history_summary="") if depth == RECENT_ONLY else history
+
+
+def _under_way(output: ContextOutput, conversation: ConversationContext) -> list[ConversationTurn]:
+    """Return the open exchange, if any: the user's words verbatim, the answer condensed."""
+    found = open_exchange(output.window, conversation.closed_id, conversation.closed_at)
+    if found is None:
+        return []
+    answer = condense(found.answer, ANSWER_TOKENS, counter=output.window.counter)
+    return [ConversationTurn(found.user, answer, timestamp=found.timestamp)]
+
+
+def get_reasoning_trace(
+    conversation: ConversationContext, turn: CurrentTurn | None = None
+) -> ReasoningTrace:
+    """Return the trace from the memory and `turn`, unless that was closed (docs/nodes.md)."""
+    recent = conversation.turn_summaries
+    current = (
+        None
+        if turn is None or any(each.turn_num == turn.turn_num for each in recent)
+        else turn.summary
+    )
+    return ReasoningTrace(
+        recent, conversation.reasoning_summary, current, conversation.understand_decision_log
     )
 
 

@@ -4,11 +4,11 @@ import pytest
 from attrs import evolve
 
 from polycontext.base import InvalidOptionError
+from polycontext.nodes import get_conversation_history
 from polycontext.nodes.history import (
     ConversationHistory,
     Depth,
     PendingState,
-    get_conversation_history,
 )
 from polycontext.nodes.memory import ConversationContext
 from polycontext.polynomial import ContextSession

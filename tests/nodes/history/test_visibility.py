@@ -8,13 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polycontext.base import InvalidOptionError
+from polycontext.nodes import get_conversation_history
 from polycontext.nodes.history import (
     ConversationHistory,
     ConversationTurn,
     Depth,
     PendingState,
     format_conversation_for_prompt,
-    get_conversation_history,
 )
 from tests.nodes.memory.records import SAID, exchanges, kitchen, pendings
 

@@ -2,8 +2,9 @@
 
 import pytest
 
+from polycontext.nodes import get_conversation_history
 from polycontext.nodes.entities import SessionIdRegistry
-from polycontext.nodes.history import PendingState, get_conversation_history
+from polycontext.nodes.history import PendingState
 from polycontext.nodes.memory import (
     ClosedTurnError,
     ConversationContext,

@@ -1,7 +1,7 @@
 """Layer 3 is built from what is remembered and the turn under way."""
 
+from polycontext.nodes import get_reasoning_trace
 from polycontext.nodes.memory import CurrentTurn
-from polycontext.nodes.reasoning import get_reasoning_trace
 from tests.nodes.memory.records import kitchen
 
 

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polycontext.base import InvalidOptionError
+from polycontext.nodes import get_reasoning_trace
 from polycontext.nodes.reasoning import (
     CurationSummary,
     ReasoningNode,
@@ -16,7 +17,6 @@ from polycontext.nodes.reasoning import (
     TurnCuration,
     TurnExecutionSummary,
     format_reasoning_for_prompt,
-    get_reasoning_trace,
 )
 from tests.nodes.memory.records import SAID, curations, kitchen, summaries
 
