@@ -140,7 +140,7 @@ def test_a_giant_file_is_refused_unread(tmp_path: Path, monkeypatch: pytest.Monk
     with monkeypatch.context() as patch:
         patch.setattr(os, "read", lambda *_: pytest.fail("it was read"))
         with pytest.raises(CannotAttachError, match="Cannot attach context: file too large"):
-            FileResolver([tmp_path]).resolve("giant")
+            FileResolver([tmp_path], everything=True).resolve("giant")
     planted(tmp_path, {"a": "x" * 11, "b": "x" * 10})
     with pytest.raises(CannotAttachError, match="file too large"):
         FileResolver([tmp_path], most_bytes=10).resolve("a")
@@ -165,12 +165,12 @@ def test_a_file_that_grows_past_the_cap_while_it_is_read_is_refused(
 
     monkeypatch.setattr(os, "read", growing)
     with pytest.raises(CannotAttachError, match="file too large"):
-        FileResolver([tmp_path], most_bytes=15).resolve("a")
+        FileResolver([tmp_path], most_bytes=15, everything=True).resolve("a")
     monkeypatch.setattr(os, "read", growing_once)
     with pytest.raises(
         CannotAttachError, match="Cannot attach context: file changed while it was read"
     ):
-        FileResolver([tmp_path]).resolve("a")
+        FileResolver([tmp_path], everything=True).resolve("a")
 
 
 def test_a_file_that_is_written_over_while_it_is_read_is_refused(
@@ -187,7 +187,7 @@ def test_a_file_that_is_written_over_while_it_is_read_is_refused(
 
     monkeypatch.setattr(os, "read", rewriting)
     with pytest.raises(CannotAttachError, match="file changed while it was read"):
-        FileResolver([tmp_path]).resolve("a")
+        FileResolver([tmp_path], everything=True).resolve("a")
 
 
 def test_a_file_that_is_not_there_gives_the_seed_s_message(tmp_path: Path) -> None:
