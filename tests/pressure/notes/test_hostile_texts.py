@@ -78,8 +78,11 @@ HOSTILE = [
 ]
 QUICK = (10, 20, 40)
 """The places of those that are read without the gate, too."""
-MEASURED = 16_000
-"""How many characters of each the growth is measured with; all of it is read once."""
+MEASURED = 8 * 2_160
+"""How many characters of each the growth is measured with; all of it is read once.
+
+A multiple of most lines: a table that ends inside of a line is read as one, or is not.
+"""
 LIKE_JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=200),
     lambda inner: (
