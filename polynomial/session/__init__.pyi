@@ -10,12 +10,11 @@ from .export import Archive, Imported, store_whole
 from .history import History
 from .live_machine import machine_of, send_event
 from .lookup import Explained, LogIndex, explain
-from .measurement import input_tokens
 from .options import NAME, is_name
 from .paths import invoke
 from .plugins import PromptMaker, Renderer, load_renderer, maker_for
 from .synchronisation import Kept, Pair, Seen, pairs_of, says_the_same, sync, view
-from .usage import Usage
+from .usage import Usage, input_tokens
 from .writer import TRIES
 
 __all__ = [

@@ -1,25 +1,174 @@
-"""Usage of a session: its requests, what takes tokens beside the turns, and providers' reports."""
+"""Usage of a session: its requests, and what is learned from providers' usage reports.
+
+A turn is counted once and its count stays. A provider counts differently: a factor for each of our
+tokens, and a number of tokens beside the turns that are unknown here (its own instructions, tools
+that the session was not told of). Both are estimated from the reports. The result is one number
+that everything else uses: how many of our tokens the window has room for. The journal stores
+neither reports nor room.
+"""
 
 from collections.abc import Mapping, Sequence
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from attrs import evolve
+from attrs import evolve, frozen
 
-from polycontext.base import require
+from polycontext.base import InvalidDataError, InvalidOptionError, is_whole, require
 from polycontext.base.effects import drive
-from polycontext.window.providers import Provider, Rendered, as_provider
+from polycontext.window.providers import Provider, Rendered, as_provider, dumped
 
+from ..errors import ContextOverflowError
 from ..machine.step import is_over_budget
 from .commands import Together
-from .delivery import Delivery, options_for
-from .measurement import Measured, Sizes, measure
+from .delivery import Delivery, SentRequest, options_for
 from .part import SessionPart
 
 if TYPE_CHECKING:
     from polycontext.pressure.cache import CachePlan
 
 _KEY_BYTES = 16
+
+
+LEAST_FACTOR, MOST_FACTOR = 0.5, 2.5
+"""The range of a provider's tokens per token of a counter that a different tokenizer can explain.
+The remainder counts as beside the turns.
+"""
+
+WEIGHT = 200
+"""The weight in tokens of a whole request, against what is learned from how requests grow."""
+
+TELLING = 1_000
+"""The request size in tokens from which the whole-request ratio counts fully. In a smaller request,
+most of the reported tokens may be beside the turns.
+"""
+
+STEPS = 128
+"""The number of steps that divide a window. The room changes in whole steps, because every new size
+invalidates what was read for gists.
+"""
+
+LEAST_ROOM = 64
+"""The smallest useful room, in tokens."""
+
+_USAGE = (
+    "the usage of a response: prompt_tokens of OpenAI's chat, "
+    "input_tokens of Responses or of Anthropic's messages"
+)
+
+
+@frozen
+class Measured:
+    """How a model counts, according to its provider's reports.
+
+    Attributes:
+        model: the name of the model.
+        counted: the tokens of the last request, as counted here.
+        reported: the tokens of the last request, as the provider reports them, including tools.
+        factor: the provider's tokens for each of ours.
+        besides: the provider's tokens beside the turns.
+        room: how many of our tokens the window has room for from now on.
+    """
+
+    model: str
+    counted: int
+    reported: int
+    factor: float
+    besides: int
+    room: int
+
+
+@frozen
+class Evidence:
+    """The reports on one model's requests: the last one, and the sums of how they grew."""
+
+    last: SentRequest
+    reported: int
+    grown: int = 0
+    grown_reported: int = 0
+
+    def after(self, request: SentRequest, reported: int) -> "Evidence":
+        """Return the evidence with one more report.
+
+        If the request has grown since the last one, the difference is the size of its new turns.
+        """
+        counted, told = request.tokens - self.last.tokens, reported - self.reported
+        learns = (
+            request.epoch == self.last.epoch
+            and counted > 0
+            and LEAST_FACTOR * counted <= told <= MOST_FACTOR * counted
+        )
+        more = (counted, told) if learns else (0, 0)
+        return Evidence(request, reported, self.grown + more[0], self.grown_reported + more[1])
+
+    @property
+    def factor(self) -> float:
+        """Return the provider's tokens for each of ours.
+
+        It is the ratio of all growth, weighted with that of the last whole request.
+        """
+        whole = min(MOST_FACTOR, max(LEAST_FACTOR, self.reported / self.last.tokens))
+        whole = 1 + (whole - 1) * min(1.0, self.last.tokens / TELLING)
+        return (WEIGHT * whole + self.grown_reported) / (WEIGHT + self.grown)
+
+    @property
+    def besides(self) -> int:
+        """Return the provider's tokens beside the turns, as the last report implies; at least 0."""
+        return max(0, round(self.reported - self.factor * self.last.tokens))
+
+
+class Sizes(NamedTuple):
+    """The tokens a window was given and has room for now, and those that tools took off it."""
+
+    given: int
+    tools: int
+    now: int
+
+
+Known = Mapping[str, Evidence]
+"""The evidence by model name."""
+
+
+def measure(
+    known: Known, request: SentRequest | None, usage: object, model: str, sizes: Sizes
+) -> tuple[Measured | None, Known]:
+    """Return the result of one more report, and all evidence including it; see `Usage.reported`."""
+    if request is None:
+        raise InvalidOptionError(
+            "usage",
+            usage,
+            (
+                "what is reported of a request that this session has handed out "
+                "by messages() or request()"
+            ),
+        )
+    reported, name = input_tokens(usage)
+    name = name or model
+    if reported is None:
+        return None, known
+    before = known.get(name)
+    evidence = Evidence(request, reported) if before is None else before.after(request, reported)
+    told = Measured(
+        name, request.tokens, reported, evidence.factor, evidence.besides, _room(sizes, evidence)
+    )
+    return told, {**known, name: evidence}
+
+
+def _room(sizes: Sizes, evidence: Evidence) -> int:
+    """Return how many of our tokens the window has room for.
+
+    It shrinks at once, but grows only in larger steps, since a new size invalidates the cache for
+    gists.
+    """
+    # The reported tokens include the session's tools.
+    budget, step = sizes.given + sizes.tools, max(1, sizes.given // STEPS)
+    tokens = int((budget - evidence.besides) / evidence.factor)
+    if tokens < LEAST_ROOM:
+        needed = evidence.besides + round(evidence.factor * LEAST_ROOM)
+        raise ContextOverflowError(
+            needed, budget, "what was sent beside the turns, as the provider counts it,"
+        )
+    tokens = max(tokens // step * step, LEAST_ROOM)
+    return sizes.now if sizes.now <= tokens < sizes.now + 2 * step else tokens
 
 
 class Usage(SessionPart):
@@ -141,3 +290,84 @@ class Usage(SessionPart):
         is_over = session.policy.auto and is_over_budget(session.window)
         if is_over and not session._writer.is_inside():
             drive(session._write(Together(())))
+
+
+# --- usage reports ------------------------------------------------------------------
+
+
+def input_tokens(given: object) -> tuple[int | None, str]:
+    """Return the input tokens of a usage report, including cached ones, and any model name.
+
+    The tokens are None if the provider summarised the conversation before it read it, so that the
+    report says nothing about the request.
+
+    Raises:
+        InvalidDataError: `given` is not a usage report. The message names what is missing.
+
+    >>> input_tokens(
+    ...     {"input_tokens": 10, "cache_read_input_tokens": 900, "cache_creation_input_tokens": 90}
+    ... )
+    (1000, '')
+    """
+    data = _data(given)
+    response, usage = (data, _data(data["usage"], "usage.")) if "usage" in data else ({}, data)
+    name = response.get("model")
+    told = _sent(usage)
+    return (None if told is None else told + _cleared(response)), name if isinstance(
+        name, str
+    ) else ""
+
+
+def _data(given: object, path: str = "") -> Mapping[str, Any]:
+    """Return `given`, or an SDK object, as a mapping."""
+    data = dumped(given)
+    if not isinstance(data, Mapping):
+        legal = (
+            f"{_USAGE}, or the response"
+            if not path
+            else f"{_USAGE}; a stream of chat has it with stream_options={{'include_usage': True}}"
+        )
+        raise InvalidDataError(
+            path.rstrip(".") or "usage", f"{type(given).__name__} is no usage", legal
+        )
+    return data
+
+
+def _sent(usage: Mapping[str, Any]) -> int | None:
+    """Return the tokens of the request as it was sent."""
+    if "prompt_tokens" in usage:
+        return _whole(usage, "prompt_tokens")
+    for entry in usage.get("iterations") or ():
+        # With server-side tools, the totals cover several requests: the first one is ours.
+        kind = entry.get("type") if isinstance(entry, Mapping) else None
+        if kind == "compaction":
+            return None
+        if kind == "message":
+            return _with_cached(entry)
+    return _with_cached(usage)
+
+
+def _with_cached(usage: Mapping[str, Any]) -> int:
+    cached = ("cache_creation_input_tokens", "cache_read_input_tokens")
+    return _whole(usage, "input_tokens", least=0) + sum(
+        _whole(usage, name, least=0) for name in cached if usage.get(name) is not None
+    )
+
+
+def _cleared(response: Mapping[str, Any]) -> int:
+    """Return the tokens that the provider removed from the request by its context edits."""
+    managed = response.get("context_management")
+    edits = managed.get("applied_edits") if isinstance(managed, Mapping) else None
+    tokens = (edit.get("cleared_input_tokens") for edit in edits or () if isinstance(edit, Mapping))
+    return sum(each for each in tokens if isinstance(each, int))
+
+
+def _whole(usage: Mapping[str, Any], name: str, least: int = 1) -> int:
+    value: Any = usage.get(name)
+    if not is_whole(value, least):
+        raise InvalidDataError(
+            f"usage.{name}",
+            f"{value!r:.100} is no number of tokens" if name in usage else "is missing",
+            _USAGE,
+        )
+    return int(value)

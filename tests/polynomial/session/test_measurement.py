@@ -15,7 +15,7 @@ from polycontext import ContextOverflowError, ContextSession, ResourceClass
 from polycontext.base import InvalidDataError, InvalidOptionError
 from polycontext.polynomial import ContextState
 from polycontext.polynomial.journal.conversation import replay
-from polycontext.polynomial.session.measurement import TELLING, input_tokens
+from polycontext.polynomial.session.usage import TELLING, input_tokens
 from polycontext.polynomial.stores import InMemoryStore
 from polycontext.polynomial.stores.session_store import Stored
 from polycontext.pressure import AdaptiveThreshold
