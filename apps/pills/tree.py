@@ -143,7 +143,12 @@ def _not_ignored_by_git(folder: Path, path: str = "") -> _Known:
     # Nothing that the repository configures is run, nothing is written and nothing is fetched.
     settings = ("-c", "core.fsmonitor=false", "-c", "protocol.allow=never", "--no-optional-locks")
     command = [git, "-C", str(folder), *settings, "--literal-pathspecs", "ls-files", "-z"]
-    kept = {name: value for name, value in os.environ.items() if name[:4] != "GIT_"}
+    # The user's settings count, but not variables that lead to another repository, as in a hook.
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith("GIT_") or name.startswith("GIT_CONFIG")
+    }
     with (
         tempfile.TemporaryFile() as said,
         subprocess.Popen(  # noqa: S603 - the program is git, and the paths are no options of it

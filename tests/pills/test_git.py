@@ -163,10 +163,12 @@ def test_a_list_that_takes_too_long_is_cut(
 def test_variables_that_lead_git_elsewhere_are_ignored(
     root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As in a hook of another repository."""
+    """As in a hook of another repository; the settings of the user count."""
     git(tmp_path, "init", "-q", "other")
+    planted(tmp_path, {"config": f"[core]\nexcludesFile = {tmp_path}/mine\n", "mine": "c.txt\n"})
     monkeypatch.setenv("GIT_DIR", str(tmp_path / "other/.git"))
-    planted(root, {".gitignore": "b.txt\n", "a.txt": "", "b.txt": ""})
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(tmp_path / "config"))
+    planted(root, {".gitignore": "b.txt\n", "a.txt": "", "b.txt": "", "c.txt": ""})
     assert offered(root) == {".gitignore", "a.txt"}
 
 
