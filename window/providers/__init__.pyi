@@ -1,7 +1,7 @@
 from . import anthropic, chat, responses
 from .blocks import copied_messages, dumped
 from .formats import AUTO, check, format_of, get_format, unwrap
-from .layout import left_behind
+from .layout import left_behind, without
 from .openai_places import ObjectCheck, OpenAIPlace
 from .places import Place, shown
 from .tool_pairs import NO_RESULT
@@ -33,4 +33,5 @@ __all__ = [
     "responses",
     "shown",
     "unwrap",
+    "without",
 ]

@@ -217,7 +217,7 @@ def is_plain(blocks: Sequence[Message], kind: str) -> bool:
     return len(blocks) == 1 and set(blocks[0]) == {"type", "text"} and blocks[0]["type"] == kind
 
 
-def without(message: Message, *names: str) -> Message:
+def without(message: Mapping[str, Any], *names: str) -> Message:
     """Return the fields of `message` except those with these names.
 
     >>> without({"type": "text", "text": "hi", "id": 1}, "type", "text")

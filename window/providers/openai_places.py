@@ -74,9 +74,7 @@ class OpenAIPlace(Place):
         message = f"Invalid value: '{value}'. Supported values are: {listed(legal)}."
         return self.fault(rule, message, use or ", ".join(legal))
 
-    def no_match(
-        self, rule: str, value: object, pattern: Pattern[str], legal: str = ""
-    ) -> InvalidMessagesError:
+    def no_match(self, rule: str, pattern: Pattern[str]) -> InvalidMessagesError:
         """Return the error for a text that does not match `pattern`."""
         expected = f"^{pattern.pattern}$"
         message = (
@@ -136,6 +134,15 @@ class OpenAIPlace(Place):
                 raise place.wrong_type(rule, dict, entry)
             check(entry, place)
 
+    def text_or_objects(self, rule: str, content: object, check: ObjectCheck) -> None:
+        """Check for text, or a list of objects, each with `check`."""
+        if isinstance(content, str):
+            self.text(rule, content)
+        elif not isinstance(content, list):
+            raise self.wrong_type(rule, "one of a string or array of objects", content)
+        else:
+            self.each(rule, content, check)
+
     def tool_name(
         self,
         holder: dict[str, Any],
@@ -150,7 +157,7 @@ class OpenAIPlace(Place):
         if "name" not in holder:
             raise place.missing(rule, legal)
         if isinstance(value, str) and value and not TOOL_NAME.fullmatch(value):
-            raise place.no_match("bad-tool-name", value, TOOL_NAME)
+            raise place.no_match("bad-tool-name", TOOL_NAME)
         place.text("bad-tool-name", value, most=MAX_TOOL_NAME, empty=False)
 
 

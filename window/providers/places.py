@@ -7,7 +7,6 @@ wording, so that all vendors share the checks.
 import reprlib
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
-from re import Pattern
 from typing import Any, Self
 
 from attrs import frozen
@@ -79,12 +78,6 @@ class Place:
     ) -> InvalidMessagesError:
         """Return the error for a `value` that is not one of `legal`; `use` describes them."""
         return self.wrong(rule, value, use or ", ".join(legal))
-
-    def no_match(
-        self, rule: str, value: object, pattern: Pattern[str], legal: str
-    ) -> InvalidMessagesError:
-        """Return the error for a `value` that is not text matching `pattern`."""
-        return self.wrong(rule, value, legal)
 
     def needed(
         self, rule: str, holder: Mapping[str, Any], key: str, kind: type, legal: str = ""

@@ -3,6 +3,7 @@
 from collections.abc import Collection, Mapping
 from typing import Any, TypeGuard
 
+from polycontext.window import InvalidMessagesError
 from polycontext.window.providers import shown
 from polycontext.window.providers.anthropic import (
     BINDING_BETA,
@@ -46,6 +47,15 @@ def check_tag(place: AnthropicPlace, rule: str, value: Any, tags: Collection[str
         legal, found = f"a type of {', '.join(tags)}", value if tag is None else tag
         raise place.unknown_tag(rule, tag, tags, f"is {shown(found)}", legal)
     return str(tag)
+
+
+def below(
+    place: AnthropicPlace, rule: str, value: object, least: int, legal: str = ""
+) -> InvalidMessagesError:
+    """Return the error for a number below `least`."""
+    found = value if isinstance(value, int) else shown(value)
+    says = f"Input should be greater than or equal to {least}"
+    return place.fault(rule, f"is {found}", legal or f"at least {least}", says)
 
 
 def is_whole(value: object) -> TypeGuard[int]:
@@ -106,7 +116,7 @@ def _check_budget(budget: object, most: object, place: AnthropicPlace) -> None:
     if not is_whole(budget):
         raise place.wrong(rule, budget, f"a whole number, at least {LEAST_BUDGET}")
     if budget < LEAST_BUDGET:
-        raise place.below(rule, budget, LEAST_BUDGET)
+        raise below(place, rule, budget, LEAST_BUDGET)
     if isinstance(most, int) and budget >= most:
         says = "`max_tokens` must be greater than `thinking.budget_tokens`."
         problem = f"is {budget} of {most} tokens in all"
@@ -143,4 +153,4 @@ def _check_edits(management: Any, betas: Collection[str]) -> None:
         least = LEAST_TRIGGER if kind == "compact_20260112" else 0
         value = trigger.get("value", least) if isinstance(trigger, Mapping) else None
         if not is_whole(value) or value < least:
-            raise inner.into("trigger", "value").below(rule, value, least)
+            raise below(inner.into("trigger", "value"), rule, value, least)

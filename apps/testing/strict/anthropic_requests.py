@@ -30,7 +30,7 @@ from polycontext.window.providers.anthropic import (
     refuse_first,
 )
 
-from .anthropic_options import check_options, check_tag, is_whole
+from .anthropic_options import below, check_options, check_tag, is_whole
 
 VERSIONS = ("2023-06-01", "2026-10-21")
 """The values of the header ``anthropic-version`` whose rules are known, oldest first."""
@@ -185,7 +185,7 @@ def _check_max_tokens(value: object) -> None:
     if not is_whole(value):
         raise at.wrong_type(rule, int, value, "a whole number")
     if value < 0:
-        raise at.below(rule, value, 0, "0 or more")
+        raise below(at, rule, value, 0, "0 or more")
 
 
 def _check_system(system: object) -> None:

@@ -1,7 +1,7 @@
 """The shared part of the strict OpenAI providers: options, errors, tokens and overflow."""
 
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from hashlib import blake2b
 from itertools import count
 from typing import Any
@@ -93,8 +93,3 @@ def rate_limited(model: str, seconds: float) -> RequestRefusedError:
     return RequestRefusedError(
         429, "tokens", message, "rate-limit", code="rate_limit_exceeded", retry_after=seconds
     )
-
-
-def without(mapping: Mapping[str, Any], *keys: str) -> dict[str, Any]:
-    """Return `mapping` as a dict without `keys`."""
-    return {key: value for key, value in mapping.items() if key not in keys}

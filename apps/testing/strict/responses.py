@@ -12,7 +12,7 @@ from attrs import define, field, frozen
 
 from polycontext.bill import CacheUse
 from polycontext.window import REQUEST_OVERHEAD, InvalidMessagesError
-from polycontext.window.providers import OpenAIPlace, Provider
+from polycontext.window.providers import OpenAIPlace, Provider, without
 from polycontext.window.providers.responses import (
     ID_STARTS,
     TRIGGER,
@@ -23,7 +23,7 @@ from polycontext.window.providers.responses import (
 from polycontext.window.tokens import TURN_OVERHEAD
 
 from .memory import MOST_PREFIXES, Memory, chain, json_bytes, longest
-from .openai import OpenAIOptions, without
+from .openai import OpenAIOptions
 from .openai_requests import check_responses_fields, not_stored
 from .provider import Endpoint, Event, Headers, Request, interrupt, invalid_request, vendor_errors
 from .responses_fields import (

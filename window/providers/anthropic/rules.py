@@ -102,12 +102,6 @@ class AnthropicPlace(Place):
         says = f"String should match pattern '^{pattern.pattern}$'"
         return self.wrong(rule, value, legal, says if isinstance(value, str) else REQUIRED)
 
-    def below(self, rule: str, value: object, least: int, legal: str = "") -> InvalidMessagesError:
-        """Return the error for a number below `least`."""
-        says = f"Input should be greater than or equal to {least}"
-        found = value if isinstance(value, int) else shown(value)
-        return self.fault(rule, f"is {found}", legal or f"at least {least}", says)
-
     def unknown_tag(
         self, rule: str, tag: object, tags: Collection[str], problem: str, legal: str
     ) -> InvalidMessagesError:

@@ -173,28 +173,26 @@ def _check_name(message: Message, place: OpenAIPlace) -> None:
             raise place.missing("bad-name", "the name of the function")
         return
     if isinstance(name, str) and name and not _NAME.fullmatch(name):
-        raise place.no_match("bad-name", name, _NAME)
+        raise place.no_match("bad-name", _NAME)
     place.text("bad-name", name, most=MAX_NAME, empty=False)
 
 
 def _check_content(message: Message, place: OpenAIPlace, *, foreign: bool) -> None:
-    content, inner, role = message.get("content"), place.into("content"), message["role"]
-    if isinstance(content, str):
-        inner.text("bad-content", content)
-    elif content is None:
+    content, inner = message.get("content"), place.into("content")
+    if content is None:
         _check_absent(message, place)
-    elif not isinstance(content, list):
-        raise inner.wrong_type("bad-content", "one of a string or array of objects", content)
-    elif not content and not foreign:
+        return
+    if content == [] and not foreign:
         raise inner.empty("empty-content")
-    else:
-        inner.each("bad-content", content, partial(_check_part, role=role, foreign=foreign))
-        if len(content) > 1 and any(part["type"] == "refusal" for part in content):
-            says = (
-                f"Invalid '{inner.path}': a content part of type 'refusal' must be the only "
-                "content part."
-            )
-            raise inner.fault("mixed-refusal", says, "text parts, or exactly one refusal")
+    check = partial(_check_part, role=message["role"], foreign=foreign)
+    inner.text_or_objects("bad-content", content, check)
+    is_list = isinstance(content, list) and len(content) > 1
+    if is_list and any(part["type"] == "refusal" for part in content):
+        says = (
+            f"Invalid '{inner.path}': a content part of type 'refusal' must be the only content "
+            "part."
+        )
+        raise inner.fault("mixed-refusal", says, "text parts, or exactly one refusal")
 
 
 def _check_absent(message: Message, place: OpenAIPlace) -> None:

@@ -89,24 +89,15 @@ def _check_message(item: Message, place: OpenAIPlace) -> None:
     if "content" not in item:
         raise inner.missing("missing-content", _TEXT_OR_PARTS)
     if item["content"] is None:
-        raise inner.wrong_type("missing-content", _STRING_OR_ARRAY, None)
+        raise inner.wrong_type("missing-content", "one of a string or array of objects", None)
     # An answer may be cut off before its first word, but input may not be empty.
     if item["content"] == [] and role != "assistant":
         raise inner.empty("empty-content")
-    _check_parts(item["content"], _OUTPUT if role == "assistant" else _INPUT, inner)
+    legal = _OUTPUT if role == "assistant" else _INPUT
+    inner.text_or_objects("bad-content", item["content"], partial(_check_part, legal=legal))
 
 
 _TEXT_OR_PARTS = "text, or a list of content parts"
-_STRING_OR_ARRAY = "one of a string or array of objects"
-
-
-def _check_parts(content: object, legal: tuple[str, ...], place: OpenAIPlace) -> None:
-    if isinstance(content, str):
-        place.text("bad-content", content)
-    elif not isinstance(content, list):
-        raise place.wrong_type("bad-content", _STRING_OR_ARRAY, content)
-    else:
-        place.each("bad-content", content, partial(_check_part, legal=legal))
 
 
 def _check_part(part: Message, place: OpenAIPlace, *, legal: tuple[str, ...]) -> None:
@@ -195,7 +186,8 @@ def _check_output(item: Message, place: OpenAIPlace) -> None:
     _check_call_id(item, place)
     if "output" not in item:
         raise place.into("output").missing("missing-content", _TEXT_OR_PARTS)
-    _check_parts(item["output"], _INPUT[:3], place.into("output"))
+    check = partial(_check_part, legal=_INPUT[:3])
+    place.into("output").text_or_objects("bad-content", item["output"], check)
 
 
 def _text_under(key: str, rule: str = "bad-item") -> ObjectCheck:
