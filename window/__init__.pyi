@@ -1,4 +1,4 @@
-from . import filler, model_profiles, part_removal
+from . import filler, media, model_profiles, part_removal
 from .atoms import Atom, AtomColumns, Splice
 from .context_window import ContextWindow
 from .errors import InvalidMessagesError, InvalidTurnError, OrderError, PluginError, PositionError
@@ -12,7 +12,6 @@ from .tokens.counter import (
     REQUEST_OVERHEAD,
     EstimatingCounter,
     TokenCounter,
-    calibrate,
     count_tools,
     count_turn,
 )
@@ -50,7 +49,6 @@ __all__ = [
     "Traces",
     "Turn",
     "WindowFacts",
-    "calibrate",
     "compact",
     "context_to_string",
     "count_tools",
@@ -60,6 +58,7 @@ __all__ = [
     "find_model",
     "image_size",
     "loaded_object",
+    "media",
     "model_profiles",
     "part_removal",
 ]

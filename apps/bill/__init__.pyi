@@ -4,11 +4,14 @@ from .blocks import Blocks, Layout
 from .meter import Meter, bill_of
 from .prefix_cache import FLOOR, STEP, Breakpoint, CacheUse, PrefixCache
 from .prices import prices_of
+from .request_tokens import PER_MESSAGE, BlockTokens, SeenTokens, text_blocks
 
 __all__ = [
     "FLOOR",
+    "PER_MESSAGE",
     "STEP",
     "Bill",
+    "BlockTokens",
     "Blocks",
     "Breakpoint",
     "CacheUse",
@@ -16,8 +19,10 @@ __all__ = [
     "Meter",
     "Miss",
     "PrefixCache",
+    "SeenTokens",
     "SpendingError",
     "Why",
     "bill_of",
     "prices_of",
+    "text_blocks",
 ]

@@ -15,15 +15,10 @@ from attrs import define, field, frozen
 
 from polycontext.window import REQUEST_OVERHEAD, TokenCounter
 from polycontext.window.providers import Message, Provider, Rendered
-from polycontext.window.tokens import (
-    PER_MESSAGE,
-    TURN_OVERHEAD,
-    BlockTokens,
-    SeenTokens,
-    text_blocks,
-)
+from polycontext.window.tokens import TURN_OVERHEAD
 
 from .prefix_cache import HOUR, MINUTE, Breakpoint
+from .request_tokens import PER_MESSAGE, BlockTokens, SeenTokens, text_blocks
 
 T = TypeVar("T")
 

@@ -27,8 +27,9 @@ from polycontext.polynomial import (
     through,
 )
 from polycontext.pressure import ContextProjector, ExtractiveSummariser, View
-from polycontext.window import ContextWindow, Role, TiktokenCounter, Turn, calibrate
+from polycontext.window import ContextWindow, Role, TiktokenCounter, Turn
 from polycontext.window.providers import Provider, get_format
+from polycontext.window.tokens import calibrate
 
 from .hostile import KINDS, hostile_text
 from .law_strategies import (

@@ -15,8 +15,8 @@ from warnings import catch_warnings, simplefilter
 from attrs import define, field
 
 from benchmarks.conversation import RememberingCounter
+from polycontext.bill import SeenTokens
 from polycontext.window.tokens.counter import REQUEST_OVERHEAD, TURN_OVERHEAD
-from polycontext.window.tokens.request_tokens import SeenTokens
 
 Message = dict[str, Any]
 

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polycontext.base import InvalidOptionError, UnknownNameError
-from polycontext.window import Part, TiktokenCounter, Turn, calibrate, count_turn
+from polycontext.window import Part, TiktokenCounter, Turn, count_turn
 from polycontext.window import model_profiles as module
 from polycontext.window.media import Medium, MediumKind
 from polycontext.window.model_profiles import (
@@ -24,6 +24,7 @@ from polycontext.window.model_profiles import (
     register_model,
 )
 from polycontext.window.providers import Provider
+from polycontext.window.tokens import calibrate
 from polycontext.window.tokens.media_rules import Patches, Tiles, medium_tokens
 from tests.house import ROOT
 

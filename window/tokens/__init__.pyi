@@ -1,17 +1,23 @@
-from .counter import TURN_OVERHEAD, CalibratedCounter, count_introduced, count_part, is_exact
-from .request_tokens import PER_MESSAGE, BlockTokens, SeenTokens, text_blocks
+from .counter import (
+    TURN_OVERHEAD,
+    CalibratedCounter,
+    calibrate,
+    count_introduced,
+    count_part,
+    is_exact,
+)
+from .media_rules import medium_tokens, openai_image_tokens
 from .vocabulary import SHA256, InexactCountWarning
 
 __all__ = [
-    "PER_MESSAGE",
     "SHA256",
     "TURN_OVERHEAD",
-    "BlockTokens",
     "CalibratedCounter",
     "InexactCountWarning",
-    "SeenTokens",
+    "calibrate",
     "count_introduced",
     "count_part",
     "is_exact",
-    "text_blocks",
+    "medium_tokens",
+    "openai_image_tokens",
 ]

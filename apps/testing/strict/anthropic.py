@@ -12,14 +12,13 @@ import orjson
 from attrs import define, field, frozen
 
 from polycontext.base import InvalidOptionError
-from polycontext.bill import Breakpoint, CacheUse, PrefixCache
+from polycontext.bill import BlockTokens, Breakpoint, CacheUse, PrefixCache, text_blocks
 from polycontext.window import TokenCounter, default_counter
 from polycontext.window.providers.anthropic import (
     BINDING_BETA,
     MOST_MEDIA,
     refuse_first,
 )
-from polycontext.window.tokens import BlockTokens, text_blocks
 
 from .anthropic_editing import Edits, edits_of, refuse_unfinished, usage_of_summary
 from .anthropic_prefix import MOST_BYTES, Frame, Prefix, PrefixJudge, mark_seconds, too_large

@@ -11,7 +11,7 @@ from typing import Any
 
 from attrs import frozen
 
-from polycontext.window.tokens import BlockTokens, text_blocks
+from polycontext.bill import BlockTokens, text_blocks
 
 from .provider import Request, invalid_request
 

@@ -10,10 +10,10 @@ from typing import Any
 import orjson
 from attrs import field, frozen
 
+from polycontext.bill import PER_MESSAGE, BlockTokens, text_blocks
 from polycontext.window import InvalidMessagesError
 from polycontext.window.providers import Provider, copied_messages
 from polycontext.window.providers.anthropic import COMPACTION_BETA, Progress, judge_message
-from polycontext.window.tokens import PER_MESSAGE, BlockTokens, text_blocks
 
 from .anthropic_requests import NEWEST
 from .memory import Memory, digest

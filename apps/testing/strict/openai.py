@@ -9,9 +9,8 @@ from typing import Any
 from attrs import define, field
 
 from polycontext.base import InvalidOptionError
-from polycontext.bill import PrefixCache
+from polycontext.bill import PrefixCache, SeenTokens
 from polycontext.window import TokenCounter, default_counter
-from polycontext.window.tokens import SeenTokens
 
 from .provider import Faults, Request, RequestRefusedError, as_faults, invalid_request
 

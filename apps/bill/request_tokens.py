@@ -12,10 +12,9 @@ from typing import Any
 import orjson
 from attrs import frozen
 
-from ..media import Medium, MediumKind, read_medium
-from ..wire_text import compact
-from .counter import TokenCounter
-from .media_rules import medium_tokens, openai_image_tokens
+from polycontext.window import TokenCounter, compact
+from polycontext.window.media import Medium, MediumKind, read_medium
+from polycontext.window.tokens import medium_tokens, openai_image_tokens
 
 PER_MESSAGE, PER_BLOCK, PER_TOOL_PROMPT = 3, 3, 300
 """Tokens around a message, around a call or result, and of the prompt that introduces tools."""
