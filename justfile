@@ -39,12 +39,14 @@ house:
     git ls-files README.md CONTRIBUTING.md CHANGELOG.md "docs/*.md" ":!docs/gists.md" ":!docs/command-line.md" ":!docs/decisions" | xargs uvx --from proselint==0.16.0 proselint check --config .ci/proselint.json
 
 # Run the tests that every change needs; arguments go to pytest.
+[positional-arguments]
 test *arguments:
-    uv run pytest {{ arguments }}
+    uv run pytest "$@"
 
 # Run the gate's tests too, and fail below a coverage of 95 % of all or 90 % of a file.
+[positional-arguments]
 test-all *arguments:
-    uv run pytest --numprocesses auto -m "not deep" --cov {{ arguments }}
+    uv run pytest --numprocesses auto -m "not deep" --cov "$@"
     uv run coverage json --quiet -o build/coverage.json
     uv run python .ci/coverage_floor.py build/coverage.json 90
 
