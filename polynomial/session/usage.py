@@ -177,8 +177,10 @@ class Usage(SessionPart):
     @property
     def _delivery(self) -> Delivery:
         """Return the renderer of requests, created on first access."""
-        # `setdefault` gives concurrent threads the same object.
-        delivery: Delivery = vars(self._session).setdefault("_delivery", Delivery())
+        delivery: Delivery | None = self._session._delivery
+        if delivery is None:
+            # `setdefault` gives concurrent threads the same object.
+            delivery = vars(self._session).setdefault("_delivery", Delivery())
         return delivery
 
     @property
