@@ -1,4 +1,4 @@
-"""The contents of the context: turns, atoms, token counts, the Store comonad, items and pills.
+"""The contents of the context: turns, atoms, token counts, the Store comonad and items.
 
 Names are imported lazily, on first access.
 """
