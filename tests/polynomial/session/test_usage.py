@@ -70,6 +70,26 @@ def test_blocks_are_told_by_turns(provider: Provider) -> None:
     assert delivery.ends(session.window, provider) == ()
 
 
+def test_reading_writes_nothing_unless_the_window_has_shrunk() -> None:
+    """A report of more tokens than were counted leaves less room: the next request compresses."""
+    session = ContextSession(4_000, counter=Words())
+    for number in range(30):
+        session.add_user_turn(f"{number} " + "please " * 50)
+        session.add_assistant_turn(f"{number} " + "done " * 50)
+    session.add_user_turn("And now?")
+    revision = session.history.revision
+    for provider in Provider:
+        session.messages(provider)
+        session.request(provider, cache=True)
+    assert session.history.revision == revision
+    session.usage.reported({"prompt_tokens": 7_500, "completion_tokens": 1})
+    assert session.history.revision == revision
+    over = session.window.total_tokens
+    session.messages()
+    assert session.window.total_tokens <= session.window.max_tokens < over
+    assert session.history.revision > revision
+
+
 def test_a_session_that_sends_nothing_loads_nothing_of_it() -> None:
     """Turns alone cost nothing."""
     code = (
