@@ -1,11 +1,10 @@
 from . import cache, gist, native, schedule, threshold
-from .errors import ConflictError
 from .fulfilment import Fulfilment, NativeGist, Offer, Reading, Rejection
 from .gist import GistKind, is_summary
 from .ladder import Ladder, superseded_ids
 from .notes.summariser import ExtractiveSummariser
 from .plan import Plan, plan_at, unbinding_plan
-from .projector import CompressionResult, ContextProjector
+from .projector import CompressionResult, ConflictError, ContextProjector
 from .reach import Reach
 from .summariser import AsyncSummariser, RememberingSummariser, Summariser, default_summariser
 from .threshold import (

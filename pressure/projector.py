@@ -11,14 +11,13 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import count
 
-from attrs import evolve, field, frozen
+from attrs import define, evolve, field, frozen
 
-from polycontext.base import InvalidOptionError, is_number
+from polycontext.base import CallerError, InvalidOptionError, is_number
 from polycontext.base.effects import Effect, Steps, call, in_thread, procedure, twin
 from polycontext.window import REQUEST_OVERHEAD, ContextWindow, Role, Splice, Turn
 
 from . import notes
-from .errors import ConflictError
 from .fulfilment import (
     Fulfilment,
     Gist,
@@ -47,6 +46,21 @@ from .summariser import (
 )
 from .threshold import mark_above, pressure_of, tokens_at
 from .view import Edit, View, apply_edit, first_changed
+
+
+@define(slots=False, eq=False)
+class ConflictError(CallerError, RuntimeError):
+    """A change was made for a state that is no longer current."""
+
+    what: str
+    expected: object
+    found: object
+
+    def __str__(self) -> str:
+        return (
+            f"{self.what}: made for {self.expected}, found {self.found}. Make it again from the "
+            f"current one."
+        )
 
 
 @frozen(repr=False)

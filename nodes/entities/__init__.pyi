@@ -8,8 +8,7 @@ from .presentation import (
     format_entity_context,
     visible_entities,
 )
-from .registry import SessionIdRegistry, get_entity_context
-from .snapshot import (
+from .records import (
     CurationAction,
     CurationEntry,
     EntityContext,
@@ -18,6 +17,7 @@ from .snapshot import (
     Tombstone,
     UnknownRefError,
 )
+from .registry import SessionIdRegistry, get_entity_context
 
 __all__ = [
     "ENTITY_TABLE",

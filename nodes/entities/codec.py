@@ -10,8 +10,7 @@ from polycontext.base.codec import strict_converter, structured
 from polycontext.base.json_data import under
 
 from .names import EntityId, check_id, check_names, parse_ref
-from .records import IdKey, Live, Records, Removed
-from .snapshot import CurationEntry, EntityStatus
+from .records import CurationEntry, EntityStatus, IdKey, Live, Records, Removed
 
 SCHEMA = "polycontext.entities"
 SCHEMA_VERSION = 1

@@ -15,7 +15,7 @@ from polycontext.base import InvalidOptionError
 from polycontext.linearity import ResourceClass
 
 from ..prompt_text import Entry, Part, drop_empty, json_line, part, render_parts
-from .snapshot import EntityContext, EntitySnapshot, EntityStatus, Tombstone
+from .records import EntityContext, EntitySnapshot, EntityStatus, Tombstone
 
 
 class Tier(StrEnum):

@@ -18,21 +18,19 @@ from .names import EntityId, RefRefusedError, check_id, check_names, check_type,
 from .presentation import EntityMode, Tier, visible_entities
 from .records import (
     REMEMBERED,
-    Data,
-    Live,
-    Records,
-    Report,
-    record_generated,
-    record_saved,
-    record_seen,
-)
-from .snapshot import (
     CurationAction,
     CurationEntry,
+    Data,
     EntityContext,
     EntitySnapshot,
     EntityStatus,
+    Live,
+    Records,
+    Report,
     Tombstone,
+    record_generated,
+    record_saved,
+    record_seen,
 )
 from .translation import Fields, HiddenIds
 

@@ -21,8 +21,7 @@ from polycontext.base.json_data import MAX_DEPTH, under
 
 from ..prompt_text import json_line
 from .names import GENERATED, EntityId, RefRefusedError, parse_ref, ref_name
-from .records import Records
-from .snapshot import EntitySnapshot, Tombstone
+from .records import EntitySnapshot, Records, Tombstone
 
 Fields: TypeAlias = Iterable[str] | Mapping[str, str] | None
 """Names of fields that hold refs or ids, at any depth, optionally with the type of each.
