@@ -3,8 +3,8 @@
 Each format is imported lazily, on first access.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from functools import cache
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache, partial
 from importlib import import_module
 from itertools import groupby
 from typing import Any
@@ -12,9 +12,10 @@ from typing import Any
 from attrs import evolve
 
 from ..errors import InvalidMessagesError
+from ..turn import Turn
 from .blocks import copied_messages
 from .places import Place
-from .wire import Provider, WireFormat, as_provider
+from .wire import Provider, Rendered, WireFormat, Writer, as_provider
 
 _FOLDERS = {
     Provider.ANTHROPIC: "anthropic",
@@ -39,10 +40,18 @@ def get_format(provider: Provider | str) -> WireFormat:
 @cache
 def _loaded(known: Provider) -> WireFormat:
     vendor = _vendor(known)
-    form = WireFormat(
-        known, vendor.parse, vendor.render, vendor.check, vendor.Writer, vendor.GrowingList
-    )
+    render = partial(_render, vendor.Writer)
+    form = WireFormat(known, vendor.parse, render, vendor.check, vendor.Writer, vendor.GrowingList)
     return evolve(form, options=vendor.options_after) if known is Provider.ANTHROPIC else form
+
+
+def _render(
+    writer: Callable[[bool], Writer], turns: Iterable[Turn], *, readable: bool = False
+) -> Rendered:
+    written = writer(readable)
+    for turn in turns:
+        written.add(turn)
+    return written.finish()
 
 
 def _vendor(known: Provider) -> Any:

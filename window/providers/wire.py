@@ -115,7 +115,18 @@ class Render(Protocol):
     """The renderer of a format."""
 
     def __call__(self, turns: Iterable[Turn], *, readable: bool = False) -> Rendered:
-        """Render turns as a provider's messages; `readable` works as in `Writer`."""
+        """Render turns as a provider's messages; `readable` works as in `Writer`.
+
+        Laws:
+
+        - For turns whose calls are paired and that include a user turn,
+          ``check(render(turns).messages)`` passes.
+        - Parsed messages are rendered unchanged:
+          ``render(parse(messages).turns).inline() == messages``.
+        - Messages rendered with `readable` parse to the same turns.
+        - The messages of a history begin the messages of any longer history that it grows into,
+          block for block.
+        """
         ...
 
 
@@ -165,13 +176,6 @@ class Judge(Protocol):
         The list begins with the messages of the previous call.
         """
         ...
-
-
-def rendered(writer: Writer, turns: Iterable[Turn]) -> Rendered:
-    """Write all `turns` and return the messages."""
-    for turn in turns:
-        writer.add(turn)
-    return writer.finish()
 
 
 @frozen

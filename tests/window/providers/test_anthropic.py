@@ -13,12 +13,14 @@ from hypothesis import strategies as st
 from polycontext.testing import wire_turns
 from polycontext.window.errors import InvalidMessagesError
 from polycontext.window.part import Part, PartKind
-from polycontext.window.providers import Rendered
-from polycontext.window.providers.anthropic.messages import check, hoist, parse, render
+from polycontext.window.providers import Rendered, get_format
+from polycontext.window.providers.anthropic.messages import check, hoist, parse
 from polycontext.window.providers.anthropic.writer import with_user_first
 from polycontext.window.providers.tool_pairs import NO_RESULT
 from polycontext.window.turn import Role, ToolCall, Turn
 from tests.window.providers.wire_conversations import ANYTHING, broken_lists, digested, named, words
+
+render = get_format("anthropic").render
 
 Block = dict[str, Any]
 

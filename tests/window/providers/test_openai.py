@@ -16,11 +16,13 @@ from polycontext.testing import wire_turns
 from polycontext.window.errors import InvalidMessagesError, InvalidTurnError
 from polycontext.window.part import Part, PartKind
 from polycontext.window.providers import Provider, get_format
-from polycontext.window.providers.chat.messages import check, parse, render
+from polycontext.window.providers.chat.messages import check, parse
 from polycontext.window.providers.places import Place
 from polycontext.window.providers.tool_pairs import NO_RESULT
 from polycontext.window.turn import Role, ToolCall, Turn
 from tests.window.providers.wire_conversations import ANYTHING, broken_lists, digested, named, words
+
+render = get_format("openai").render
 
 PLACE = Place(Provider.OPENAI, ("messages", 3))
 USER: dict[str, Any] = {"role": "user", "content": "weather in Paris?"}

@@ -11,10 +11,12 @@ from polycontext.testing import wire_turns
 from polycontext.window.errors import InvalidMessagesError
 from polycontext.window.part import Part, PartKind
 from polycontext.window.providers import get_format
-from polycontext.window.providers.responses.messages import check, parse, render
+from polycontext.window.providers.responses.messages import check, parse
 from polycontext.window.providers.tool_pairs import NO_RESULT
 from polycontext.window.turn import ToolCall, Turn
 from tests.window.providers.wire_conversations import ANYTHING, broken_lists
+
+render = get_format("openai-responses").render
 
 Item = dict[str, Any]
 ASK: Item = {"role": "user", "content": "weather in Paris?"}

@@ -7,7 +7,6 @@ from .messages import (
     judge_message,
     options_after,
     parse,
-    render,
 )
 from .order_rules import (
     MOST_MEDIA,
@@ -51,5 +50,4 @@ __all__ = [
     "options_after",
     "parse",
     "refuse_first",
-    "render",
 ]

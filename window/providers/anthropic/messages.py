@@ -16,12 +16,12 @@ from ..blocks import copied_messages
 from ..layout import MISSING, Collector, without
 from ..places import Place, shown
 from ..tool_pairs import Pairing
-from ..wire import Message, Parsed, Provider, Rendered, rendered
+from ..wire import Message, Parsed, Provider, Rendered
 from .block_rules import THINKING, check_blocks_of
 from .order_rules import Progress, advance, finish, judge_places, refuse_first
 from .rules import Entry, check_entries, check_entry
 from .versions import BINDING_BETA
-from .writer import Writer, hoist_system
+from .writer import hoist_system
 
 _MESSAGE = ("role", "content")
 _CALL = ("type", "id", "name", "input")
@@ -111,29 +111,6 @@ def judge_message(
     entry = check_entry(message, progress.count, final=final)
     check_blocks_of(entry, progress.count, newest=newest)
     return advance(progress, entry)
-
-
-def render(turns: Iterable[Turn], *, readable: bool = False) -> Rendered:
-    """Render `turns` as messages, merging neighbours of one role.
-
-    Leading system turns become `system`; later ones stay in place.
-
-    Laws:
-
-    - For turns whose calls are paired and that include a user turn,
-      ``check(render(turns).messages)`` passes.
-    - Parsed messages are rendered unchanged:
-      ``render(parse(messages).turns).inline() == messages``.
-    - Messages rendered with `readable` parse to the same turns, so nothing is merged and no user
-      message is inserted before the assistant.
-    - The messages of a history begin the messages of any longer history that it grows into, block
-      for block.
-
-    >>> rendered = render([Turn("system", "Be brief."), Turn("user", "hi")])
-    >>> rendered.system, rendered.messages[0]["content"]
-    (({'type': 'text', 'text': 'Be brief.'},), [{'type': 'text', 'text': 'hi'}])
-    """
-    return rendered(Writer(readable), turns)
 
 
 def hoist(messages: object) -> Rendered:

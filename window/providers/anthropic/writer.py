@@ -87,7 +87,16 @@ class Written:
 
 @define
 class Writer:
-    """Renders turns incrementally; see `wire.Writer`."""
+    """Renders turns incrementally, merging neighbours of one role; see `wire.Writer`.
+
+    Leading system turns become `system`; later ones stay in place.
+
+    >>> writer = Writer()
+    >>> writer.add(Turn("system", "Be brief."))
+    >>> writer.add(Turn("user", "hi"))
+    >>> writer.finish().system, writer.finish().messages[0]["content"]
+    (({'type': 'text', 'text': 'Be brief.'},), [{'type': 'text', 'text': 'hi'}])
+    """
 
     readable: bool = False
     _written: list[Written] = Factory(list)

@@ -1,4 +1,4 @@
-from .messages import Writer, check, parse, render
+from .messages import Writer, check, parse
 from .rules import ChatJudge, GrowingList, check_messages
 
 __all__ = [
@@ -8,5 +8,4 @@ __all__ = [
     "check",
     "check_messages",
     "parse",
-    "render",
 ]

@@ -16,7 +16,7 @@ from ..layout import MISSING, Collector, Entry, further_fields, is_plain, layout
 from ..openai_places import MAX_TOOL_NAME
 from ..places import Place, shown
 from ..tool_pairs import Pairing, refuse_open_tail
-from ..wire import Message, Parsed, Provider, Rendered, aliases, rendered, speaker
+from ..wire import Message, Parsed, Provider, Rendered, aliases, speaker
 from .rules import BODIES, MAX_CALL_ID
 
 _ROLES = {"developer": Role.SYSTEM} | {str(role): role for role in Role}
@@ -76,18 +76,6 @@ def _check_refusals(message: Message, place: Place) -> None:
         if part["type"] == "refusal" and not (isinstance(refusal, str) and refusal):
             inner = place.into("content", number, "refusal")
             raise inner.wrong("bad-refusal", refusal, "text that is not empty")
-
-
-def render(turns: Iterable[Turn], *, readable: bool = False) -> Rendered:
-    """Render `turns` as chat messages, from the turns alone.
-
-    Law: parsed messages are rendered unchanged,
-    ``render(parse(messages).turns).messages == messages``.
-
-    >>> render([Turn("user", "hi")]).messages
-    [{'role': 'user', 'content': 'hi'}]
-    """
-    return rendered(Writer(readable), turns)
 
 
 def _parse_turn(message: Message, place: Place) -> Turn:

@@ -1,5 +1,5 @@
 from .item_rules import ID_STARTS, check_item, type_of
-from .messages import check, parse, render
+from .messages import check, parse
 from .rules import TRIGGER, GrowingList, InputJudge, check_messages
 from .writer import Writer
 
@@ -13,6 +13,5 @@ __all__ = [
     "check_item",
     "check_messages",
     "parse",
-    "render",
     "type_of",
 ]

@@ -19,7 +19,7 @@ from ..blocks import check_blocks, copied_messages
 from ..layout import MISSING, Collector, is_plain, without
 from ..places import Place, shown
 from ..tool_pairs import Pairing, refuse_open_tail
-from ..wire import Message, Parsed, Provider, Rendered, rendered
+from ..wire import Message, Parsed, Provider
 from .rules import InputJudge
 from .writer import (
     BODIES,
@@ -29,7 +29,6 @@ from .writer import (
     JSON,
     OF_THE_CALLER,
     TEXTS,
-    Writer,
     output_type,
 )
 
@@ -89,19 +88,6 @@ orphan-result: no call 'a' directly ...
     if not allow_open_tail:
         refuse_open_tail(parsed)
     InputJudge(foreign=True)(parsed.messages, allow_open_tail=allow_open_tail)
-
-
-def render(turns: Iterable[Turn], *, readable: bool = False) -> Rendered:
-    """Render `turns` as input items.
-
-    System messages stay in the list; `instructions` are left to the caller.
-
-    Law: parsed items are rendered unchanged, ``render(parse(items).turns).messages == items``.
-
-    >>> render([Turn("user", "hi")]).messages
-    [{'role': 'user', 'content': 'hi'}]
-    """
-    return rendered(Writer(readable), turns)
 
 
 def _begun_by_the_user(kinds: Sequence[str], roles: Sequence[Role]) -> list[Role]:
