@@ -90,6 +90,18 @@ class Collector:
         self._calls.append(call)
         self._put(PartKind.CALL, further, len(self._calls) - 1)
 
+    def take(self, block: Message, natural: str, texts: Mapping[str, str]) -> None:
+        """Add a block, as words if `texts` names the field of its text.
+
+        The type of such a block is recorded unless it is `natural`.
+        """
+        key = texts.get(block["type"])
+        if key is None or not isinstance(block.get(key), str):
+            self.block(block)
+        else:
+            known = ("type", key) if block["type"] == natural else (key,)
+            self.words(block[key], without(block, *known))
+
     def block(self, block: Message) -> None:
         """Add a native block of the provider."""
         self._put(PartKind.BLOCK, block)

@@ -7,7 +7,7 @@ from polycontext.base.json_data import copy_json
 from polycontext.window import InvalidMessagesError
 from polycontext.window.providers import Place, Provider, as_provider, copied_messages
 from polycontext.window.providers.chat import ChatJudge
-from polycontext.window.providers.responses import InputJudge
+from polycontext.window.providers.responses import ANSWERS, CALLS, InputJudge, type_of
 
 from .anthropic_requests import NEWEST, anthropic_findings
 from .openai_requests import check_chat_fields, check_responses_fields, is_continued
@@ -99,6 +99,29 @@ def findings(
                 judge.add(entry)
             except InvalidMessagesError as error:
                 found.append(error)
-                judge.pardon(entry)
+                _pardon(judge, entry if isinstance(entry, dict) else {})
         found += judge.ends()
     return found
+
+
+def _pardon(judge: ChatJudge | InputJudge, entry: dict[str, Any]) -> None:
+    """Let `judge` continue after `entry`, which broke a rule, as if it were valid."""
+    call_id = entry.get("call_id")
+    if isinstance(judge, InputJudge):
+        judge.reasoning = judge.trigger = None
+        if isinstance(call_id, str) and type_of(entry) in ANSWERS:
+            judge.calls.pop(call_id, None)
+            judge.answered.add(call_id)
+        elif isinstance(call_id, str) and type_of(entry) in CALLS:
+            judge.open(call_id, entry)
+    elif entry.get("role") == "tool":
+        judge.waiting.pop(str(entry.get("tool_call_id")), None)
+        judge.answered.add(str(entry.get("tool_call_id")))
+    else:
+        calls = entry.get("tool_calls")
+        ids = [
+            call["id"]
+            for call in (calls if isinstance(calls, list) else ())
+            if isinstance(call, dict) and isinstance(call.get("id"), str)
+        ]
+        judge.open(ids)

@@ -23,6 +23,7 @@ from .rules import Entry, check_entries, check_entry
 from .versions import BINDING_BETA
 from .writer import hoist_system
 
+_TEXTS = {"text": "text"}
 _MESSAGE = ("role", "content")
 _CALL = ("type", "id", "name", "input")
 _RESULT = ("type", "tool_use_id", "content")
@@ -227,16 +228,11 @@ def _said(role: Role, messages: Sequence[tuple[Message | None, Sequence[Message]
 
 
 def _take(collector: Collector, block: Message) -> None:
-    match block["type"]:
-        case "text":
-            collector.words(block["text"], without(block, "type", "text"))
-        case "tool_use":
-            collector.call(
-                ToolCall(block["id"], block["name"], compact(block["input"])),
-                without(block, *_CALL),
-            )
-        case _:
-            collector.block(block)
+    if block["type"] == "tool_use":
+        call = ToolCall(block["id"], block["name"], compact(block["input"]))
+        collector.call(call, without(block, *_CALL))
+    else:
+        collector.take(block, "text", _TEXTS)
 
 
 def _result(block: Message, further: Message | None) -> Turn:
@@ -249,16 +245,9 @@ def _result(block: Message, further: Message | None) -> Turn:
     if beside:
         collector.result(beside)
     for each in [{"type": "text", "text": inner or ""}] if not isinstance(inner, list) else inner:
-        _take_inner(collector, each)
+        collector.take(each, "text", _TEXTS)
     metadata = {"is_error": True} if is_error else {}
     return collector.turn(Role.TOOL, tool_call_id=block["tool_use_id"], metadata=metadata)
-
-
-def _take_inner(collector: Collector, block: Message) -> None:
-    if block["type"] == "text":
-        collector.words(block["text"], without(block, "type", "text"))
-    else:
-        collector.block(block)
 
 
 def _form(block: Message) -> Message:

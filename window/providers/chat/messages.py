@@ -90,7 +90,7 @@ def _parse_turn(message: Message, place: Place) -> Turn:
     if further:
         collector.message(further)
     for block in blocks:
-        _take(collector, block)
+        collector.take(block, "text", TEXTS)
     for call, raw in zip(calls, message.get("tool_calls") or (), strict=True):
         collector.call(call, _further_of_call(raw))
     if role is Role.TOOL and not isinstance(call_id, str):
@@ -160,16 +160,6 @@ def _form(message: Message, blocks: Sequence[Message]) -> Message:
     if not isinstance(content, list):
         return {"content": content}
     return {} if content and not is_plain(blocks, "text") else {"content": []}
-
-
-def _take(collector: Collector, block: Message) -> None:
-    key = TEXTS.get(block["type"])
-    if key is None or not isinstance(block.get(key), str):
-        collector.block(block)
-    else:
-        collector.words(
-            block[key], without(block, key) if key != "text" else without(block, "type", "text")
-        )
 
 
 def _further_of_call(raw: Message) -> Message:

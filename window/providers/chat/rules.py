@@ -51,15 +51,16 @@ missing-content: Invalid value for 'content': ...
 class ChatJudge(ListJudge):
     """Checks a message list incrementally, each message once, in linear time.
 
-    With `foreign`, unknown parts, empty content and long ids are accepted.
+    With `foreign`, unknown parts, empty content and long ids are accepted. `waiting` are the calls
+    of the message `caller` without a result, and `answered` those with one.
     """
 
-    _waiting: dict[str, None] = field(factory=dict)
-    _answered: set[str] = field(factory=set)
-    _caller: int = 0
+    waiting: dict[str, None] = field(factory=dict)
+    answered: set[str] = field(factory=set)
+    caller: int = 0
 
     def add(self, entry: object) -> None:
-        """Check the next message; call `pardon` after an error."""
+        """Check the next message."""
         place = _MESSAGES.into(self.count)
         self.count += 1
         if not isinstance(entry, dict):
@@ -67,25 +68,10 @@ class ChatJudge(ListJudge):
         check_message(entry, place, foreign=self.foreign)
         if entry["role"] == "tool":
             self._answer(entry["tool_call_id"])
-        elif self._waiting:
+        elif self.waiting:
             raise self._unanswered(self.count - 1)
         else:
-            self._open([call["id"] for call in entry.get("tool_calls") or ()])
-
-    def pardon(self, entry: object) -> None:
-        """Continue after a message that broke a rule, as if it were valid."""
-        fields = entry if isinstance(entry, dict) else {}
-        if fields.get("role") == "tool":
-            self._waiting.pop(str(fields.get("tool_call_id")), None)
-            self._answered.add(str(fields.get("tool_call_id")))
-            return
-        calls = fields.get("tool_calls")
-        ids = [
-            call["id"]
-            for call in (calls if isinstance(calls, list) else ())
-            if isinstance(call, dict) and isinstance(call.get("id"), str)
-        ]
-        self._open(ids)
+            self.open([call["id"] for call in entry.get("tool_calls") or ()])
 
     def ends(self, *, allow_open_tail: bool = False) -> Iterator[InvalidMessagesError]:
         """Yield the errors of an empty or too long list, or of calls without a result."""
@@ -93,27 +79,28 @@ class ChatJudge(ListJudge):
             yield _MESSAGES.empty("empty-list")
         if self.count > MAX_MESSAGES and not self.foreign:
             yield _MESSAGES.too_long(range(self.count), MAX_MESSAGES)
-        if self._waiting and not allow_open_tail:
-            yield self._unanswered(self._caller)
+        if self.waiting and not allow_open_tail:
+            yield self._unanswered(self.caller)
 
     def copy(self) -> Self:
         """Return an independent judge that continues from here."""
-        return evolve(self, waiting=dict(self._waiting), answered=set(self._answered))
+        return evolve(self, waiting=dict(self.waiting), answered=set(self.answered))
 
-    def _open(self, ids: Sequence[str]) -> None:
-        self._waiting, self._answered, self._caller = dict.fromkeys(ids), set(), self.count - 1
+    def open(self, ids: Sequence[str]) -> None:
+        """Let the last message call by `ids`."""
+        self.waiting, self.answered, self.caller = dict.fromkeys(ids), set(), self.count - 1
 
     def _answer(self, call_id: str) -> None:
-        if call_id in self._waiting:
-            del self._waiting[call_id]
-            self._answered.add(call_id)
+        if call_id in self.waiting:
+            del self.waiting[call_id]
+            self.answered.add(call_id)
             return
         index, name = self.count - 1, "tool_call_id"
         rule, legal = "orphan-result", BEHIND_CALL
-        if call_id in self._answered:
+        if call_id in self.answered:
             rule, legal = "duplicate-result", "one result a call"
             message = f"Duplicate value for 'tool_call_id' of '{call_id}' in message[{index}]"
-        elif self._waiting or self._answered:
+        elif self.waiting or self.answered:
             message = (
                 f"Invalid parameter: 'tool_call_id' of '{call_id}' not found in 'tool_calls' of "
                 "previous message."
@@ -130,10 +117,10 @@ class ChatJudge(ListJudge):
         message = (
             "An assistant message with 'tool_calls' must be followed by tool messages responding "
             "to each 'tool_call_id'. The following tool_call_ids did not have response messages: "
-            f"{', '.join(self._waiting)}"
+            f"{', '.join(self.waiting)}"
         )
         param = f"messages.[{noticed}].role"
-        return _MESSAGES.into(self._caller).fault(
+        return _MESSAGES.into(self.caller).fault(
             "unanswered-call", message, ONE_RESULT, None, param
         )
 

@@ -1,9 +1,11 @@
 from .item_rules import ID_STARTS, check_item, type_of
 from .messages import check, parse
-from .rules import TRIGGER, GrowingList, InputJudge, check_messages
+from .rules import ANSWERS, CALLS, TRIGGER, GrowingList, InputJudge, check_messages
 from .writer import Writer
 
 __all__ = [
+    "ANSWERS",
+    "CALLS",
     "ID_STARTS",
     "TRIGGER",
     "GrowingList",

@@ -231,7 +231,7 @@ def take_message(collector: Collector, item: Message, place: Place) -> None:
     if further or _is_inside(collector.last):
         collector.message(further)
     for block in blocks:
-        take(collector, block, natural)
+        collector.take(block, natural, TEXTS)
 
 
 def _is_inside(last: Part | None) -> bool:
@@ -252,17 +252,6 @@ def _content(item: Message, natural: str, place: Place) -> list[Message]:
             raise place.refuse("missing-content", "a message without content", legal)
         case other:
             raise place.into("content").wrong("bad-content", other, legal)
-
-
-def take(collector: Collector, block: Message, natural: str) -> None:
-    """Add content of a message or an output to the collector."""
-    key = TEXTS.get(block["type"])
-    if key is None:
-        collector.block(block)
-    else:
-        collector.words(
-            block[key], without(block, key, *(["type"] if block["type"] == natural else []))
-        )
 
 
 def call_of(item: Message, kind: str, place: Place) -> tuple[ToolCall, Message]:
@@ -302,7 +291,7 @@ def take_output(collector: Collector, item: Message, called: str, place: Place) 
     if further or form:
         collector.result(further | form)
     for block in blocks:
-        take(collector, block, "input_text")
+        collector.take(block, "input_text", TEXTS)
 
 
 def _output(output: Any, place: Place) -> tuple[list[Message], Message]:

@@ -31,7 +31,9 @@ ANSWERS: Mapping[str, frozenset[str]] = {
 Recorded requests answer a tool search with a function's output.
 """
 
-_CALLS = frozenset[str]().union(*ANSWERS.values())
+CALLS = frozenset[str]().union(*ANSWERS.values())
+"""The types of calls that need an output."""
+
 TRIGGER = "compaction_trigger"
 """The type of the item that makes the platform compact everything before it.
 
@@ -84,15 +86,17 @@ class InputJudge(ListJudge):
     """Checks an input incrementally, each item once, in linear time.
 
     With `foreign`, ids and reasoning of other servers are accepted. With `continued`, the list
-    continues a conversation that the provider stores.
+    continues a conversation that the provider stores. `calls` have no output yet, `answered` have
+    one. `reasoning` is the index and id of a last item that is reasoning, `trigger` the index of
+    one that compacts.
     """
 
     continued: bool = False
-    _calls: dict[str, _Call] = field(factory=dict)
-    _answered: set[str] = field(factory=set)
+    calls: dict[str, _Call] = field(factory=dict)
+    answered: set[str] = field(factory=set)
     _ids: set[str] = field(factory=set)
-    _reasoning: tuple[int, str] | None = None
-    _trigger: int | None = None
+    reasoning: tuple[int, str] | None = None
+    trigger: int | None = None
 
     def __call__(self, entries: Sequence[Any], *, allow_open_tail: bool = False) -> None:
         """Raise `InvalidMessagesError` for the first fault among the items not checked before."""
@@ -102,19 +106,19 @@ class InputJudge(ListJudge):
         super().__call__(settled, allow_open_tail=allow_open_tail)
 
     def add(self, entry: object) -> None:
-        """Check the next item; call `pardon` after an error."""
+        """Check the next item."""
         index, place = self.count, _INPUT.into(self.count)
         self.count += 1
-        if self._trigger is not None:
+        if self.trigger is not None:
             message = (
-                f"Invalid 'input[{self._trigger}]': an item of type '{TRIGGER}' must be the final "
+                f"Invalid 'input[{self.trigger}]': an item of type '{TRIGGER}' must be the final "
                 "input item."
             )
             legal = "the last item, or no such item"
-            raise _fault("compaction-trigger", message, legal, self._trigger)
+            raise _fault("compaction-trigger", message, legal, self.trigger)
         if not isinstance(entry, dict):
             raise place.wrong_type("not-an-object", dict, entry)
-        self._trigger = index if entry.get("type") == TRIGGER else None
+        self.trigger = index if entry.get("type") == TRIGGER else None
         check_item(entry, place, foreign=self.foreign)
         kind = type_of(entry)
         self._check_follower(entry, kind, index)
@@ -128,47 +132,34 @@ class InputJudge(ListJudge):
                 )
                 raise _fault("duplicate-item", message, "each item once", index)
             self._ids.add(own)
-        if kind in _CALLS:
+        if kind in CALLS:
             self._call(entry, kind, index)
         elif kind in ANSWERS:
             self._answer(str(entry.get("call_id") or entry.get("id") or ""), kind, index)
 
-    def pardon(self, entry: object) -> None:
-        """Continue after an item that broke a rule, as if it were valid."""
-        self._reasoning = self._trigger = None
-        fields = entry if isinstance(entry, dict) else {}
-        kind, call_id = type_of(fields), fields.get("call_id")
-        if isinstance(call_id, str) and kind in _CALLS:
-            self._calls[call_id] = _Call(self.count - 1, kind, _is_awaited(fields, kind))
-        elif isinstance(call_id, str) and kind in ANSWERS:
-            self._calls.pop(call_id, None)
-            self._answered.add(call_id)
-
     def ends(self, *, allow_open_tail: bool = False) -> Iterator[InvalidMessagesError]:
         """Yield the errors of reasoning without a following item and calls without an output."""
-        if self._reasoning is not None:
-            yield self._unfollowed(*self._reasoning)
-        for call_id, call in self._calls.items():
+        if self.reasoning is not None:
+            yield self._unfollowed(*self.reasoning)
+        for call_id, call in self.calls.items():
             if call.awaited and not allow_open_tail:
                 message = f"No tool output found for {call.kind.replace('_', ' ')} {call_id}."
                 yield _fault("unanswered-call", message, _ONE_OUTPUT, call.index)
 
     def copy(self) -> Self:
         """Return an independent judge that continues from here."""
-        return evolve(
-            self, calls=dict(self._calls), answered=set(self._answered), ids=set(self._ids)
-        )
+        return evolve(self, calls=dict(self.calls), answered=set(self.answered), ids=set(self._ids))
 
     def _check_follower(self, item: Message, kind: str, index: int) -> None:
         """Refuse an item behind reasoning that the model did not create.
 
         A message only counts as the model's if it has an id.
         """
-        if self._reasoning is not None and not _is_made(item, kind):
-            raise self._unfollowed(*self._reasoning)
+        if self.reasoning is not None and not _is_made(item, kind):
+            raise self._unfollowed(*self.reasoning)
         own, is_own = item.get("id"), kind == "reasoning"
         is_own = is_own and isinstance(own, str) and own.startswith(_OWN_ID)
-        self._reasoning = (index, str(own)) if is_own else None
+        self.reasoning = (index, str(own)) if is_own else None
 
     def _unfollowed(self, index: int, own: str) -> InvalidMessagesError:
         message = (
@@ -179,18 +170,25 @@ class InputJudge(ListJudge):
 
     def _call(self, item: Message, kind: str, index: int) -> None:
         call_id = item.get("call_id")
-        if not isinstance(call_id, str):
-            return
-        if call_id in self._calls:
-            message = f"Duplicate tool call found with call_id {call_id}."
-            raise _fault("duplicate-call-id", message, "one open call an id", index)
-        self._calls[call_id] = _Call(index, kind, _is_awaited(item, kind))
+        if isinstance(call_id, str):
+            if call_id in self.calls:
+                message = f"Duplicate tool call found with call_id {call_id}."
+                raise _fault("duplicate-call-id", message, "one open call an id", index)
+            self.open(call_id, item)
+
+    def open(self, call_id: str, item: Message) -> None:
+        """Let the last item, `item`, call by `call_id`."""
+        kind, environment = type_of(item), item.get("environment")
+        # A call on the platform, or an asynchronous one, need not be answered at once.
+        elsewhere = isinstance(environment, dict) and environment.get("type") != "local"
+        awaited = not (item.get("async") or elsewhere or kind == "tool_search_call")
+        self.calls[call_id] = _Call(self.count - 1, kind, awaited)
 
     def _answer(self, call_id: str, kind: str, index: int) -> None:
-        call, is_answered = self._calls.get(call_id), call_id in self._answered
+        call, is_answered = self.calls.get(call_id), call_id in self.answered
         if call.kind in ANSWERS[kind] if call else self.continued and not is_answered:
-            self._calls.pop(call_id, None)
-            self._answered.add(call_id)
+            self.calls.pop(call_id, None)
+            self.answered.add(call_id)
             return
         rule = "duplicate-result" if is_answered else "orphan-result"
         message = f"No tool call found for {kind.replace('_', ' ')} with call_id {call_id}."
@@ -211,13 +209,3 @@ def _is_made(item: Message, kind: str) -> bool:
     if kind == "message":
         return item.get("role") == "assistant" and isinstance(item.get("id"), str)
     return kind not in _NOT_MADE
-
-
-def _is_awaited(item: Message, kind: str) -> bool:
-    """Return whether the call must be answered before the model continues.
-
-    It need not if it runs on the platform or asynchronously.
-    """
-    environment: Any = item.get("environment")
-    elsewhere = isinstance(environment, dict) and environment.get("type") != "local"
-    return not (item.get("async") or elsewhere or kind == "tool_search_call")
