@@ -264,7 +264,8 @@ def _choices(option: click.Option) -> str:
 
 def _meaning(option: click.Option) -> str:
     variable = f" (`{option.envvar}`)" if option.show_envvar else ""
-    default = f" Default: {option.default}." if option.show_default else ""
+    has_default = isinstance(option.default, str | int | float) and not option.is_flag
+    default = f" Default: {option.default}." if has_default else ""
     return f"{option.help}{variable}{default}"
 
 

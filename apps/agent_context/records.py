@@ -19,6 +19,14 @@ from .record_base import Record, record
 
 
 @record
+class AgentRecord(Record):
+    """Something that an agent did or found, and when."""
+
+    timestamp: datetime = UNIX_EPOCH
+    agent_id: str = ""
+
+
+@record
 class MetadataContext(Record):
     """The identity of a context; only `locale` is meant to change."""
 
@@ -186,11 +194,9 @@ class LLMUsage(Record):
 
 
 @record
-class LLMDecision(Record):
+class LLMDecision(AgentRecord):
     """The model that was selected for an agent's task, and why."""
 
-    timestamp: datetime = UNIX_EPOCH
-    agent_id: str = ""
     task_type: str = ""
     selected: str = ""
     reason: str = ""
@@ -209,22 +215,18 @@ class LLMContext(Record):
 
 
 @record
-class ErrorReport(Record):
+class ErrorReport(AgentRecord):
     """A failure of an agent, its time and its severity."""
 
-    timestamp: datetime = UNIX_EPOCH
-    agent_id: str = ""
     message: str = ""
     severity: str = ""
     details: Any = None
 
 
 @record
-class WarningReport(Record):
+class WarningReport(AgentRecord):
     """A warning of an agent (not ``Warning``, which is Python's own name)."""
 
-    timestamp: datetime = UNIX_EPOCH
-    agent_id: str = ""
     message: str = ""
     details: Any = None
 
@@ -249,11 +251,9 @@ class PerformanceData(Record):
 
 
 @record
-class ValidationReport(Record):
+class ValidationReport(AgentRecord):
     """The result of a validation: whether it passed, its issues, and fixes for them."""
 
-    timestamp: datetime = UNIX_EPOCH
-    agent_id: str = ""
     passed: bool = False
     issues: tuple[str, ...] = ()
     auto_fixes: tuple[str, ...] = ()
@@ -270,11 +270,9 @@ class DiagnosticsContext(Record):
 
 
 @record
-class AgentRun(Record):
+class AgentRun(AgentRecord):
     """A run of an agent: start, outcome, milliseconds, keys written, and the error if it failed."""
 
-    timestamp: datetime = UNIX_EPOCH
-    agent_id: str = ""
     status: str = ""
     duration_ms: Count = 0
     keys_written: tuple[str, ...] = ()
@@ -282,11 +280,9 @@ class AgentRun(Record):
 
 
 @record
-class ContextDiff(Record):
+class ContextDiff(AgentRecord):
     """An agent's changes, by namespace; `ContextPatch` writes and reads them."""
 
-    timestamp: datetime = UNIX_EPOCH
-    agent_id: str = ""
     changes: Changes = EMPTY
 
 

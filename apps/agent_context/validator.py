@@ -26,8 +26,8 @@ from .consistency import entries_of, refuse_new_faults
 from .errors import ContextViolationError, at_path, wrong_type
 from .json_text import canonical
 from .kinds import Shape
-from .record_base import Record, layout, with_changes
-from .records import AgentContext, Fact
+from .record_base import Record, with_changes
+from .records import AgentContext, AgentRecord, Fact
 from .schema import SCHEMA, KeySchema, key_schema, list_paths, namespace_schema
 
 EVERYTHING = "*"
@@ -326,14 +326,9 @@ def sign_entries(
 
 
 def _sign_entry(entry: Record, agent: str, when: datetime | None) -> Record:
-    names = layout(type(entry)).attributes
-    found: dict[str, Any] = {"agent_id": agent} if "agent_id" in names else {}
-    if (
-        when is not None
-        and "timestamp" in names
-        and getattr(entry, "timestamp", None) == UNIX_EPOCH
-    ):
-        found["timestamp"] = when
+    found: dict[str, Any] = {"agent_id": agent} if isinstance(entry, AgentRecord) else {}
+    if when is not None and isinstance(entry, (AgentRecord, Fact)):
+        found["timestamp"] = when if entry.timestamp == UNIX_EPOCH else entry.timestamp
     if when is not None and isinstance(entry, Fact):
         found["provenance"] = {**entry.provenance, "agent_id": agent}
     return with_changes(entry, **found) if found else entry

@@ -15,7 +15,7 @@ import click
 
 from .output import Verbosity, set_verbosity
 
-NAMES = {"help_option_names": ["-h", "--help"]}
+SETTINGS = {"help_option_names": ["-h", "--help"], "show_default": True}
 
 
 def command(
@@ -49,7 +49,7 @@ def command(
             callback=run,
             help=getdoc(function),
             epilog="\n".join(["\b", "Examples:", *(f"  {example}" for example in examples)]),
-            context_settings=NAMES,
+            context_settings=SETTINGS,
         )
 
     return make
@@ -92,7 +92,7 @@ class Group(click.Group):
     def __init__(
         self, name: str, about: str, commands: Mapping[str, tuple[str, str]], **more: Any
     ) -> None:
-        super().__init__(name, help=about, no_args_is_help=True, context_settings=NAMES, **more)
+        super().__init__(name, help=about, no_args_is_help=True, context_settings=SETTINGS, **more)
         self.modules = commands
 
     def list_commands(self, ctx: click.Context) -> list[str]:

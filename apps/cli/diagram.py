@@ -30,7 +30,6 @@ from .output import CommandError, redirected, write
     "--notation",
     type=click.Choice(["outline", "mermaid", "dot"]),
     default="outline",
-    show_default=True,
     help="Plain lines, Mermaid, or DOT for Graphviz.",
 )
 def diagram(*, machine: str | None, notation: str, output: Output) -> int:

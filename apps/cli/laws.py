@@ -64,7 +64,6 @@ _COLUMNS = ("room", "law", "examples", "verdict")
     "--examples",
     type=click.IntRange(min=1),
     default=100,
-    show_default=True,
     metavar="N",
     help="The number of inputs for each law.",
 )

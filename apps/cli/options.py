@@ -230,7 +230,6 @@ KeepRecent = Annotated[
         ["--keep-recent"],
         type=click.IntRange(min=0),
         default=6,
-        show_default=True,
         metavar="N",
         help="The number of recent messages to shorten last.",
     ),

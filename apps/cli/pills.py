@@ -33,7 +33,6 @@ from .output import FAULT, tell, write_columns, write_json
     "--limit",
     type=click.IntRange(min=1),
     default=20,
-    show_default=True,
     metavar="N",
     help="The maximum number of results.",
 )

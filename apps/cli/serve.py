@@ -38,21 +38,18 @@ TOKENS = "POLYCONTEXT_TOKEN"
 @click.option(
     "--host",
     default="127.0.0.1",
-    show_default=True,
     help="The address to listen on; any but loopback requires a token.",
 )
 @click.option(
     "--port",
     type=click.IntRange(0, 65535),
     default=8400,
-    show_default=True,
     help="The port; 0 picks a free one.",
 )
 @click.option(
     "--max-tokens",
     type=click.IntRange(min=1),
     default=8000,
-    show_default=True,
     metavar="TOKENS",
     help="The size of the window.",
 )
@@ -83,7 +80,6 @@ TOKENS = "POLYCONTEXT_TOKEN"
     "--a-minute",
     type=click.IntRange(min=1),
     default=600,
-    show_default=True,
     metavar="N",
     help="The number of requests a user may make per minute.",
 )

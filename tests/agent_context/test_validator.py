@@ -18,6 +18,7 @@ from polycontext.agent_context import (
 from polycontext.agent_context.consistency import WITH_IDS
 from polycontext.agent_context.kinds import Shape
 from polycontext.agent_context.record_base import with_changes
+from polycontext.agent_context.records import AgentRecord
 from polycontext.agent_context.schema import SCHEMA, all_keys
 from polycontext.base import InvalidDataError, InvalidOptionError, UnknownNameError
 from tests.agent_context.strategies import CONTEXTS, of_kind
@@ -305,11 +306,8 @@ def test_a_write_changes_its_key_and_shares_the_rest(
         )
         return
     held, read = getattr(getattr(written, key.namespace), key.key), key.kind.read(value)
-    unsigned = (
-        {"agent_id": ""}
-        if "agent_id" in getattr(key.item, "__annotations__", ()) and key.shape is Shape.ARRAY
-        else {}
-    )
+    is_signed = key.shape is Shape.ARRAY and issubclass(key.item or str, AgentRecord)
+    unsigned = {"agent_id": ""} if is_signed else {}
     assert (
         held == read
         if not unsigned

@@ -30,7 +30,6 @@ from .settings import check_new
     "form",
     type=click.Choice(["session", "log", *FORMATS]),
     default="session",
-    show_default=True,
     help="The whole session, its log, or its messages in a provider's format.",
 )
 def export(

@@ -64,7 +64,6 @@ MANY = 1_000
     "--oversize",
     type=click.Choice(["truncate", "error"]),
     default="truncate",
-    show_default=True,
     help="What to do with a user message that cannot fit.",
 )
 def append(

@@ -69,7 +69,6 @@ def show(
     "--limit",
     type=click.IntRange(1, 1000),
     default=10,
-    show_default=True,
     metavar="N",
     help="The maximum number of messages.",
 )
