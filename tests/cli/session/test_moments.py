@@ -112,7 +112,7 @@ def test_what_was_compressed_comes_back(small: Asked) -> None:
         (("show", "--at", "99"), 2, "Use a revision from 0 to 4"),
         (("messages", "--at", "0"), 1, "empty-list"),
         (("fork", "other", "--at", "99"), 2, "Use a revision from 0 to 4"),
-        (("fork", ""), 2, "session_id = ''"),
+        (("fork", ""), 2, "new_id = ''"),
         (("fork", "s"), 1, "'s'"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
