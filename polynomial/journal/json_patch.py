@@ -4,7 +4,6 @@ The operations are add, remove, replace and test. The RFC's copy and move are no
 them with these.
 """
 
-from collections.abc import Callable, Mapping
 from functools import reduce
 from typing import Any
 
@@ -16,7 +15,6 @@ ABSENT: Any = object()
 """The value of a document that does not exist yet."""
 
 _LEGAL = 'a list of operations such as {"op": "add", "path": "/intents/-", "value": "query"}'
-_END = "-"
 
 
 def patched(document: Any, patch: str) -> Any:
@@ -48,20 +46,17 @@ def patched(document: Any, patch: str) -> Any:
 
 def _apply(document: Any, number: int, operation: Any) -> Any:
     at = f".patch[{number}]"
-    if (
-        not isinstance(operation, dict)
-        or not isinstance(operation.get("path"), str)
-        or not isinstance(operation.get("op"), str)
-    ):
-        raise InvalidDataError(at, f"{operation!r:.60} is no operation", _LEGAL)
-    name, path = operation["op"], operation["path"]
-    act = _ACTS.get(name)
-    if act is None or (name != "remove" and "value" not in operation):
-        raise InvalidDataError(
-            at,
-            f"operation {name!r:.20} is unknown, or has no value",
-            f"{', '.join(_ACTS)}; with a value, but for remove",
-        )
+    match operation:
+        case {"op": "add" | "replace" | "test" as name, "path": str(path), "value": value}:
+            pass
+        case {"op": "remove" as name, "path": str(path)}:
+            value = ABSENT
+        case _:
+            raise InvalidDataError(
+                at,
+                f"{operation!r:.60} is no operation",
+                "add, replace or test with path and value, or remove with a path",
+            )
     if path and not path.startswith("/"):
         raise InvalidDataError(
             at,
@@ -70,10 +65,8 @@ def _apply(document: Any, number: int, operation: Any) -> Any:
         )
     steps = [step.replace("~1", "/").replace("~0", "~") for step in path.split("/")[1:]]
     try:
-        return _at(
-            document, steps, lambda found: act(found, operation.get("value")), adds=name == "add"
-        )
-    except (KeyError, IndexError, ValueError, TypeError):
+        return _changed(document, steps, name, value)
+    except (LookupError, ValueError, TypeError):
         raise InvalidDataError(
             at,
             f"{name} at {path!r:.60} does not fit what stands there",
@@ -81,69 +74,43 @@ def _apply(document: Any, number: int, operation: Any) -> Any:
         ) from None
 
 
-def _at(found: Any, steps: list[str], act: Callable[[Any], Any], *, adds: bool) -> Any:
-    """Return `found` with `act` applied to the value at the end of `steps`.
+def _changed(found: Any, steps: list[str], name: str, value: Any) -> Any:
+    """Return `found` after the operation `name` on the value at the end of `steps`.
 
-    Only the containers on the way there are copied.
+    Only the containers on the way there are copied. `ABSENT` stands for what is not there.
     """
     if not steps:
-        return act(found)
+        if name != "add" and found is ABSENT:
+            raise LookupError
+        if name == "test" and _canonical(found) != _canonical(value):
+            raise ValueError
+        return found if name == "test" else value
     step, *others = steps
     if isinstance(found, dict):
-        inner = found.get(step, ABSENT) if not others else found[step]
-        after = _at(inner, others, act, adds=adds)
-        if after is ABSENT:
-            return {key: value for key, value in found.items() if key != step}
-        return {**found, step: after}
+        inner = found[step] if others else found.get(step, ABSENT)
+        after = {**found, step: _changed(inner, others, name, value)}
+        return {key: value for key, value in after.items() if value is not ABSENT}
     if not isinstance(found, list):
         raise TypeError(step)
-    place = _place(step, len(found), adds=adds and not others)
-    inserts = adds and not others
-    after = _at(ABSENT if inserts else found[place], others, act, adds=adds)
-    kept = found[place + (not inserts) :]
-    return [*found[:place], *kept] if after is ABSENT else [*found[:place], after, *kept]
+    inserts = name == "add" and not others
+    place = _place(step, len(found), inserts=inserts)
+    made = _changed(ABSENT if inserts else found[place], others, name, value)
+    kept = [] if made is ABSENT else [made]
+    return [*found[:place], *kept, *found[place + (not inserts) :]]
 
 
-def _place(step: str, length: int, *, adds: bool) -> int:
-    if adds and step == _END:
+def _canonical(value: Any) -> bytes:
+    # Compared as JSON, since 1 == True in Python.
+    return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
+
+
+def _place(step: str, length: int, *, inserts: bool) -> int:
+    if inserts and step == "-":
         return length
-    if not (step.isascii() and step.isdigit()) or (len(step) > 1 and step[0] == "0"):
-        raise ValueError(step)
     place = int(step)
-    if place >= length + adds:
+    if str(place) != step or not 0 <= place < length + inserts:
         raise IndexError(step)
     return place
-
-
-def _add(_: Any, value: Any) -> Any:
-    return value
-
-
-def _replace(found: Any, value: Any) -> Any:
-    if found is ABSENT:
-        raise KeyError
-    return value
-
-
-def _remove(found: Any, _: Any) -> Any:
-    return _replace(found, ABSENT)
-
-
-def _test(found: Any, value: Any) -> Any:
-    # Compared as JSON, since 1 == True in Python.
-    if found is ABSENT or orjson.dumps(found, option=orjson.OPT_SORT_KEYS) != orjson.dumps(
-        value, option=orjson.OPT_SORT_KEYS
-    ):
-        raise ValueError
-    return found
-
-
-_ACTS: Mapping[str, Callable[[Any, Any], Any]] = {
-    "add": _add,
-    "remove": _remove,
-    "replace": _replace,
-    "test": _test,
-}
 
 
 def encode(data: object, name: str) -> str:
