@@ -48,13 +48,13 @@ class Journals:
         Return None if there is no snapshot.
         """
         session, revision = self.found(db, name)
-        head = None if session is None else db.execute(self.sql.head, {"session": session}).first()
-        if session is None or head is None:
+        rows = db.execute(self.sql.snapshots, {"session": session}).all()
+        if session is None or not rows:
             return None
-        pieces = [
-            (at, bytes(body)) for at, body in db.execute(self.sql.pieces, {"session": session})
-        ]
-        return pieces, bytes(head.body), self._stored(db, session, head.revision, revision)
+        pieces = [(row.revision, bytes(row.piece)) for row in rows]
+        newest = rows[-1]
+        stored = self._stored(db, session, newest.revision, revision)
+        return pieces, bytes(newest.head or b""), stored
 
     def turns_between(self, db: Connection, name: str, first: int, last: int) -> tuple[Turn, ...]:
         """Return the turns that the events ``first..last`` added."""
@@ -84,7 +84,7 @@ class Journals:
             unescape(name): unescape(body)
             for name, body in db.execute(self.sql.companions, {"session": session})
         }
-        return Stored(events, companions, db.scalar(self.sql.snapshot, {"session": session}) or 0)
+        return Stored(events, companions, db.scalar(self.sql.newest, {"session": session}) or 0)
 
     def turns_at(self, db: Connection, session: int, numbers: Sequence[int]) -> dict[int, Turn]:
         """Return the turns that some events added, by the events' numbers."""
@@ -178,16 +178,14 @@ class Journals:
 
     def add_snapshot(self, db: Connection, session: int, revision: int, snapshot: Snapshot) -> None:
         """Store a snapshot if it continues the newest one, or replaces all (base 0)."""
+        mine = {"session": session}
         if snapshot.base == 0:
-            db.execute(self.sql.drop_pieces, {"session": session})
-        elif snapshot.base != db.scalar(self.sql.newest_piece, {"session": session}):
+            db.execute(self.sql.drop_snapshots, mine)
+        elif snapshot.base != db.scalar(self.sql.newest, mine):
             return
-        db.execute(
-            self.sql.add_piece, {"session": session, "revision": revision, "body": snapshot.piece}
-        )
-        db.execute(
-            self.sql.put_head, {"session": session, "revision": revision, "body": snapshot.head}
-        )
+        db.execute(self.sql.drop_head, {"its_session": session})
+        row = {"revision": revision, "piece": snapshot.piece, "head": snapshot.head}
+        db.execute(self.sql.add_snapshot, {**mine, **row})
 
     def deleted(self, db: Connection, name: str) -> bool:
         """Delete a session and the texts that only it uses; return whether there was one."""

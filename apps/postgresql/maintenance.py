@@ -78,14 +78,12 @@ class Altering:
         # If `fork` were None, `check_fork` would have raised.
         self._journals.add_beside(db, fork, revision, companions, None)  # type: ignore[arg-type]
         # A snapshot later than the fork is not copied.
-        if (
-            db.scalar(self._journals.sql.snapshot, {"session": session}) or revision + 1
-        ) <= revision:
-            for table in (self._tables.pieces, self._tables.heads):
-                copied = select(literal(fork), table.c.revision, table.c.body).where(
-                    table.c.session == session
-                )
-                db.execute(insert(table).from_select(["session", "revision", "body"], copied))
+        if (db.scalar(self._journals.sql.newest, {"session": session}) or 0) <= revision:
+            snapshots = self._tables.snapshots
+            kept = [each.name for each in snapshots.c if each.name != "session"]
+            copied = select(literal(fork), *(snapshots.c[each] for each in kept))
+            rows = copied.where(snapshots.c.session == session)
+            db.execute(insert(snapshots).from_select(["session", *kept], rows))
 
     # --- erasing ---------------------------------------------------------------------
 
@@ -141,7 +139,7 @@ class Altering:
             commit = randbits(63)
             self._replace(db, locked.id, journal.events, commit)
             self._journals.add_events(db, locked.id, journal.base, journal.added, commit)
-            for table in (self._tables.pieces, self._tables.heads, self._tables.words):
+            for table in (self._tables.snapshots, self._tables.words):
                 db.execute(delete(table).where(table.c.session == locked.id))
             to = journal.base + len(journal.added)
             db.execute(

@@ -97,20 +97,18 @@ class Tables:
         )
         self.companions = self._named("companions", "name", Column("body", Text, nullable=False))
         self.commands = self._named("commands", "key", Column("revision", Integer, nullable=False))
-        self.pieces = Table(
-            "pieces",
+        self.snapshots = Table(
+            "snapshots",
             every,
             self._session(),
             Column("revision", Integer, primary_key=True, autoincrement=False),
-            _body(),
+            Column("piece", LargeBinary, nullable=False),
+            Column("head", LargeBinary),
         )
         said = Index("words_said", "said", postgresql_using="gin")
         number = Column("number", Integer, primary_key=True, autoincrement=False)
         self.words = Table(
             "words", every, self._session(), number, Column("said", TSVECTOR, nullable=False), said
-        )
-        self.heads = Table(
-            "heads", every, self._session(), Column("revision", Integer, nullable=False), _body()
         )
 
     def _named(self, table: str, name: str, said: "Column[str] | Column[int]") -> Table:
@@ -156,10 +154,6 @@ def _id() -> "Column[int]":
     return Column("id", BigInteger, Identity(), primary_key=True)
 
 
-def _body() -> "Column[bytes]":
-    return Column("body", LargeBinary, nullable=False)
-
-
 # --- statements ------------------------------------------------------------------------
 
 RESERVED = "250 milliseconds"
@@ -172,10 +166,10 @@ class Statements:
     def __init__(self, tables: Tables) -> None:
         sessions, texts, events = tables.sessions, tables.texts, tables.events
         companions, commands = tables.companions, tables.commands
-        pieces, heads = tables.pieces, tables.heads
+        snapshots = tables.snapshots
         asked: BindParameter[int] = bindparam("session")
         named, mine = sessions.c.name == bindparam("called"), events.c.session == asked
-        its_pieces, its_head = pieces.c.session == asked, heads.c.session == asked
+        its_snapshots = snapshots.c.session == asked
         self.session = select(sessions.c.id, sessions.c.revision).where(named)
         self.names = select(sessions.c.name)
         its_companions = companions.c.session == asked
@@ -185,11 +179,17 @@ class Statements:
             .join(sessions, sessions.c.id == commands.c.session)
             .where(named, commands.c.key == bindparam("key"))
         )
-        self.pieces = (
-            select(pieces.c.revision, pieces.c.body).where(its_pieces).order_by(pieces.c.revision)
+        self.snapshots = (
+            select(snapshots.c.revision, snapshots.c.piece, snapshots.c.head)
+            .where(its_snapshots)
+            .order_by(snapshots.c.revision)
         )
-        self.head = select(heads.c.revision, heads.c.body).where(its_head)
-        self.snapshot = select(heads.c.revision).where(its_head)
+        self.newest = select(func.max(snapshots.c.revision)).where(its_snapshots)
+        self.drop_snapshots = delete(snapshots).where(its_snapshots)
+        # In an update, a parameter cannot have the name of a column.
+        with_head = snapshots.c.session == bindparam("its_session"), snapshots.c.head.is_not(None)
+        self.drop_head = update(snapshots).where(*with_head).values(head=None)
+        self.add_snapshot = insert(snapshots)
 
         turn = events.c.kind.in_([role.value for role in Role])
         columns = [events.c[name] for name in ("number", *EVENT_COLUMNS)]
@@ -255,15 +255,6 @@ class Statements:
             index_elements=["session", "name"], set_={"body": said.excluded.body}
         )
         self.add_command = insert(commands)
-
-        self.newest_piece = select(func.max(pieces.c.revision)).where(its_pieces)
-        self.drop_pieces = delete(pieces).where(its_pieces)
-        self.add_piece = insert(pieces)
-        put = upsert(heads)
-        self.put_head = put.on_conflict_do_update(
-            index_elements=["session"],
-            set_={"revision": put.excluded.revision, "body": put.excluded.body},
-        )
 
         # Texts that another session shares are kept.
         other = events.alias()

@@ -68,7 +68,8 @@ def snapshot_of_all(stages: Sequence[Conversation]) -> Snapshot:
 
 
 def _snapshot(base: int, pieces: list[dict[str, Any]], now: Conversation) -> Snapshot:
-    return Snapshot(base, orjson.dumps(pieces), compress(orjson.dumps(_head(now)), 1))
+    piece, head = (compress(orjson.dumps(each), 1) for each in (pieces, _head(now)))
+    return Snapshot(base, piece, head)
 
 
 def restored(opened: Opened, empty: Conversation) -> Conversation | None:
@@ -228,7 +229,7 @@ def _restore(opened: Opened, empty: Conversation) -> Conversation:
     head = orjson.loads(decompress(opened.head))
     if head["schema"] != SCHEMA:
         raise InvalidDataError("schema", "a snapshot of another version", str(SCHEMA))
-    pieces = [piece for _, body in opened.pieces for piece in orjson.loads(body)]
+    pieces = [piece for _, body in opened.pieces for piece in orjson.loads(decompress(body))]
     ids = [resource_id for piece in pieces for resource_id in piece["ids"]]
     ledger = _ledger(ids, pieces, head)
     empty.machine.table.legal(state_of(head["state"]))

@@ -236,7 +236,7 @@ class SQLiteStore:
                 there.replace_events(session, journal.events)
                 there.add_events(session, revision, journal.added)
                 drop_index(there.db, session)
-                there.delete_rows(session, "pieces", "heads")
+                there.delete_rows(session, "snapshots")
         self._file.checkpoint()
 
     def delete(self, session_id: str) -> bool:

@@ -59,21 +59,13 @@ class SQLiteJournals:
         companions = self.db.execute(select, (session,)).fetchall()
         for name, body, checksum in companions:
             self._check(crc32(body.encode()) == checksum, f"companion {name!r}")
-        head = self._head(session)
-        return Stored(events, {name: body for name, body, _ in companions}, head[0] if head else 0)
+        return Stored(events, {name: body for name, body, _ in companions}, self._newest(session))
 
     def snapshot(self, session: int) -> tuple[list[tuple[int, bytes]], bytes] | None:
-        """Return the pieces and head of a session's newest snapshot.
-
-        Return None if there is none or it is damaged; the journal can be replayed instead.
-        """
-        select = "SELECT revision, body, checksum FROM pieces WHERE session = ? ORDER BY revision"
-        pieces, head = self.db.execute(select, (session,)).fetchall(), self._head(session)
-        if head is None or not pieces or pieces[-1][0] != head[0]:
-            return None
-        if any(crc32(body) != checksum for _, body, checksum in [head, *pieces]):
-            return None
-        return [(revision, body) for revision, body, _ in pieces], head[1]
+        """Return the pieces and head of a session's newest snapshot, None if there is none."""
+        select = "SELECT revision, piece, head FROM snapshots WHERE session = ? ORDER BY revision"
+        rows = self.db.execute(select, (session,)).fetchall()
+        return ([row[:2] for row in rows], rows[-1][2] or b"") if rows else None
 
     def turns_at(self, session: int, numbers: Sequence[int]) -> dict[int, Turn]:
         """Return the turns that some events added, by the events' numbers."""
@@ -90,9 +82,9 @@ class SQLiteJournals:
         )
         return self._turns(self.db.execute(where, (session, first, last)).fetchall())
 
-    def _head(self, session: int) -> Any:
-        select = "SELECT revision, body, checksum FROM heads WHERE session = ?"
-        return self.db.execute(select, (session,)).fetchone()
+    def _newest(self, session: int | None) -> int:
+        newest: int | None = self.db.execute(sql.SNAPSHOT, (session,)).fetchone()[0]
+        return newest or 0
 
     def _events(self, session: int, rows: Iterable[Any], after: int) -> Iterator[Event]:
         for number, (found, row) in enumerate(self._rows(rows), after + 1):
@@ -177,30 +169,28 @@ class SQLiteJournals:
         """Store the companions that changed."""
         for name, body in companions.items():
             values = (session, name, body, crc32(body.encode()))
-            self.db.execute(sql.PUT_ROW.format(table="companions"), values)
+            self.db.execute(sql.PUT_COMPANION, values)
 
     def add_snapshot(self, session: int, revision: int, snapshot: Snapshot) -> None:
         """Store a snapshot if it continues the newest one, or replaces all (base 0)."""
-        select = "SELECT max(revision) FROM pieces WHERE session = ?"
-        (newest,) = self.db.execute(select, (session,)).fetchone()
+        newest = self._newest(session)
         if snapshot.base == 0:
-            self.delete_rows(session, "pieces")
+            self.delete_rows(session, "snapshots")
         elif snapshot.base != newest:
             return
         self.db.execute("UPDATE sessions SET revision = ? WHERE id = ?", (revision, session))
-        for table, body in (("pieces", snapshot.piece), ("heads", snapshot.head)):
-            values = (session, revision, body, crc32(body))
-            self.db.execute(sql.PUT_ROW.format(table=table), values)
+        drop = "UPDATE snapshots SET head = NULL WHERE session = ? AND revision = ?"
+        self.db.execute(drop, (session, newest))
+        insert = "INSERT INTO snapshots VALUES (?, ?, ?, ?)"
+        self.db.execute(insert, (session, revision, snapshot.piece, snapshot.head))
 
     def copy_snapshot(self, session: int | None, fork: int, revision: int) -> None:
         """Copy the snapshot of a session to its fork.
 
         A snapshot later than `revision` is not copied.
         """
-        select = "SELECT 1 FROM heads WHERE session = ? AND revision <= ?"
-        if self.db.execute(select, (session, revision)).fetchone():
-            for table in ("pieces", "heads"):
-                self.db.execute(sql.COPY_ROWS.format(table=table), (fork, session))
+        if self._newest(session) <= revision:
+            self.db.execute(sql.COPY_SNAPSHOT, (fork, session))
 
     def delete_rows(self, session: int, *tables: str) -> None:
         """Delete all rows of a session from some tables."""

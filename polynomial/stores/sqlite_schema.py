@@ -1,11 +1,12 @@
 """The tables of a SQLite store.
 
 `texts` stores each text once, however many events and sessions refer to it; `events` stores
-everything else. `pieces` and `heads` are derived; they are the snapshots. `indexes` is derived too.
+everything else. `snapshots` is derived; the newest row alone has a head. `indexes` is derived too.
 It records up to which event the words of a session are indexed, in a table of their own that the
-first search creates (`word_index`). Losing derived tables costs time and nothing else. Each row
-that is read back has a checksum, and each session records how many events it had when the file was
-last closed or a snapshot was made, since SQLite does not detect missing or changed rows.
+first search creates (`word_index`). Losing derived tables costs time and nothing else. Each other
+row that is read back has a checksum (a snapshot is compressed, which includes one), and each
+session records how many events it had when the file was last closed or a snapshot was made, since
+SQLite does not detect missing or changed rows.
 """
 
 import sqlite3
@@ -32,19 +33,15 @@ CREATE TABLE companions (
 ) WITHOUT ROWID;
 CREATE TABLE commands (session INTEGER NOT NULL, key TEXT NOT NULL, revision INTEGER NOT NULL,
     PRIMARY KEY (session, key)) WITHOUT ROWID;
-CREATE TABLE pieces (
-    session INTEGER NOT NULL, revision INTEGER NOT NULL, body BLOB NOT NULL,
-    checksum INTEGER NOT NULL, PRIMARY KEY (session, revision)
-);
-CREATE TABLE heads (session INTEGER PRIMARY KEY, revision INTEGER NOT NULL, body BLOB NOT NULL,
-    checksum INTEGER NOT NULL);
+CREATE TABLE snapshots (session INTEGER NOT NULL, revision INTEGER NOT NULL, piece BLOB NOT NULL,
+    head BLOB, PRIMARY KEY (session, revision));
 CREATE TABLE indexes (session INTEGER PRIMARY KEY, made INTEGER NOT NULL, upto INTEGER NOT NULL);
 """
 
 DAMAGED = "Restore a copy of the file, or what `sqlite3 FILE .recover` brings back of it"
 """The advice for a file that differs from what was written."""
 
-OF_A_SESSION = ("heads", "pieces", "commands", "companions", "events")
+OF_A_SESSION = ("snapshots", "commands", "companions", "events")
 """The tables whose rows belong to one session, apart from its index."""
 
 # --- statements ---------------------------------------------------------------------------
@@ -88,8 +85,11 @@ FROM events WHERE session <> ?)
 """
 
 
-COPY_ROWS = "INSERT INTO {table} SELECT ?, revision, body, checksum FROM {table} WHERE session = ?"
-PUT_ROW = "INSERT OR REPLACE INTO {table} VALUES (?, ?, ?, ?)"
+SNAPSHOT = "SELECT max(revision) FROM snapshots WHERE session = ?"
+COPY_SNAPSHOT = """
+INSERT INTO snapshots SELECT ?, revision, piece, head FROM snapshots WHERE session = ?
+"""
+PUT_COMPANION = "INSERT OR REPLACE INTO companions VALUES (?, ?, ?, ?)"
 DELETE_ROWS = "DELETE FROM {table} WHERE session = ?"
 
 

@@ -39,7 +39,7 @@ pytestmark = pytest.mark.gate
 forking = pytest.mark.skipif(
     "fork" not in get_all_start_methods(), reason="there are no forks here"
 )
-TABLES = ("sessions", "texts", "events", "companions", "commands", "pieces", "heads")
+TABLES = ("sessions", "texts", "events", "companions", "commands", "snapshots")
 
 
 @pytest.fixture

@@ -145,7 +145,7 @@ def headed(head: bytes, **other: Any) -> bytes:
 def pieced(pieces: Sequence[tuple[int, bytes]], **other: Any) -> list[tuple[int, bytes]]:
     """Return pieces that say something else."""
     return [
-        (at, orjson.dumps([{**piece, **other} for piece in orjson.loads(body)]))
+        (at, compress(orjson.dumps([{**each, **other} for each in orjson.loads(decompress(body))])))
         for at, body in pieces
     ]
 

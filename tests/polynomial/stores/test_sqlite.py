@@ -354,10 +354,10 @@ def test_a_damaged_snapshot_costs_time_and_nothing_else(path: Path) -> None:
             session.add_user_turn(f"{number} is said")
         conversation = session.conversation
     for damage in (
-        "UPDATE heads SET body = x'7B7D'",
-        "UPDATE heads SET body = x'7B7D', checksum = 2745614147",
-        "DELETE FROM heads",
-        "DELETE FROM pieces",
+        "UPDATE snapshots SET head = x'7B7D'",
+        "UPDATE snapshots SET piece = x'7B7D'",
+        "UPDATE snapshots SET head = NULL",
+        "DELETE FROM snapshots",
     ):
         with sqlite3.connect(path) as db:
             db.execute(damage)
