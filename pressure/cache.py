@@ -15,8 +15,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from attrs import evolve, field, frozen
+from attrs.validators import optional
 
-from polycontext.base import InvalidOptionError
+from polycontext.base import InvalidOptionError, must_be
 from polycontext.linearity import ResourceClass
 from polycontext.window import ContextWindow, Role
 from polycontext.window.providers import Message, Provider, Rendered
@@ -33,14 +34,11 @@ _TTLS = ("5m", "1h")
 _LONGEST_KEY = 64
 
 
-def _check_ttl(_: object, attribute: Any, value: Any) -> None:
-    if value not in _TTLS and not (value is None and attribute.default is None):
-        raise InvalidOptionError(attribute.name, value, " or ".join(map(repr, _TTLS)))
-
-
-def _check_key(_: object, __: object, value: Any) -> None:
-    if value is not None and not (isinstance(value, str) and 0 < len(value) <= _LONGEST_KEY):
-        raise InvalidOptionError("key", value, f"a text of 1 to {_LONGEST_KEY} characters, or None")
+_check_ttl = must_be(_TTLS.__contains__, " or ".join(map(repr, _TTLS)))
+_check_key = must_be(
+    lambda value: isinstance(value, str) and 0 < len(value) <= _LONGEST_KEY,
+    f"a text of 1 to {_LONGEST_KEY} characters, or None",
+)
 
 
 @frozen
@@ -67,8 +65,8 @@ longer times stand before shorter ones.
     """
 
     ttl: str = field(default="5m", validator=_check_ttl)
-    head_ttl: str | None = field(default=None, validator=_check_ttl)
-    key: str | None = field(default=None, validator=_check_key)
+    head_ttl: str | None = field(default=None, validator=optional(_check_ttl))
+    key: str | None = field(default=None, validator=optional(_check_key))
     mark_tools: bool = False
 
     def __attrs_post_init__(self) -> None:

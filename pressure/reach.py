@@ -3,11 +3,11 @@
 from collections.abc import Collection, Mapping, Sequence
 from enum import IntEnum
 from itertools import pairwise
-from typing import Any
 
 from attrs import evolve, field, frozen
+from attrs.validators import optional
 
-from polycontext.base import InvalidOptionError, is_whole
+from polycontext.base import is_number, is_whole, must_be
 from polycontext.linearity import ResourceClass, ToolRule
 from polycontext.window import (
     REQUEST_OVERHEAD,
@@ -24,21 +24,11 @@ from .gist import is_summary, least_digest
 from .view import is_pinned, may_be_truncated
 
 
-def _check_count(_: object, attribute: Any, value: Any) -> None:
-    if value is None and attribute.default is None:
-        return
-    if not is_whole(value, 0):
-        legal = (
-            "a whole number of turns, at least 0"
-            if attribute.default
-            else "None, or a whole number of tokens, at least 0"
-        )
-        raise InvalidOptionError(attribute.name, value, legal)
+def _is_count(value: object) -> bool:
+    return is_whole(value, 0)
 
 
-def _check_share(_: object, attribute: Any, value: Any) -> None:
-    if not 0.0 <= value <= 1.0:
-        raise InvalidOptionError(attribute.name, value, "a share from 0.0 to 1.0")
+_check_share = must_be(lambda value: is_number(value, 0, 1), "a share from 0.0 to 1.0")
 
 
 @frozen
@@ -57,8 +47,13 @@ class Reach:
     user's rules for tools; `keep_last` states here which results a later call replaces.
     """
 
-    keep_recent: int = field(default=6, validator=_check_count)
-    keep_recent_tokens: int | None = field(default=None, validator=_check_count)
+    keep_recent: int = field(
+        default=6, validator=must_be(_is_count, "a whole number of turns, at least 0")
+    )
+    keep_recent_tokens: int | None = field(
+        default=None,
+        validator=optional(must_be(_is_count, "None, or a whole number of tokens, at least 0")),
+    )
     recent_share: float = field(default=0.1, validator=_check_share)
     newest_share: float = field(default=0.5, validator=_check_share)
     asked_share: float = field(default=0.5, validator=_check_share)

@@ -9,23 +9,18 @@ of the conversation, it costs at most twice the optimum.
 """
 
 from bisect import bisect_right
-from typing import Any
+from math import inf
 
 from attrs import Factory, field, frozen
 
-from polycontext.base import InvalidOptionError
+from polycontext.base import InvalidOptionError, is_number, must_be
 from polycontext.window import ContextWindow
 
 from .threshold import mark_above, tokens_at
 
-
-def _check(_: object, attribute: Any, value: Any) -> None:
-    if (
-        isinstance(value, bool)
-        or not isinstance(value, int | float)
-        or not 0 <= value < float("inf")
-    ):
-        raise InvalidOptionError(attribute.name, value, "a price for a million tokens, 0 or more")
+_check = must_be(
+    lambda value: is_number(value, 0) and value < inf, "a price for a million tokens, 0 or more"
+)
 
 
 @frozen

@@ -9,11 +9,12 @@ signals.
 
 from collections.abc import Iterable, Iterator
 from itertools import islice, takewhile
-from typing import Any, Protocol
+from typing import Protocol
 
 from attrs import field, frozen
+from attrs.validators import optional
 
-from polycontext.base import InvalidOptionError, is_whole, require
+from polycontext.base import InvalidOptionError, is_number, is_whole, must_be, require
 from polycontext.window import ContextWindow, Role, Turn
 
 _LEAST_REPEATS = 2
@@ -21,9 +22,7 @@ _ATOMS_A_REPEAT = 4
 """How many atoms one repeat may take, including what the assistant says in between."""
 
 
-def _check_share(_: object, attribute: Any, value: float | None) -> None:
-    if value is not None and not 0.0 <= value <= 1.0:
-        raise InvalidOptionError(attribute.name, value, "0.0 to 1.0")
+_check_share = optional(must_be(lambda value: is_number(value, 0, 1), "0.0 to 1.0"))
 
 
 @frozen

@@ -13,16 +13,15 @@ import re
 from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 from functools import cache, cached_property
-from math import inf
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from attrs import field, frozen
 
-from polycontext.base import InvalidOptionError, UnknownNameError, is_number, whole_number
+from polycontext.base import InvalidOptionError, UnknownNameError, whole_number
 
 from .providers.wire import Provider, as_provider
-from .tokens.counter import CalibratedCounter, TokenCounter, calibrate, is_exact
+from .tokens.counter import CalibratedCounter, TokenCounter, calibrate, check_positive, is_exact
 from .tokens.media_rules import ImageRule, Patches, Tiles
 from .tokens.vocabulary import SHA256, Vocabulary
 
@@ -36,11 +35,6 @@ _DATED = re.compile(r"(?:[-@](?:\d{4}-\d{2}-\d{2}|\d{8}|latest))?(?:-v\d+(?::\d+
 def _check_encoding(value: object) -> None:
     if value not in tuple(SHA256):
         raise UnknownNameError("encoding", str(value), tuple(SHA256))
-
-
-def _check_factor(value: object) -> None:
-    if not is_number(value) or not 0 < value < inf:
-        raise InvalidOptionError("factor", value, "a finite number above 0")
 
 
 @frozen
@@ -73,7 +67,7 @@ class ModelProfile:
     window: int = field(validator=lambda _, a, v: whole_number(a.name, v, 1))
     output: int = field(validator=lambda _, a, v: whole_number(a.name, v, 1))
     encoding: str = field(default="o200k_base", validator=lambda _, a, v: _check_encoding(v))
-    factor: float = field(default=1.0, validator=lambda _, a, v: _check_factor(v))
+    factor: float = field(default=1.0, validator=lambda _, a, v: check_positive(a.name, v))
     exact: bool = field(default=False, kw_only=True)
     image: ImageRule | None = field(default=None, kw_only=True)
     source: str = field(default="", kw_only=True)

@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import orjson
 from attrs import evolve, field, frozen
 
-from polycontext.base import InvalidOptionError, is_number
+from polycontext.base import is_number, require
 
 from ..part import Part, PartKind
 from ..turn import Turn
@@ -271,9 +271,10 @@ def count_tools(counter: TokenCounter, tools: Sequence[Mapping[str, Any]]) -> in
     return TOOLS_OVERHEAD + counter.count(tool_text(tools))
 
 
-def _check(quantity: str, value: object) -> None:
-    if not is_number(value) or not 0 < value < math.inf:
-        raise InvalidOptionError(quantity, value, "a finite number above 0")
+def check_positive(quantity: str, value: object) -> None:
+    """Raise `InvalidOptionError` unless `value` is a finite number above 0."""
+    fits = is_number(value) and 0 < value < math.inf
+    require(quantity, value, fits, "a finite number above 0")
 
 
 @frozen
@@ -289,7 +290,7 @@ class CalibratedCounter:
 
     exact = False
     counter: TokenCounter
-    factor: float = field(default=1.0, validator=lambda _, a, v: _check(a.name, v))
+    factor: float = field(default=1.0, validator=lambda _, a, v: check_positive(a.name, v))
     counted: float = field(default=0.0, kw_only=True)
     reported: float = field(default=0.0, kw_only=True)
 
@@ -305,8 +306,8 @@ class CalibratedCounter:
 
     def calibrate(self, provider_reported_tokens: float, counted: float) -> "CalibratedCounter":
         """Return a counter calibrated with one more request; see the function `calibrate`."""
-        _check("provider_reported_tokens", provider_reported_tokens)
-        _check("counted", counted)
+        check_positive("provider_reported_tokens", provider_reported_tokens)
+        check_positive("counted", counted)
         # `counted` was scaled by the current factor; divide to get the other counter's own count.
         total_counted = self.counted + counted / self.factor
         total_reported = self.reported + provider_reported_tokens
