@@ -8,6 +8,7 @@ This class is a table of contents: each method delegates to the module for its s
 
 import asyncio
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from datetime import datetime
 from functools import partial
 from typing import (
     TYPE_CHECKING,
@@ -1067,6 +1068,9 @@ class ContextSession:
 
     def _turn(self, role: Role, content: str | None, **fields: Any) -> Turn:
         return Turn(role, content, timestamp=self._clock(), **fields)
+
+    def _now(self) -> datetime:
+        return self._clock()
 
     def _add(
         self,

@@ -169,10 +169,10 @@ def _told(
         yield Add(parent._turn(Role.USER, demands), ResourceClass.PRESERVED)
     quoted = quote(parent.conversation, partial(search, parent), tells, most) if tells else ""
     if quoted:
-        item = ContextItem(quoted, "text", timestamp=parent._clock())
+        item = ContextItem(quoted, "text", timestamp=parent._now())
         turn = item_turn(item, f"session {parent._writer.session_id}")
         # Added as an attachment: it is data, not the user's instructions to this child.
-        yield Add(evolve(turn, timestamp=parent._clock()), ResourceClass.REQUIRED)
+        yield Add(evolve(turn, timestamp=parent._now()), ResourceClass.REQUIRED)
     yield Add(parent._turn(Role.USER, task), ResourceClass.PRESERVED)
 
 
@@ -242,7 +242,7 @@ def hand_back(child: Session, text: str | None) -> Steps[ContextOutput]:
     turn = _result(parent, child_id, text, call)
     sources = HandedBack(child_id, log[0].resource_id, log[-1].resource_id, len(log))
     told = evolve(
-        turn, metadata={**turn.metadata, HANDED_BACK: asdict(sources)}, timestamp=parent._clock()
+        turn, metadata={**turn.metadata, HANDED_BACK: asdict(sources)}, timestamp=parent._now()
     )
     # A result that a rewind has removed may be handed back again.
     said = f"{len(parent.conversation.joints)} {child_id}"
@@ -262,4 +262,4 @@ def _result(parent: Session, child_id: str, text: str, call: str | None) -> Turn
         parent.window.counter,
         whole=f"the log of session {child_id}",
     )
-    return item_turn(ContextItem(fitting, "text", timestamp=parent._clock()), f"session {child_id}")
+    return item_turn(ContextItem(fitting, "text", timestamp=parent._now()), f"session {child_id}")

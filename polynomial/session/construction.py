@@ -36,7 +36,7 @@ from .options import (
     is_name,
     load_ahead,
 )
-from .part import S
+from .part import S, Session
 from .writer import Writer
 
 if TYPE_CHECKING:
@@ -115,7 +115,11 @@ def empty_conversation(
 
 
 def attach_writer(
-    session: S, empty: Conversation, policy: ContextPolicy, store: Place | None, session_id: str
+    session: Session,
+    empty: Conversation,
+    policy: ContextPolicy,
+    store: Place | None,
+    session_id: str,
 ) -> None:
     """Attach a writer to a new session, opening its store if necessary."""
     has_methods = all(callable(getattr(store, name, None)) for name in ("load", "append"))
@@ -173,7 +177,7 @@ def open_session(
 ) -> S:
     """Return the session with that id at `url`; see `ContextSession.open`."""
     store = stores.store_at(url, timeout)
-    given = {"model": model, "max_tokens": None, **options}
+    given: dict[str, Any] = {"model": model, "max_tokens": None, **options}
     budget = {name: given[name] for name in ("model", "max_tokens")}
     model = given["model"]
     try:

@@ -21,7 +21,7 @@ from .commands import KEY, Items, WriteOptions, is_key
 from .export import log_lines, session_lines, with_missing_results
 from .lookup import search
 from .options import NAME, is_name
-from .part import S
+from .part import S, Session
 from .time_travel import (
     Moment,
     build_edit,
@@ -220,7 +220,7 @@ class History(Generic[S]):
         (True, '[forgotten]')
         """
         require("resource_id", resource_id, isinstance(resource_id, str), "the id of a turn")
-        return forget(self._session, resource_id, self._session._clock())
+        return forget(self._session, resource_id, self._session._now())
 
     aforget = twin(forget)
 
@@ -244,7 +244,7 @@ class History(Generic[S]):
         >>> session.history.retain(max_bytes=0), session.log()[0].text
         (1, '[expired]')
         """
-        return retain(self._session._writer, days, max_bytes, self._session._clock())
+        return retain(self._session._writer, days, max_bytes, self._session._now())
 
     aretain = twin(retain)
 
@@ -294,7 +294,7 @@ class History(Generic[S]):
         ).inline()
 
 
-def forget(session: S, resource_id: str, at: datetime) -> bool:
+def forget(session: Session, resource_id: str, at: datetime) -> bool:
     """Erase the text of one turn from a store, and return whether there was any."""
     writer = session._writer
     log = session.conversation.log

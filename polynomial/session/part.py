@@ -4,6 +4,7 @@ A part refers to its session, but no module of this package imports `ContextSess
 above them.
 """
 
+from datetime import datetime
 from typing import Any, Protocol, TypeVar
 
 from polycontext.base.effects import Steps
@@ -14,7 +15,7 @@ from ..journal.conversation import Conversation
 from ..machine.step import ContextPolicy
 from ..stores.session_store import SessionStore
 from .commands import Command, WriteRequest
-from .options import Clock, Place, Room
+from .options import Place, Room
 from .writer import Writer
 
 
@@ -22,7 +23,6 @@ class Session(Protocol):
     """A session as its parts see it; see `ContextSession`."""
 
     _writer: Writer
-    _clock: Clock
     _room: Room
     _reports: Any
     _opened: SessionStore | None
@@ -57,6 +57,8 @@ class Session(Protocol):
     def usage(self) -> Any:
         """Return the account of requests."""
         ...
+
+    def _now(self) -> datetime: ...
 
     def close(self) -> None:
         """Close the store if the session opened it."""

@@ -121,7 +121,7 @@ def build_edit(session: Session, resource_id: str, content: str, items: Items) -
         (
             Rewind(before),
             *build_attaches(items),
-            Add(Turn(Role.USER, content, name=turn.name, timestamp=session._clock())),
+            Add(Turn(Role.USER, content, name=turn.name, timestamp=session._now())),
         )
     )
 
