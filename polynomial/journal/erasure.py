@@ -3,32 +3,43 @@
 An erased turn keeps its place: role, id, time, class, and the calls that must not be separated from
 their results. Gists that stand for it are rewritten from the remaining turns if they are in the
 view, and blanked everywhere else. Replaying the journal therefore gives the conversation as it
-would have been without these words (docs/history.md).
+would have been without these words (docs/history.md). Before a rewritten journal replaces the old
+one, both are replayed side by side: they must agree on everything but words.
 """
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
+from heapq import nlargest
+from typing import Any
 
 from attrs import define, evolve, field
+from orjson import dumps, loads
 
+from polycontext.base import InvalidDataError
 from polycontext.pressure import default_summariser, is_summary
-from polycontext.pressure.gist import NO_TEXT, summary_text
+from polycontext.pressure.gist import NO_TEXT, digest_text, summary_text, unframed
 from polycontext.window import TokenCounter, ToolCall, Turn, count_turn
 from polycontext.window.part_removal import bare, unbound
+from polycontext.window.turn import GIST
 
+from ..errors import StoreError
 from ..inputs import ContextInput
 from ..machine.step import ContextPolicy, Step
 from ..machine.table import run
 from ..stores.session_store import Rewritten
-from .conversation import Conversation, replay
+from .conversation import Conversation, replay, replayed
+from .conversation import evolve as evolve_conversation
 from .events import (
     ERASED,
     CompressEvent,
     ErasedWhy,
     EraseEvent,
     Event,
+    PatchEvent,
     PromoteEvent,
     RecallEvent,
+    RewindEvent,
     TurnEvent,
     is_erased,
 )
@@ -36,6 +47,12 @@ from .source_ranges import with_sources
 
 _SAID: Mapping[ErasedWhy, str] = {"forgotten": "[forgotten]", "expired": "[expired]"}
 _SPARE = (0, 4, 8, 16, 32)
+_UNERASABLE = "Nothing was changed; report it with the journal's events, without their words"
+_SHORTEST_QUOTE = 8
+"""The fewest characters of a text that is looked for in documents; a shorter one is no quote."""
+_WORD = re.compile(r"\w{4,}")
+_MOST_READ = 200
+"""The most turns that a gist is rewritten from; of more, those with the most of its text."""
 
 
 def erased(turn: Turn, why: ErasedWhy, counter: TokenCounter) -> Turn:
@@ -44,14 +61,17 @@ def erased(turn: Turn, why: ErasedWhy, counter: TokenCounter) -> Turn:
     Law: idempotent.
     """
     calls = tuple(ToolCall(call.id, call.name) for call in turn.tool_calls)
+    # A truncated turn is told from a summary by the frame of its text.
+    is_truncated = turn.is_gist and bool(turn.sources) and not is_summary(turn)
     left = Turn(
         turn.role,
-        _SAID[why],
+        digest_text(_SAID[why], turn.sources[0]) if is_truncated else _SAID[why],
         tool_calls=calls,
         tool_call_id=turn.tool_call_id,
         resource_id=turn.resource_id,
         timestamp=turn.timestamp,
-        metadata={ERASED: why},
+        metadata={ERASED: why}
+        | {key: turn.metadata[key] for key in (GIST,) if key in turn.metadata},
         sources=turn.sources,
         level=turn.level,
     )
@@ -78,38 +98,47 @@ def forgetting(
     )
     if all(turn.metadata.get(ERASED) == "forgotten" for turn in came):
         return None
+    journal.hide(_texts_of(journal.events, resource_ids))
     journal.erase(resource_ids, lambda gist: not _is_apart(gist.sources, resource_ids))
     journal.unbind(resource_ids)
     stands = replay(journal.now(), empty)
     journal.write_anew(stands, resource_ids)
-    event = _with_state(
-        EraseEvent(stands.state, tuple(resource_ids), "forgotten", at),
-        replay(journal.now(), empty),
-        policy,
-    )
-    return Rewritten(len(journal.events), journal.changed, (event,))
+    event = EraseEvent(stands.state, tuple(resource_ids), "forgotten", at)
+    return journal.rewritten(event, empty, policy)
 
 
 def expiring(
     events: Iterable[Event],
-    resource_ids: Collection[str],
-    conversation: Conversation,
+    has_expired: Callable[[Turn], bool],
+    empty: Conversation,
     policy: ContextPolicy,
     at: datetime,
-) -> Rewritten:
-    """Return the rewritten journal of `conversation` once these turns have expired.
+) -> tuple[Rewritten | None, int]:
+    """Return the rewritten journal without the words of expired turns, and their number.
 
-    None of them may be in the view. Gists in the view keep their words; other gists that quote an
-    expired turn lose them.
+    Return None for the journal if no words have to go. Turns and gists in the view keep theirs. Of
+    all others, whether a rewind undid them or not, those turns for which `has_expired` holds lose
+    them; it is asked from the newest turn on. Gists outside the view that quote a turn without
+    words lose theirs as well, and so do earlier states of documents that quote an expired text.
     """
-    standing = {turn.resource_id for turn in conversation.window.all_turns()}
-    journal = _Journal(list(with_sources(events)), "expired", conversation.window.counter)
+    journal = _Journal(list(with_sources(events)), "expired", empty.window.counter)
+    stands = replay(journal.events, empty)
+    view = {turn.resource_id for turn in stands.window.all_turns()}
+    came = [event.turn for event in journal.events if isinstance(event, TurnEvent)]
+    old = {
+        turn.resource_id
+        for turn in reversed(came)
+        if not is_erased(turn) and has_expired(turn) and turn.resource_id not in view
+    }
+    gone = old.union(turn.resource_id for turn in came if is_erased(turn))
+    held = "".join(_strings([*stands.documents.values()]))
+    journal.hide(text for text in _texts_of(journal.events, old) if text not in held)
     journal.erase(
-        resource_ids,
-        lambda gist: gist.resource_id not in standing and not _is_apart(gist.sources, resource_ids),
+        old, lambda gist: gist.resource_id not in view and not gone.isdisjoint(gist.sources)
     )
-    event = _with_state(EraseEvent(conversation.state, (), "expired", at), conversation, policy)
-    return Rewritten(len(journal.events), journal.changed, (event,))
+    if not journal.changed:
+        return None, 0
+    return journal.rewritten(EraseEvent(stands.state, (), "expired", at), empty, policy), len(old)
 
 
 def _with_state(event: EraseEvent, stands: Conversation, policy: ContextPolicy) -> EraseEvent:
@@ -130,6 +159,34 @@ class _Journal:
     def now(self) -> list[Event]:
         return [self.changed.get(number, event) for number, event in enumerate(self.events, 1)]
 
+    def rewritten(self, event: EraseEvent, empty: Conversation, policy: ContextPolicy) -> Rewritten:
+        """Return the changes and the erasure `event`, with the state that the guards choose.
+
+        Raises:
+            StoreError: the journal would say something else than before, apart from words.
+        """
+        stands = self._check(empty)
+        event = _with_state(event, stands, policy)
+        evolve_conversation(stands, event)
+        return Rewritten(len(self.events), self.changed, (event,))
+
+    def _check(self, empty: Conversation) -> Conversation:
+        """Replay the journal as it was and as it will be; return the conversation it leads to."""
+        stands, number = empty, 0
+        # Compared in full where they may be seen: at the end, and where a rewind goes to.
+        seen = {event.to for event in self.events if isinstance(event, RewindEvent)}
+        before, after = (replayed(events, empty) for events in (self.events, self.now()))
+        try:
+            for number, (was, now) in enumerate(zip(before, after, strict=True), 1):
+                stands = now[2]
+                in_full = number in seen or number == len(self.events)
+                if _outline(was[2], in_full=in_full) != _outline(stands, in_full=in_full):
+                    raise StoreError("the erasure", f"event {number} would change", _UNERASABLE)
+        except InvalidDataError as error:
+            problem = f"the journal could not be replayed after event {number}: {error}"
+            raise StoreError("the erasure", problem, _UNERASABLE) from error
+        return stands
+
     def erase(self, resource_ids: Collection[str], quotes: Callable[[Turn], bool]) -> None:
         """Erase the words of these turns, and of gists for which `quotes` holds."""
 
@@ -137,11 +194,22 @@ class _Journal:
             gone = turn.resource_id in resource_ids or (turn.is_gist and quotes(turn))
             return (
                 erased(turn, self.why, self.counter)
-                if gone and turn.metadata.get(ERASED) != self.why
+                if gone and turn.metadata.get(ERASED) not in (self.why, "forgotten")
                 else turn
             )
 
         self._change(left, resource_ids)
+
+    def hide(self, texts: Iterable[str]) -> None:
+        """Replace these texts wherever a patch of a document quotes one of them whole."""
+        told = [text for text in texts if len(text) >= _SHORTEST_QUOTE]
+        patches = [
+            (n, each) for n, each in enumerate(self.events, 1) if isinstance(each, PatchEvent)
+        ]
+        for number, event in patches if told else ():
+            left = _replaced(loads(event.patch), told, _SAID[self.why])
+            if (patch := dumps(left).decode()) != event.patch:
+                self.changed[number] = evolve(event, patch=patch)
 
     def unbind(self, resource_ids: Collection[str]) -> None:
         """Remove the bound parts of the first of these turns and all turns after it.
@@ -212,6 +280,48 @@ def _with_turns(event: Event, left: Callable[[Turn], Turn], resource_ids: Collec
             return event
 
 
+def _texts_of(events: Iterable[Event], resource_ids: Collection[str]) -> list[str]:
+    """Return the texts and call arguments of turns, the longest first."""
+    turns = (event.turn for event in events if isinstance(event, TurnEvent))
+    said = [turn for turn in turns if turn.resource_id in resource_ids]
+    texts = {turn.text for turn in said} | {
+        call.arguments for turn in said for call in turn.tool_calls
+    }
+    return sorted(texts, key=len, reverse=True)
+
+
+def _strings(data: Any) -> Iterator[str]:
+    """Yield the strings in JSON data, without the keys."""
+    if isinstance(data, str):
+        yield data
+    elif isinstance(data, Mapping | list | tuple):
+        for each in data.values() if isinstance(data, Mapping) else data:
+            yield from _strings(each)
+
+
+def _replaced(data: Any, texts: Sequence[str], instead: str) -> Any:
+    """Return JSON data with each of these texts replaced in its strings, keys excepted."""
+    if isinstance(data, str):
+        for text in texts:
+            data = data.replace(text, instead)
+        return data
+    if isinstance(data, dict):
+        return {key: _replaced(each, texts, instead) for key, each in data.items()}
+    return [_replaced(each, texts, instead) for each in data] if isinstance(data, list) else data
+
+
+def _outline(conversation: Conversation, *, in_full: bool) -> tuple[object, ...]:
+    """Return what erasing words leaves as it is; in short, numbers that are cheap to compare."""
+    window, log = conversation.window, conversation.log
+    short = (conversation.state, conversation.revision, len(log), len(window))
+    if not in_full:
+        return short
+    turns = [(turn.resource_id, turn.role, [*turn.sources]) for turn in window.all_turns()]
+    ledger = window.linearity
+    classes = [(each, ledger.tag_of(each).resource_class) for each in ledger.ids]
+    return (*short, turns, classes, [turn.resource_id for turn in log], [*conversation.documents])
+
+
 def _turns_of(event: Event) -> Iterable[Turn]:
     """Return the turns that an edit adds to the view."""
     return (
@@ -225,7 +335,8 @@ def _rewrite_gist(gist: Turn, stands: Conversation, counter: TokenCounter) -> Tu
     """Return `gist` rewritten from those of its turns that are left, in no more tokens."""
     log = stands.log
     known = (log[log.place(each)] for each in gist.sources if log.knows(each))
-    turns = [bare(turn, counter) for turn in known if not is_erased(turn)]
+    left = _most_quoted([turn for turn in known if not is_erased(turn)], unframed(gist.text))
+    turns = [bare(turn, counter) for turn in left]
     # A summary that the provider wrote still contains the words, so only the readable text is kept.
     room = (gist.tokens or 0) - count_turn(
         counter, evolve(gist, content=summary_text(""), parts=())
@@ -243,6 +354,16 @@ def _rewrite_gist(gist: Turn, stands: Conversation, counter: TokenCounter) -> Tu
         if (made.tokens or 0) <= (gist.tokens or 0):
             return made
     return erased(gist, "forgotten", counter)
+
+
+def _most_quoted(turns: Sequence[Turn], text: str) -> Sequence[Turn]:
+    """Return the turns with the most words of a text, in order, if there are too many to read."""
+    if len(turns) <= _MOST_READ:
+        return turns
+    words = frozenset(_WORD.findall(text))
+    shared = [len(words.intersection(_WORD.findall(turn.text))) for turn in turns]
+    most = nlargest(_MOST_READ, range(len(turns)), key=shared.__getitem__)
+    return [turns[place] for place in sorted(most)]
 
 
 def _is_apart(sources: Sequence[str], resource_ids: Collection[str]) -> bool:

@@ -1,6 +1,6 @@
 """The history of a session: past states, rewinding, search and erasure (docs/history.md)."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from typing import Any, Generic, Unpack
@@ -13,9 +13,8 @@ from polycontext.window import Turn
 from polycontext.window.providers import Provider, get_format
 
 from ..inputs import ContextOutput
-from ..journal.conversation import Conversation
 from ..journal.erasure import expiring, forgetting
-from ..journal.events import Event, TurnEvent, is_erased
+from ..journal.events import Event, TurnEvent
 from ..stores.session_store import ErasingStore, Found, Rewritten
 from .commands import KEY, Items, WriteOptions, is_key
 from .export import log_lines, session_lines, with_missing_results
@@ -327,13 +326,11 @@ def retain(writer: Writer, days: float | None, max_bytes: int | None, at: dateti
 
     def rewritten(store: ErasingStore) -> Mapping[str, Rewritten]:
         nonlocal count
-        conversation = writer.catch_up()
-        ids = _find_expired(conversation, days, max_bytes, at)
-        count = len(ids)
-        if not ids:
-            return {}
-        events = store.load(writer.session_id).events[: conversation.revision]
-        return {writer.session_id: expiring(events, set(ids), conversation, writer.policy, at)}
+        writer.catch_up()
+        events = store.load(writer.session_id).events
+        has_expired = _has_expired(days, max_bytes, at)
+        journal, count = expiring(events, has_expired, writer.empty, writer.policy, at)
+        return {} if journal is None else {writer.session_id: journal}
 
     _erase(writer, rewritten)
     return count
@@ -357,21 +354,17 @@ def _erase(writer: Writer, rewritten: Callable[[ErasingStore], Mapping[str, Rewr
     raise writer.contention_error()
 
 
-def _find_expired(
-    conversation: Conversation, days: float | None, max_bytes: int | None, at: datetime
-) -> Sequence[str]:
-    """Return the ids of turns outside the view that are too old or too many, newest first."""
-    standing = {turn.resource_id for turn in conversation.window.all_turns()}
+def _has_expired(days: float | None, max_bytes: int | None, at: datetime) -> Callable[[Turn], bool]:
+    """Return whether a turn is too old or one too many; to be asked from the newest turn on."""
     oldest = None if days is None else _before(at, days)
-    found, room = list[str](), max_bytes
-    for turn in reversed(conversation.log):
-        if is_erased(turn):
-            continue
+    room = max_bytes
+
+    def has_expired(turn: Turn) -> bool:
+        nonlocal room
         room = None if room is None else room - _count_bytes(turn)
-        too_old = oldest is not None and turn.timestamp < oldest
-        if turn.resource_id not in standing and (too_old or (room is not None and room < 0)):
-            found.append(turn.resource_id)
-    return found
+        return (oldest is not None and turn.timestamp < oldest) or (room is not None and room < 0)
+
+    return has_expired
 
 
 def _before(at: datetime, days: float) -> datetime:

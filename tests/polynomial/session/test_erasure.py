@@ -1,0 +1,105 @@
+"""Erasure over random sessions: nothing is destroyed, refused, left behind or changed besides."""
+
+from pathlib import Path
+
+import pytest
+from attrs import evolve
+
+from polycontext.polynomial import ContextSession, StoreError
+from polycontext.polynomial.journal import erasure
+from polycontext.polynomial.stores import SQLiteStore
+from tests.erasures import faults_of
+from tests.house import seeds
+from tests.polynomial.conversations import WORDS, session_of
+
+LONG = " ".join(f"word{number}" for number in range(1200))
+
+
+@pytest.mark.parametrize("seed", seeds(3, 40, 400))
+def test_erased_words_are_nowhere_and_all_else_stands(seed: int, tmp_path: Path) -> None:
+    """After any life, in every event, revision, fork and byte of the files."""
+    assert not list(faults_of(seed, tmp_path))
+
+
+def test_a_truncated_turn_expires_and_the_session_opens(tmp_path: Path) -> None:
+    """A first message longer than the window stays a truncated turn, not a summary, without words.
+
+    Its text alone tells the two apart when the journal is replayed.
+    """
+    path = tmp_path / "chat.db"
+    with ContextSession.open(path, "s", max_tokens=300, counter=WORDS) as session:
+        session.add_user_turn(LONG)
+        session.add_assistant_turn("That is long.")
+        session.clear()
+        assert session.history.retain(max_bytes=0) == 2
+    with ContextSession.open(path, "s", max_tokens=300, counter=WORDS) as session:
+        assert [turn.text for turn in session.log()] == ["[expired]"] * 2
+        assert session.history.forget("t1")
+        session.history.rewind(1)
+        assert "word" not in session.window.all_turns()[0].text
+
+
+def test_an_undone_branch_expires(tmp_path: Path) -> None:
+    """The words of an edited message leave the file, and a rewind does not bring them back."""
+    path = tmp_path / "chat.db"
+    with ContextSession.open(path, "s", max_tokens=900, counter=WORDS) as session:
+        session.add_user_turn("My password is hunter2.")
+        session.history.edit("t1", "My password is not for you.")
+        assert session.history.retain(days=0) == 1
+        session.history.rewind(1)
+        assert session.window.all_turns()[0].text == "[expired]"
+    assert b"hunter2" not in path.read_bytes()
+
+
+def test_a_document_loses_the_quoted_text() -> None:
+    """In all its states; what else it holds stays."""
+    session = session_of(900)
+    session.add_user_turn("The code of the safe is 4711.")
+    for value in ("The code of the safe is 4711.", "Note: The code of the safe is 4711. Keep it."):
+        change = {"op": "add", "path": "", "value": {"note": value, "seats": 2}}
+        session.documents.patch("order", lambda _, change=change: [change])
+    assert session.history.forget("t1")
+    assert session.documents.get("order") == {"note": "Note: [forgotten] Keep it.", "seats": 2}
+    assert "4711" not in repr(session.history.events())
+
+
+def test_an_erasure_that_changes_more_than_words_is_refused(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """If the rewritten journal says something else, the store keeps the old one."""
+    store = SQLiteStore(tmp_path / "chat.db")
+    session = ContextSession(max_tokens=900, counter=WORDS, store=store)
+    session.add_user_turn("one")
+    session.add_user_turn("two")
+    before = store.load("session")
+    erase = erasure.erased
+    monkeypatch.setattr(
+        erasure, "erased", lambda turn, *rest: erase(evolve(turn, resource_id="t9"), *rest)
+    )
+    with pytest.raises(StoreError, match="would change"):
+        session.history.forget("t1")
+    assert store.load("session") == before
+    assert session.messages()
+    store.close()
+
+
+def test_forgetting_a_turn_reads_few_of_the_turns_behind_a_summary(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A summary of many turns is rewritten from those with the most of its text."""
+    session = session_of(400)
+    session.extend(
+        {"role": ("user", "assistant")[number % 2], "content": f"step {number} made part{number}"}
+        for number in range(1000)
+    )
+    read: list[int] = []
+    summarise = type(erasure.default_summariser()).summarise
+
+    def counted(self: object, turns: list[object], *rest: object, **options: object) -> str:
+        read.append(len(turns))
+        return summarise(self, turns, *rest, **options)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(type(erasure.default_summariser()), "summarise", counted)
+    assert session.history.forget("t30")
+    assert read
+    assert max(read) <= 200
