@@ -217,7 +217,7 @@ def _erase(life: Life, chosen: Turn) -> Iterator[str]:
             yield f"{what}: changed: {turn.resource_id}"
 
 
-def _opening_faults(life: Life, log: list[Turn]) -> Iterator[str]:
+def _opening_faults(life: Life, log: tuple[Turn, ...]) -> Iterator[str]:
     """Open the session and its forks with every budget, and yield what is wrong at any revision."""
     names = {life.name, _SESSION, *(f"f{number}" for number in range(1, life.forks + 1))}
     for name, size in product(sorted(names), life.sizes):

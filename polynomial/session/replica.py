@@ -76,7 +76,7 @@ class Replica:
 
     # --- loading from the store ------------------------------------------------------------
 
-    def _load(self) -> None:
+    def _load(self, *, reads_ahead: bool = True) -> None:
         """Load the conversation from the store, from its newest snapshot if there is one."""
         snapped = self.empty
         opened = None if self._snapshots is None else self._snapshots.opened(self.session_id)
@@ -98,7 +98,7 @@ class Replica:
             self._snapped = snapped
             self._near.clear()
             self._settle(stored.events)
-        if opened is None:
+        if opened is None and reads_ahead:
             # Read it now, which takes as long as the replay, and not at the first compression.
             self.conversation.read(self.policy)
 
@@ -114,7 +114,7 @@ class Replica:
                 # Forget facts that were read from turns whose text was erased.
                 self.empty = evolve(self.empty, past=Past())
                 if self.live is None:
-                    self._load()
+                    self._load(reads_ahead=False)
                     return
                 known, events = self.empty, self.store.load(self.session_id).events
             newest = self.stored.revision

@@ -1,5 +1,6 @@
 """Erasure over random sessions: nothing is destroyed, refused, left behind or changed besides."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -8,11 +9,16 @@ from attrs import evolve
 from polycontext.polynomial import ContextSession, StoreError
 from polycontext.polynomial.journal import erasure
 from polycontext.polynomial.stores import SQLiteStore
+from polycontext.pressure import default_summariser
 from tests.erasures import faults_of
 from tests.house import seeds
 from tests.polynomial.conversations import WORDS, session_of
 
 LONG = " ".join(f"word{number}" for number in range(1200))
+
+
+def _always(patch: list[dict[str, Any]]) -> Callable[[Any], list[dict[str, Any]]]:
+    return lambda _: patch
 
 
 @pytest.mark.parametrize("seed", seeds(3, 40, 400))
@@ -57,7 +63,7 @@ def test_a_document_loses_the_quoted_text() -> None:
     session.add_user_turn("The code of the safe is 4711.")
     for value in ("The code of the safe is 4711.", "Note: The code of the safe is 4711. Keep it."):
         change = {"op": "add", "path": "", "value": {"note": value, "seats": 2}}
-        session.documents.patch("order", lambda _, change=change: [change])
+        session.documents.patch("order", _always([change]))
     assert session.history.forget("t1")
     assert session.documents.get("order") == {"note": "Note: [forgotten] Keep it.", "seats": 2}
     assert "4711" not in repr(session.history.events())
@@ -93,13 +99,13 @@ def test_forgetting_a_turn_reads_few_of_the_turns_behind_a_summary(
         for number in range(1000)
     )
     read: list[int] = []
-    summarise = type(erasure.default_summariser()).summarise
+    summarise = type(default_summariser()).summarise
 
     def counted(self: object, turns: list[object], *rest: object, **options: object) -> str:
         read.append(len(turns))
         return summarise(self, turns, *rest, **options)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(type(erasure.default_summariser()), "summarise", counted)
+    monkeypatch.setattr(type(default_summariser()), "summarise", counted)
     assert session.history.forget("t30")
     assert read
     assert max(read) <= 200
