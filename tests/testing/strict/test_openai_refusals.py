@@ -39,6 +39,7 @@ def test_chat_refuses(bad: BadRequest) -> None:
     with pytest.raises(InvalidMessagesError) as caught:
         check_request(bad.request, "openai")
     assert (caught.value.rule, caught.value.index) == (bad.rule, bad.index)
+    assert (caught.value.param, caught.value.code) == (bad.param, bad.code)
     assert bad.wording in caught.value.wording
 
 
@@ -54,6 +55,7 @@ def test_responses_refuses(bad: BadRequest) -> None:
     with pytest.raises(InvalidMessagesError) as caught:
         check_request(bad.request, "openai-responses")
     assert (caught.value.rule, caught.value.index) == (bad.rule, bad.index)
+    assert (caught.value.param, caught.value.code) == (bad.param, bad.code)
     assert bad.wording in caught.value.wording
 
 

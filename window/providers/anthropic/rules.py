@@ -1,8 +1,8 @@
 """Anthropic's rules for the shape of one message, which it must meet to be parsed.
 
 Each rule was seen in recorded requests or in the wording of recorded errors; docs/providers.md
-lists them. The further rules for sending a message are in `block_rules`, those for the order of
-messages in `order_rules`, and those for the request in `request_rules`.
+lists them. The further rules for sending a message are in `block_rules`, and those for the order of
+messages in `order_rules`.
 """
 
 import re
