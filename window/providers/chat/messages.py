@@ -204,7 +204,7 @@ def _parse_call(raw: object, place: Place) -> ToolCall:
     for steps, value in found.items():
         if not isinstance(value, str) or (not value and steps[-1] != BODIES[kind]):
             raise place.into(*steps).wrong(rule, value, "text; id and name not empty")
-    return ToolCall(*found.values())
+    return ToolCall(*map(str, found.values()))
 
 
 TEXTS = {"text": "text", "refusal": "refusal"}
