@@ -36,7 +36,7 @@ from polycontext.polynomial import (
 )
 from polycontext.polynomial.algebra.poly_agent import Position
 from polycontext.polynomial.context_session import HistoryPart
-from polycontext.polynomial.laws import agents, machines, operads, projections
+from polycontext.polynomial.laws import agents, histories, machines, operads, projections
 from polycontext.polynomial.laws.agents import Combine
 from polycontext.polynomial.laws.projections import Projecting
 from polycontext.polynomial.machine.step import Step
@@ -652,6 +652,13 @@ def lived(session: ContextSession) -> ContextSession:
     return session
 
 
+def said_once(session: ContextSession) -> ContextSession:
+    """Return a session with two turns of different words."""
+    session.add_user_turn("Deliver parcels tomorrow.")
+    session.add_assistant_turn("Certainly, everything arrives.")
+    return session
+
+
 breaks(
     machines.replaying_the_journal_gives_the_session,
     "a journal that loses an event",
@@ -666,6 +673,46 @@ breaks(
     machines.json_keeps_the_session,
     "a saved session that lost its signals",
     lambda law: law(lived(Unsaved(500, counter=FAST))),
+)
+
+
+class Unforgetting(History[Any]):
+    """Say that a turn is forgotten, and keep it."""
+
+    def forget(self, resource_id: str) -> bool:
+        return True
+
+
+class Careless(History[Any]):
+    """Forget everything that was said instead of one turn."""
+
+    def forget(self, resource_id: str) -> bool:
+        for turn in self._session.log():
+            super().forget(turn.resource_id)
+        return True
+
+
+class Tenacious(ContextSession):
+    """Keep what is to be forgotten."""
+
+    history = Broken(Unforgetting)
+
+
+class Oblivious(ContextSession):
+    """Forget more than is asked."""
+
+    history = Broken(Careless)
+
+
+breaks(
+    histories.forgotten_words_are_nowhere,
+    "a forgotten turn that stays",
+    lambda law: law(said_once(Tenacious(500, counter=FAST)), [0]),
+)
+breaks(
+    histories.forgotten_words_are_nowhere,
+    "an erasure of all turns",
+    lambda law: law(said_once(Oblivious(500, counter=FAST)), [0]),
 )
 
 

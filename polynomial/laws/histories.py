@@ -1,0 +1,43 @@
+"""The laws of a session's history."""
+
+import re
+from collections.abc import Iterable, Sequence
+
+from polycontext.base.law import agree, holds, law
+from polycontext.window import Turn
+
+from ..context_session import ContextSession
+from ..journal.events import TurnEvent, is_erased
+
+_WORD = re.compile(r"\w{6,}")
+"""A word that is long enough to identify the turn that said it."""
+
+
+@law('docs/history.md, "Forget a turn"')
+def forgotten_words_are_nowhere(session: ContextSession, choices: Sequence[int]) -> None:
+    """After a turn is forgotten, words that it alone said are in no event and at no revision.
+
+    All other turns have the same text as before, and the view has the same turns.
+    """
+    came = [event.turn for event in session.history.events() if isinstance(event, TurnEvent)]
+    if not came:
+        return
+    chosen = came[sum(choices) % len(came)].resource_id
+    gone = _words(turn for turn in came if turn.resource_id == chosen)
+    gone -= _words(turn for turn in came if turn.resource_id != chosen)
+    log, view = session.log(), [turn.resource_id for turn in session.window.all_turns()]
+    session.history.forget(chosen)
+    revisions = range(session.history.revision + 1)
+    kept = [session.history.events(), [session.history.at(each).conversation for each in revisions]]
+    left = gone.intersection(_WORD.findall(repr(kept)))
+    holds(not left, "no word of the forgotten turn", sorted(left), chosen=chosen)
+    agree([turn.resource_id for turn in session.window.all_turns()], view, chosen=chosen)
+    others = [turn for turn in log if turn.resource_id != chosen and not is_erased(turn)]
+    texts = {turn.resource_id: turn.text for turn in session.log()}
+    agree([texts.get(turn.resource_id) for turn in others], [turn.text for turn in others])
+
+
+def _words(turns: Iterable[Turn]) -> set[str]:
+    """Return the long words of texts and call arguments."""
+    said = (text for turn in turns for text in (turn.text, *(c.arguments for c in turn.tool_calls)))
+    return {word for text in said for word in _WORD.findall(text)}
