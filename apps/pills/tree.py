@@ -7,6 +7,7 @@ matched `MOST_MATCHED` characters or run for `MOST_SECONDS`.
 
 import logging
 import os
+import re
 import shutil
 import subprocess
 import tempfile
@@ -47,10 +48,10 @@ _MOST_LISTED = 100_000_000
 """The most bytes to read of git's list of files."""
 
 _MOST_READ = 100_000
-"""The most bytes of one ignore file to read, since every line is tried on every path."""
+"""The most bytes of one ignore file to match; a longer one ignores everything beside and below."""
 
 _MOST_RULES = 2_000
-"""The most lines of one ignore file to read; each costs as much as `_A_RULE` characters."""
+"""The most lines of one ignore file to match; each costs as much as `_A_RULE` characters."""
 
 _MOST_STARS = 3
 """The most stars in a rule that pathspec matches, since its expressions try every way to do so.
@@ -135,11 +136,15 @@ def is_ignored(root: Path, path: str, clock: Callable[[], float] = time.thread_t
 def _not_ignored_by_git(folder: Path, path: str = "") -> _Known:
     """Return the files in `folder`, or only `path`, that git does not ignore, and their folders.
 
-    Returns None outside of a repository and where git is not installed. If git fails or takes too
-    long, the files that it has not listed count as ignored.
+    Returns None outside of a repository. If git is not installed, fails or takes too long, the
+    files that it has not listed count as ignored.
     """
     if (git := shutil.which("git")) is None:
-        return None
+        place = folder.resolve()
+        if not any(os.path.lexists(each / ".git") for each in (place, *place.parents)):
+            return None
+        _log.warning("git is not installed, so no file of the repository at %s is offered", folder)
+        return frozenset()
     # Nothing that the repository configures is run, nothing is written and nothing is fetched.
     settings = ("-c", "core.fsmonitor=false", "-c", "protocol.allow=never", "--no-optional-locks")
     command = [git, "-C", str(folder), *settings, "--literal-pathspecs", "ls-files", "-z"]
@@ -212,9 +217,11 @@ def _lines(path: str) -> list[str]:
             data = file.read(_MOST_READ + 1)
     except OSError:
         return []
-    lines = data.decode("utf-8", errors="replace").splitlines()
-    # The last line may be cut in the middle, which would make it a different pattern.
-    return (lines[:-1] if len(data) > _MOST_READ else lines)[:_MOST_RULES]
+    lines = data.decode("utf-8-sig", errors="replace").splitlines()
+    if len(data) > _MOST_READ or len(lines) > _MOST_RULES:
+        _log.warning("an ignore file is too long to be matched: %s", path)
+        return ["*"]
+    return lines
 
 
 def _spec(lines: list[str]) -> "GitIgnoreSpec":
@@ -226,8 +233,10 @@ def _spec(lines: list[str]) -> "GitIgnoreSpec":
     patterns: list[spec.GitIgnoreSpecPattern] = []
     for line in lines:
         stars = sum(1 if step in ("**", "!**") else step.count("*") for step in line.split("/"))
-        if stars > _MOST_STARS and not line.startswith("#"):
-            _log.warning("an ignore rule has too many stars to be matched: %s", line[:100])
+        # pathspec reads classes such as [[:alpha:]] otherwise than git.
+        is_unknown = stars > _MOST_STARS or "[:" in line
+        if is_unknown and not line.startswith("#"):
+            _log.warning("an ignore rule cannot be judged: %s", line[:100])
             line = "" if line.startswith("!") else "*"  # noqa: PLW2901
         with suppress(GitIgnorePatternError):
             patterns.append(spec.GitIgnoreSpecPattern(line))
@@ -243,24 +252,18 @@ def _is_ignored(path: str, rules: _Rules) -> bool:
 
 
 SECRETS = (
-    *(".env", ".env.*", "*.pem", "*.key", "*.p12", "*.pfx", "*.jks", "*.keystore", "*.kdbx"),
-    *(
-        "id_rsa",
-        "id_dsa",
-        "id_ecdsa",
-        "id_ed25519",
-        ".netrc",
-        "_netrc",
-        ".pgpass",
-        ".npmrc",
-        ".pypirc",
-        ".htpasswd",
-        ".git-credentials",
-    ),
+    *("*.env*", "*.pem", "*.key", "*.p12", "*.pfx", "*.jks", "*.keystore", "*.kdbx", "*.ppk"),
+    *("id_*", "credentials*", "secrets.*"),
+    *("*.tfstate*", "*.tfvars", "kubeconfig*", ".netrc", "_netrc", ".pgpass", ".my.cnf", ".npmrc"),
+    *(".pypirc", ".htpasswd", ".git-credentials", ".dockercfg", ".vault-token", ".s3cfg", ".boto"),
 )
 """Names of files that hold keys and passwords, according to the documentation of programs."""
 
-_SHOWN = (".env.example", ".env.sample", ".env.template")
+_SHOWN = re.compile(
+    r".*\.env\.(?:example|sample|template|dist)|id_.*\.pub"
+    r"|(?:id_|credentials|secrets).*\.(?:py|pyi|[jt]sx?|go|rs|java|kt|rb|php|c|h|cpp|cs|css|html)"
+)
+"""Names that look like those of secrets but are templates, public keys or source code."""
 _FOLDERS = frozenset({".aws", ".ssh", ".gnupg", ".kube", ".docker"})
 
 
@@ -273,16 +276,17 @@ def holds_secrets(path: str) -> bool:
     ...         ".env",
     ...         "deploy/server.PEM",
     ...         ".ssh/config",
+    ...         "credentials.json",
     ...         ".env.example",
-    ...         "environment.py",
+    ...         "credentials.py",
     ...     )
     ... ]
-    [True, True, True, False, False]
+    [True, True, True, True, False, False]
     """
     *folders, name = path.lower().split("/")
     if not _FOLDERS.isdisjoint(folders):
         return True
-    return name not in _SHOWN and any(fnmatchcase(name, pattern) for pattern in SECRETS)
+    return _SHOWN.fullmatch(name) is None and any(fnmatchcase(name, pattern) for pattern in SECRETS)
 
 
 def kept_back(root: Path, path: str) -> str | None:

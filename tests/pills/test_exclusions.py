@@ -123,3 +123,43 @@ def test_a_file_with_other_names_is_kept_back(
         FileResolver([root]).resolve("linked.txt")
     assert "2 names" in "".join(caught.value.__notes__)
     assert FileResolver([root], everything=True).resolve("linked.txt").content == "secret\n"
+
+
+@pytest.mark.parametrize(
+    "rules",
+    [
+        "*.log\n" * 2_001 + "open.txt\n",
+        "# a comment of a line\n" * 6_000 + "open.txt\n",
+        "[[:alpha:]]*.txt\n",
+    ],
+)
+def test_rules_that_cannot_be_judged_withhold_everything(tmp_path: Path, rules: str) -> None:
+    """A file is never offered because a rule was not read or is read otherwise than by git."""
+    (tmp_path / ".gitignore").write_text(rules, encoding="utf-8")
+    (tmp_path / "open.txt").write_text("1\n", encoding="utf-8")
+    assert not list(FileResolver([tmp_path]).entries())
+    with pytest.raises(CannotAttachError):
+        FileResolver([tmp_path]).resolve("open.txt")
+
+
+def test_a_byte_order_mark_is_no_part_of_the_first_rule(tmp_path: Path) -> None:
+    """The first rule counts."""
+    (tmp_path / ".gitignore").write_text("closed.txt\n", encoding="utf-8-sig")
+    for name in ("open.txt", "closed.txt"):
+        (tmp_path / name).write_text("1\n", encoding="utf-8")
+    assert "closed.txt" not in {each.name for each in FileResolver([tmp_path]).entries()}
+
+
+@pytest.mark.parametrize(
+    ("name", "is_secret"),
+    [
+        *((name, True) for name in ("prod.env", ".env.local", ".envrc", "credentials.json")),
+        *((name, True) for name in ("id_work", "a/terraform.tfstate.backup", "kubeconfig")),
+        *((name, True) for name in (".my.cnf", "secrets.yml", "CREDENTIALS", "key.ppk")),
+        *((name, False) for name in ("credentials.py", "id_utils.ts", "id_ed25519.pub")),
+        *((name, False) for name in (".env.example", "environment.py", "idea.md", "secretary.md")),
+    ],
+)
+def test_names_of_secrets_are_withheld(name: str, is_secret: bool) -> None:
+    """Files that programs keep keys and passwords in, but not source code of such a name."""
+    assert tree.holds_secrets(name) is is_secret

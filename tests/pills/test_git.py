@@ -172,8 +172,14 @@ def test_variables_that_lead_git_elsewhere_are_ignored(
     assert offered(root) == {".gitignore", "a.txt"}
 
 
-def test_without_git_its_ignore_files_are_read(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where git is not installed the rules are matched as outside of a repository."""
-    planted(root, {".gitignore": "b.txt\n", "a.txt": "", "b.txt": ""})
+def test_without_git_nothing_of_a_repository_is_offered(
+    root: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Rules above the root and in `.git/info/exclude` cannot be judged; the log says why."""
+    planted(root, {".gitignore": "b.txt\n", "a.txt": "", "b.txt": "", "sub/c.txt": ""})
     monkeypatch.setenv("PATH", "")
-    assert offered(root) == {".gitignore", "a.txt"}
+    assert offered(root) == offered(root / "sub") == set()
+    assert "git is not installed" in caplog.text
+    with pytest.raises(CannotAttachError, match="ignored by version control"):
+        FileResolver([root]).resolve("a.txt")
+    assert FileResolver([root], everything=True).resolve("a.txt").content == ""
