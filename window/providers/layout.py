@@ -7,23 +7,18 @@ gathers these into a turn; `layout_of` yields them in the same order. Content in
 Unless it is the provider's default, the form of a content is recorded in a field `content` of
 MESSAGE and of RESULT: "" for plain text, [] for a list, null for null, false for a missing field.
 
-Another provider's images are converted as base64 or by URL, PDFs as documents and files, text
-documents as such or as text. Content that only one provider knows (an uploaded file) or accepts
-(recordings, office files) is not converted.
+Another provider's media keep their place in this provider's form, if there is one.
 """
 
-import base64
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from pathlib import PurePosixPath
 from typing import Any
-from urllib.parse import urlsplit
 
 from attrs import Factory, define, frozen
 
 from ..errors import InvalidTurnError
-from ..media import MediumKind, Source, read_medium, read_source
+from ..media_conversion import convert_block
 from ..part import Part, PartKind
 from ..turn import Role, ToolCall, Turn
 from ..wire_text import compact
@@ -236,163 +231,3 @@ def without(message: Mapping[str, Any], *names: str) -> Message:
     {'id': 1}
     """
     return {name: value for name, value in message.items() if name not in names}
-
-
-ANTHROPIC, CHAT, RESPONSES = "anthropic", "openai", "openai-responses"
-
-IMAGES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
-"""The image formats that every provider accepts."""
-
-PDF = "application/pdf"
-UNNAMED = "document.pdf"
-"""The name of a file without a name, if a name is required."""
-
-_OWN = {
-    ANTHROPIC: frozenset({"image", "document"}),
-    CHAT: frozenset({"image_url", "file"}),
-    RESPONSES: frozenset({"input_image", "input_file"}),
-}
-"""The block types of each provider that can be converted."""
-
-
-def convert_block(block: Mapping[str, Any], source: str, target: str) -> Message | None:
-    """Return a medium's `block` of provider `source` as a block of `target`, or None.
-
-    None means that it cannot be converted. The result shares only strings with `block`, and lacks
-    what only `source` has (cache marks, citations). The same provider's block is copied unchanged.
-
-    Law: the result is a block that `target` accepts in a user message.
-
-    >>> url = {"url": "data:image/png;base64,iVBORw0KGgo="}
-    >>> convert_block({"type": "image_url", "image_url": url}, "openai", "anthropic")
-    {'type': 'image', 'source': {'type': 'base64', 'media_type': 'image/png', 'data': \
-'iVBORw0KGgo='}}
-    >>> file = {"type": "image", "source": {"type": "file", "file_id": "file_1"}}
-    >>> convert_block(file, "anthropic", "openai") is None
-    True
-    """
-    if source == target:
-        return dict(block)
-    medium = read_medium(block) if block.get("type") in _OWN.get(source, ()) else None
-    write = _WRITERS.get(target)
-    if medium is None or write is None:
-        return None
-    found = read_source(block)
-    if medium.kind is MediumKind.IMAGE:
-        return _image(found, medium.media_type, target)
-    text = medium.text if medium.text is not None else _inner_text(block)
-    if text is not None:
-        return _text(text, found.name, target)
-    uploaded = _same_vendor(found, source, target)
-    return uploaded or write(found, medium.media_type)
-
-
-def _image(found: Source, media_type: str, target: str) -> Message | None:
-    link = found.url if _is_web(found.url) else None
-    data = found.data if media_type in IMAGES and not found.plain else None
-    if link is None and not data:
-        return None
-    if target == ANTHROPIC:
-        return {
-            "type": "image",
-            "source": {"type": "url", "url": link} if link else _base64(media_type, data or ""),
-        }
-    url = link or f"data:{media_type};base64,{data}"
-    detail = {"detail": found.detail} if found.detail else {}
-    if target == RESPONSES:
-        return {"type": "input_image", "image_url": url} | detail
-    return {"type": "image_url", "image_url": {"url": url} | detail}
-
-
-def _text(text: str, name: str, target: str) -> Message | None:
-    if not text.strip():
-        return None
-    if target == ANTHROPIC:
-        return _titled({"type": "text", "media_type": "text/plain", "data": text}, name)
-    return {
-        "type": "input_text" if target == RESPONSES else "text",
-        "text": f"{name}\n\n{text}" if name else text,
-    }
-
-
-def _inner_text(block: Mapping[str, Any]) -> str | None:
-    """Return the text of a document made of blocks, or None if it has other blocks than text."""
-    match block:
-        case {"source": {"type": "content", "content": [_, *_] as inner}}:
-            texts = [text for each in inner if (text := _block_text(each)) is not None]
-            return "\n".join(texts) if len(texts) == len(inner) else None
-        case _:
-            return None
-
-
-def _block_text(block: object) -> str | None:
-    match block:
-        case {"type": "text", "text": str(text)}:
-            return text
-        case _:
-            return None
-
-
-def _same_vendor(found: Source, source: str, target: str) -> Message | None:
-    if found.file_id is None or ANTHROPIC in (source, target):
-        return None
-    if target == CHAT:
-        return {"type": "file", "file": {"file_id": found.file_id}}
-    return {"type": "input_file", "file_id": found.file_id}
-
-
-def _document(found: Source, media_type: str) -> Message | None:
-    if found.data and media_type == PDF:
-        return _titled(_base64(PDF, found.data), found.name)
-    if _is_web(found.url) and _may_be_pdf(found.url or ""):
-        return _titled({"type": "url", "url": found.url}, found.name)
-    return None
-
-
-def _file(found: Source, media_type: str) -> Message | None:
-    if not found.data or media_type != PDF:
-        return None
-    return {
-        "type": "file",
-        "file": {"filename": found.name or UNNAMED, "file_data": f"data:{PDF};base64,{found.data}"},
-    }
-
-
-def _input_file(found: Source, media_type: str) -> Message | None:
-    if _is_web(found.url):
-        return {"type": "input_file", "file_url": found.url}
-    if not found.data or not media_type:
-        return None
-    return {
-        "type": "input_file",
-        "filename": found.name or UNNAMED,
-        "file_data": f"data:{media_type};base64,{_spelled(found)}",
-    }
-
-
-_WRITERS = {ANTHROPIC: _document, CHAT: _file, RESPONSES: _input_file}
-
-
-def _spelled(found: Source) -> str:
-    data = found.data or ""
-    return base64.b64encode(data.encode()).decode() if found.plain else data
-
-
-def _base64(media_type: str, data: str) -> Message:
-    return {"type": "base64", "media_type": media_type, "data": data}
-
-
-def _titled(source: Message, name: str) -> Message:
-    return {"type": "document", "source": source} | ({"title": name} if name else {})
-
-
-def _is_web(url: str | None) -> bool:
-    return url is not None and url.startswith(("https://", "http://"))
-
-
-def _may_be_pdf(url: str) -> bool:
-    try:
-        suffix = PurePosixPath(urlsplit(url).path).suffix.lower()
-    except ValueError:
-        return False
-    return suffix in ("", ".pdf")

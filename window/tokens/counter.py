@@ -230,10 +230,9 @@ def count_part(counter: TokenCounter, part: Part) -> int:
         return part.tokens
     from .part_text import part_text  # noqa: PLC0415 - only needed for parts
 
-    text, media = part_text(part, getattr(counter, "image_rule", None))
-    return (
-        (_CUT if part.kind is PartKind.WORDS else 0) + media + (counter.count(text) if text else 0)
-    )
+    texts, media = part_text(part, getattr(counter, "image_rule", None))
+    longest = max(counter.count(text) if text else 0 for text in texts)
+    return (_CUT if part.kind is PartKind.WORDS else 0) + media + longest
 
 
 def _stand_in_tokens(counter: TokenCounter, turn: Turn) -> int:

@@ -12,14 +12,15 @@ other form, such as Anthropic's, reach the model as JSON.
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
-from attrs import define
+from attrs import Factory, define
 
-from ..media import KINDS, read_medium, read_source
+from ..media import KINDS, Medium, Source, read_medium, read_source
+from ..media_conversion import FORMS, convert_medium
 from ..part import Part, PartKind
 from .media_rules import ImageRule, medium_tokens
 
@@ -28,36 +29,40 @@ _PAYLOADS = frozenset({"data", "url", "image_url", "file_data", "result"})
 _NOTHING = frozenset({"", "{}"})
 
 
-def part_text(part: Part, rule: ImageRule | None = None) -> tuple[str, int]:
-    """Return the text of `part` to count, and the tokens of its media.
+def part_text(part: Part, rule: ImageRule | None = None) -> tuple[tuple[str, ...], int]:
+    """Return the texts of `part` to count, of which a provider is sent one, and its media's tokens.
 
-    Images are priced by `rule`, if there is one. Signed thinking, encrypted items and data that are
-    not JSON count unchanged. Of a part that is not a block, the further fields count, except a mark
-    of empty content. JSON data stay valid JSON.
+    The first text is that of the part as it is; the others are those of a medium converted for
+    other providers. Images are priced by `rule`, if there is one. Signed thinking, encrypted items
+    and data that are not JSON count unchanged. Of a part that is not a block, the further fields
+    count, except a mark of empty content. JSON data stay valid JSON.
 
-    >>> part_text(
-    ...     Part("openai", '{"type":"image_url","image_url":{"url":"https://example.org/cat.png"}}')
-    ... )[1]
-    4784
+    >>> link = '{"type":"image_url","image_url":{"url":"https://example.org/cat.png"}}'
+    >>> texts, tokens = part_text(Part("openai", link))
+    >>> tokens, texts[1]
+    (4784, '{"type":"image","source":{"type":"url","url":"https://example.org/cat.png"}}')
     >>> part_text(Part("openai", '{"content":[],"refusal":null}', PartKind.MESSAGE))
-    ('{"refusal":null}', 0)
+    (('{"refusal":null}',), 0)
     """
     is_block = part.kind in (PartKind.BLOCK, PartKind.NATIVE)
     if not is_block and part.data in _NOTHING:
-        return "", 0
+        return ("",), 0
     if is_block and not _MEDIA.search(part.data):
-        return part.data, 0
+        return (part.data,), 0
     try:
         value = orjson.loads(part.data)
         if not is_block and isinstance(value, dict):
             value = _further(value)
         cutter = _Cutter(rule)
-        rest = cutter.cut(value)
+        forms = [cutter.cut(value)]
     except (ValueError, RecursionError):
-        return part.data, 0
-    if is_block and not cutter.found:
-        return part.data, 0
-    return orjson.dumps(rest).decode() if rest != {} else "", cutter.tokens
+        return (part.data,), 0
+    if is_block and not cutter.media:
+        return (part.data,), 0
+    if part.kind is PartKind.BLOCK and cutter.media[0].block is value:
+        forms += cutter.media[0].converted(part.provider)
+    texts = (orjson.dumps(form).decode() if form != {} else "" for form in forms)
+    return tuple(texts), cutter.tokens
 
 
 def _further(fields: dict[str, Any]) -> dict[str, Any]:
@@ -71,13 +76,35 @@ def _further(fields: dict[str, Any]) -> dict[str, Any]:
     return fields | {"audio": {"type": "audio", **audio}} if isinstance(audio, dict) else fields
 
 
+class _Found(NamedTuple):
+    """A medium, and the block that it was found in."""
+
+    block: Mapping[str, Any]
+    medium: Medium
+    source: Source
+
+    def without_payload(self, form: Any) -> Any:
+        """Return a `form` of the block with the medium's words in place of its payload."""
+        if not self.source.data or self.source.plain:
+            return form
+        return _with(form, self.source.data, self.medium.text or "")
+
+    def converted(self, provider: str) -> Iterator[Any]:
+        """Yield the forms that other providers than `provider` are sent, without the payload."""
+        for target in FORMS:
+            if target != provider:
+                form = convert_medium(self.medium, self.source, self.block, provider, target)
+                if form is not None:
+                    yield self.without_payload(form)
+
+
 @define
 class _Cutter:
-    """Removes media from JSON data and adds up their cost."""
+    """Removes media from JSON data, and collects them and their cost."""
 
-    rule: ImageRule | None = None
+    rule: ImageRule | None
     tokens: int = 0
-    found: bool = False
+    media: list[_Found] = Factory(list)
 
     def cut(self, value: Any) -> Any:
         """Return `value` with the payload of every medium removed."""
@@ -88,12 +115,10 @@ class _Cutter:
         medium = None if _is_made_of_blocks(value) else read_medium(value)
         if medium is None:
             return {key: self.cut(inner) for key, inner in value.items()}
-        self.found = True
+        found = _Found(value, medium, read_source(value))
+        self.media.append(found)
         self.tokens += medium_tokens(medium, self.rule)
-        source = read_source(value)
-        if not source.data or source.plain:
-            return value
-        return _with(value, source.data, medium.text or "")
+        return found.without_payload(value)
 
 
 def _is_made_of_blocks(block: Mapping[str, Any]) -> bool:

@@ -1,7 +1,7 @@
 """A session's messages are valid, within budget and contain all preserved turns, or are refused."""
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 
 from polycontext.base import UnknownNameError
 from polycontext.polynomial import ContextOverflowError, ContextSession
@@ -10,6 +10,7 @@ from polycontext.window import (
     REQUEST_OVERHEAD,
     InvalidMessagesError,
     OrderError,
+    Part,
     TiktokenCounter,
     ToolCall,
     Turn,
@@ -74,6 +75,14 @@ def test_messages_of_an_unknown_provider_is_refused() -> None:
         add_all(session_of(), chat(1)).messages("altavista")
 
 
+SMALL_PICTURE = Part(
+    "openai",
+    '{"type":"image_url","image_url":{"url":"data:image/png;base64,'
+    'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABAAAAAA=="}}',
+)
+"""It is 20 tokens longer in Anthropic's form."""
+
+
 def says_it_as_it_is(turn: Turn) -> bool:
     """Return whether `turn` needs none of Anthropic's uncounted stand-ins.
 
@@ -100,6 +109,12 @@ def leaves_no_gist(session: ContextSession) -> bool:
 
 @pytest.mark.parametrize("provider", Provider)
 @given(moves=session_moves())
+@example(
+    [
+        (Turn("user", "Book a night train to Vienna."), None),
+        (Turn("user", "This one.", parts=[SMALL_PICTURE]), None),
+    ]
+)
 def test_whatever_is_handed_out_is_valid_and_within_budget(
     provider: Provider, moves: list[Move]
 ) -> None:

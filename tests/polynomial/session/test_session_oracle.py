@@ -3,13 +3,23 @@
 from collections.abc import Callable
 
 import pytest
+from attrs import evolve
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from polycontext.base import PolycontextError
 from polycontext.linearity import ResourceClass
-from polycontext.polynomial import ContextSession, Conversation, replay
-from polycontext.polynomial.journal.events import TurnEvent
+from polycontext.polynomial import (
+    ContextInput,
+    ContextPolicy,
+    ContextSession,
+    ContextState,
+    Conversation,
+    replay,
+)
+from polycontext.polynomial.journal.events import ResizeEvent, TurnEvent
+from polycontext.polynomial.machine.step import Step
+from polycontext.polynomial.machine.table import run
 from polycontext.pressure import Signals
 from polycontext.testing import CLASSES, FAST, PROSE, TARGETS
 from polycontext.window import ContextWindow, Role, ToolCall, Turn
@@ -17,6 +27,12 @@ from tests.polynomial.conversations import Engine, with_engine
 
 BUDGETS = st.sampled_from([400, 2_000])
 NUMBERS = st.integers(0, 40)
+
+
+def settled(told: Conversation, policy: ContextPolicy) -> Conversation:
+    """Return the conversation in the state that the guards choose under `policy`."""
+    step = Step(ContextInput.resize(told.window.max_tokens), told.window, policy)
+    return evolve(told, state=run(told.machine.table, told.state, step))
 
 
 class SessionAgainstReplay(RuleBasedStateMachine):
@@ -28,6 +44,7 @@ class SessionAgainstReplay(RuleBasedStateMachine):
         self.session = with_engine(engine, ContextSession(budget, counter=FAST, auto=auto))
         self.budget = budget
         self.accepted: list[str] = []
+        self.settled_at = -1
         self.add(Turn(Role.USER, "Plan a journey."))
 
     def attempt(self, act: Callable[[], object]) -> bool:
@@ -120,8 +137,12 @@ class SessionAgainstReplay(RuleBasedStateMachine):
 
     @rule(progress=st.sampled_from([0.0, 0.5, 1.0]))
     def signals(self, progress: float) -> None:
-        """Tell how it goes, which moves the threshold."""
-        self.session.background.signal(Signals(progress=progress))
+        """Tell how it goes, which moves the threshold; nothing is stored until the next commit."""
+        told, revision = Signals(progress=progress), self.session.history.revision
+        if told != self.session.policy.signals:
+            self.settled_at = revision
+        self.session.background.signal(told)
+        assert self.session.history.revision == revision
 
     @rule()
     def clears(self) -> None:
@@ -130,18 +151,42 @@ class SessionAgainstReplay(RuleBasedStateMachine):
 
     @invariant()
     def the_journal_tells_it_all(self) -> None:
-        """Check that a replay gives state and window, and that the log is the accepted turns."""
+        """Check that a replay gives state and window, and that the log is the accepted turns.
+
+        What was signalled since the last commit is not stored yet: the guards are asked once more.
+        """
         if hasattr(self, "session"):
             events = self.session.history.events()
-            assert (
-                replay(events, Conversation(ContextWindow(self.budget, counter=FAST)))
-                == self.session.conversation
-            )
+            told = replay(events, Conversation(ContextWindow(self.budget, counter=FAST)))
+            if self.settled_at == told.revision:
+                told = settled(told, self.session.policy)
+            assert told == self.session.conversation
             assert (
                 tuple(event.turn for event in events if isinstance(event, TurnEvent))
                 == self.session.log()
             )
             assert [turn.text for turn in self.session.log()] == self.accepted
+
+
+@pytest.mark.parametrize("engine", ["machine", "table"])
+def test_the_next_commit_stores_the_state_that_a_signal_leads_to(engine: Engine) -> None:
+    """A signal settles the state in memory; the journal has it with the next commit."""
+    journey = SessionAgainstReplay()
+    journey.begin(400, engine, auto=True)
+    journey.overflows(120)
+    journey.overflows(300)
+    journey.answers("c0", "unasked")
+    journey.reports(1, None)
+    journey.calls(1)
+    session, before = journey.session, journey.session.history.events()
+    assert session.state is before[-1].state is ContextState.PRESSURED
+    journey.signals(0.5)
+    journey.the_journal_tells_it_all()
+    assert (session.state, session.history.events()) == (ContextState.COMPRESSED, before)
+    journey.answers("c0", "found")
+    journey.the_journal_tells_it_all()
+    settling = session.history.events()[len(before)]
+    assert (type(settling), settling.state) == (ResizeEvent, ContextState.COMPRESSED)
 
 
 TestSessionAgainstReplay = pytest.mark.no_cover(SessionAgainstReplay.TestCase)

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polycontext.window.media import KINDS, read_medium
+from polycontext.window.media_conversion import convert_block
 from polycontext.window.part import Part
-from polycontext.window.providers.layout import convert_block
 from polycontext.window.tokens.counter import count_part
 from polycontext.window.tokens.tiktoken_counter import default_counter
 from tests.window.media_files import b64, pdf, png
@@ -207,3 +207,4 @@ def test_a_medium_costs_no_provider_more_than_was_told(
         return
     told = count_part(default_counter(), Part(source, json.dumps(forms[source])))
     assert tokens_leaving(default_counter(), target, [written]) <= told
+    assert count_part(default_counter(), Part(target, json.dumps(written))) <= told

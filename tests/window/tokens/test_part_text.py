@@ -84,7 +84,7 @@ def test_a_small_picture_costs_little() -> None:
 def test_two_images_cost_twice_as_much_and_text_beside_them_is_counted() -> None:
     """Each medium has its price; the words in the same block keep theirs."""
     image = {"type": "image", "source": {"type": "base64", "data": b64(PNG)}}
-    text, media = part_text(part([image, image, {"type": "text", "text": "ein Kätzchen"}]))
+    (text,), media = part_text(part([image, image, {"type": "text", "text": "ein Kätzchen"}]))
     assert media == 2 * PNG_TOKENS
     assert json.loads(text) == [image | {"source": {"type": "base64", "data": ""}}] * 2 + [
         {"type": "text", "text": "ein Kätzchen"}
@@ -99,7 +99,7 @@ def test_what_no_model_is_known_to_read_as_a_medium_counts_as_text() -> None:
         "tiles": [b64(PNG)],
         "source": {"type": "base64", "data": b64(PNG)},
     }
-    text, media = part_text(part(block))
+    (text, *_), media = part_text(part(block))
     assert (json.loads(text), media) == (
         block | {"source": {"type": "base64", "data": ""}},
         PNG_TOKENS,
@@ -110,7 +110,7 @@ def test_what_no_model_is_known_to_read_as_a_medium_counts_as_text() -> None:
         "url": LONG,
         "data": "data:," + LONG,
     }
-    assert json.loads(part_text(part(beside))[0]) == beside | {"image_url": ""}
+    assert json.loads(part_text(part(beside))[0][0]) == beside | {"image_url": ""}
 
 
 @pytest.mark.parametrize(
@@ -179,7 +179,7 @@ def test_media_cost_their_rule(block: dict[str, Any], media: int) -> None:
 def test_a_text_document_costs_its_words(block: dict[str, Any]) -> None:
     """A text document is billed by its words, whether sent as text, blocks or base64."""
     counter = default_counter()
-    text, media = part_text(part(block))
+    (text, *_), media = part_text(part(block))
     assert media == 0
     assert "report" in text
     assert counter.count(LONG) <= counter.count(text) < counter.count(LONG) * 3
@@ -199,7 +199,7 @@ def test_a_text_document_costs_its_words(block: dict[str, Any]) -> None:
 )
 def test_what_only_looks_like_a_medium_counts_as_text(data: str) -> None:
     """Broken, too deep or unrelated JSON that mentions an image is text."""
-    assert part_text(Part("anthropic", data)) == (data, 0)
+    assert part_text(Part("anthropic", data)) == ((data,), 0)
 
 
 @pytest.mark.parametrize(
@@ -229,7 +229,7 @@ def test_the_form_of_a_content_costs_nothing(content: object) -> None:
     assert count_part(default_counter(), part({"content": content}, PartKind.MESSAGE)) == 0
     assert count_part(default_counter(), part({}, PartKind.MESSAGE)) == 0
     assert part_text(part({"content": content, "refusal": "no"}, PartKind.RESULT)) == (
-        '{"refusal":"no"}',
+        ('{"refusal":"no"}',),
         0,
     )
 
@@ -239,7 +239,7 @@ def test_an_assistants_recording_is_billed_with_its_transcript() -> None:
     known = part({"audio": {"id": "audio_1", "transcript": LONG}}, PartKind.MESSAGE)
     assert part_text(known)[1] == AUDIO_TOKENS
     assert count_part(default_counter(), known) > AUDIO_TOKENS + default_counter().count(LONG)
-    text, media = part_text(
+    (text,), media = part_text(
         part({"audio": {"id": "audio_1", "data": b64(wave(5))}}, PartKind.MESSAGE)
     )
     assert (len(text) < 100, media) == (True, 100)

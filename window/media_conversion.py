@@ -1,0 +1,188 @@
+"""Media converted from one provider's form into another's.
+
+Images are converted as base64 or by URL, PDFs as documents and files, text documents as such or as
+text. Content that only one provider knows (an uploaded file) or accepts (recordings, office files)
+is not converted.
+"""
+
+import base64
+from collections.abc import Mapping
+from pathlib import PurePosixPath
+from typing import Any
+from urllib.parse import urlsplit
+
+from .media import Medium, MediumKind, Source, read_medium, read_source
+
+Block = dict[str, Any]
+
+ANTHROPIC, CHAT, RESPONSES = "anthropic", "openai", "openai-responses"
+
+IMAGES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
+"""The image formats that every provider accepts."""
+
+PDF = "application/pdf"
+UNNAMED = "document.pdf"
+"""The name of a file without a name, if a name is required."""
+
+_OWN = {
+    ANTHROPIC: frozenset({"image", "document"}),
+    CHAT: frozenset({"image_url", "file"}),
+    RESPONSES: frozenset({"input_image", "input_file"}),
+}
+"""The block types of each provider that can be converted."""
+
+FORMS = tuple(_OWN)
+"""The providers whose forms a medium can be converted into."""
+
+
+def convert_block(block: Mapping[str, Any], source: str, target: str) -> Block | None:
+    """Return a medium's `block` of provider `source` as a block of `target`, or None.
+
+    None means that it cannot be converted. The result shares only strings with `block`, and lacks
+    what only `source` has (cache marks, citations). The same provider's block is copied unchanged.
+
+    Law: the result is a block that `target` accepts in a user message.
+
+    >>> url = {"url": "data:image/png;base64,iVBORw0KGgo="}
+    >>> convert_block({"type": "image_url", "image_url": url}, "openai", "anthropic")
+    {'type': 'image', 'source': {'type': 'base64', 'media_type': 'image/png', 'data': \
+'iVBORw0KGgo='}}
+    >>> file = {"type": "image", "source": {"type": "file", "file_id": "file_1"}}
+    >>> convert_block(file, "anthropic", "openai") is None
+    True
+    """
+    if source == target:
+        return dict(block)
+    medium = read_medium(block)
+    return (
+        None
+        if medium is None
+        else convert_medium(medium, read_source(block), block, source, target)
+    )
+
+
+def convert_medium(
+    medium: Medium, found: Source, block: Mapping[str, Any], source: str, target: str
+) -> Block | None:
+    """Return another provider's `block`, whose medium was `found`, as `convert_block` does."""
+    write = _WRITERS.get(target)
+    if block["type"] not in _OWN.get(source, ()) or write is None:
+        return None
+    if medium.kind is MediumKind.IMAGE:
+        return _image(found, medium.media_type, target)
+    text = medium.text if medium.text is not None else _inner_text(block)
+    if text is not None:
+        return _text(text, found.name, target)
+    uploaded = _same_vendor(found, source, target)
+    return uploaded or write(found, medium.media_type)
+
+
+def _image(found: Source, media_type: str, target: str) -> Block | None:
+    link = found.url if _is_web(found.url) else None
+    data = found.data if media_type in IMAGES and not found.plain else None
+    if link is None and not data:
+        return None
+    if target == ANTHROPIC:
+        return {
+            "type": "image",
+            "source": {"type": "url", "url": link} if link else _base64(media_type, data or ""),
+        }
+    url = link or f"data:{media_type};base64,{data}"
+    detail = {"detail": found.detail} if found.detail else {}
+    if target == RESPONSES:
+        return {"type": "input_image", "image_url": url} | detail
+    return {"type": "image_url", "image_url": {"url": url} | detail}
+
+
+def _text(text: str, name: str, target: str) -> Block | None:
+    if not text.strip():
+        return None
+    if target == ANTHROPIC:
+        return _titled({"type": "text", "media_type": "text/plain", "data": text}, name)
+    return {
+        "type": "input_text" if target == RESPONSES else "text",
+        "text": f"{name}\n\n{text}" if name else text,
+    }
+
+
+def _inner_text(block: Mapping[str, Any]) -> str | None:
+    """Return the text of a document made of blocks, or None if it has other blocks than text."""
+    match block:
+        case {"source": {"type": "content", "content": [_, *_] as inner}}:
+            texts = [text for each in inner if (text := _block_text(each)) is not None]
+            return "\n".join(texts) if len(texts) == len(inner) else None
+        case _:
+            return None
+
+
+def _block_text(block: object) -> str | None:
+    match block:
+        case {"type": "text", "text": str(text)}:
+            return text
+        case _:
+            return None
+
+
+def _same_vendor(found: Source, source: str, target: str) -> Block | None:
+    if found.file_id is None or ANTHROPIC in (source, target):
+        return None
+    if target == CHAT:
+        return {"type": "file", "file": {"file_id": found.file_id}}
+    return {"type": "input_file", "file_id": found.file_id}
+
+
+def _document(found: Source, media_type: str) -> Block | None:
+    if found.data and media_type == PDF:
+        return _titled(_base64(PDF, found.data), found.name)
+    if _is_web(found.url) and _may_be_pdf(found.url or ""):
+        return _titled({"type": "url", "url": found.url}, found.name)
+    return None
+
+
+def _file(found: Source, media_type: str) -> Block | None:
+    if not found.data or media_type != PDF:
+        return None
+    return {
+        "type": "file",
+        "file": {"filename": found.name or UNNAMED, "file_data": f"data:{PDF};base64,{found.data}"},
+    }
+
+
+def _input_file(found: Source, media_type: str) -> Block | None:
+    if _is_web(found.url):
+        return {"type": "input_file", "file_url": found.url}
+    if not found.data or not media_type:
+        return None
+    return {
+        "type": "input_file",
+        "filename": found.name or UNNAMED,
+        "file_data": f"data:{media_type};base64,{_spelled(found)}",
+    }
+
+
+_WRITERS = {ANTHROPIC: _document, CHAT: _file, RESPONSES: _input_file}
+
+
+def _spelled(found: Source) -> str:
+    data = found.data or ""
+    return base64.b64encode(data.encode()).decode() if found.plain else data
+
+
+def _base64(media_type: str, data: str) -> Block:
+    return {"type": "base64", "media_type": media_type, "data": data}
+
+
+def _titled(source: Block, name: str) -> Block:
+    return {"type": "document", "source": source} | ({"title": name} if name else {})
+
+
+def _is_web(url: str | None) -> bool:
+    return url is not None and url.startswith(("https://", "http://"))
+
+
+def _may_be_pdf(url: str) -> bool:
+    try:
+        suffix = PurePosixPath(urlsplit(url).path).suffix.lower()
+    except ValueError:
+        return False
+    return suffix in ("", ".pdf")
