@@ -14,6 +14,7 @@ from .errors import (
     must_be,
     require,
     require_extra,
+    safe_repr,
     whole_number,
 )
 from .law import Law, LawViolation, laws_of
@@ -40,5 +41,6 @@ __all__ = [
     "must_be",
     "require",
     "require_extra",
+    "safe_repr",
     "whole_number",
 ]

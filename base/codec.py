@@ -29,7 +29,7 @@ from cattrs.cols import (
 )
 from cattrs.gen import make_dict_structure_fn, make_dict_unstructure_fn, override
 
-from .errors import InvalidDataError
+from .errors import InvalidDataError, safe_repr
 from .json_data import INTEGERS, FrozenDict, check_text, freeze_object, thaw, under
 
 T = TypeVar("T")
@@ -225,7 +225,9 @@ def _name_of(member: Enum) -> str:
 
 
 def _shown(value: object) -> str:
-    return f"{value!r:.60}" if isinstance(value, str | int | float) else type(value).__name__
+    return (
+        f"{safe_repr(value):.60}" if isinstance(value, str | int | float) else type(value).__name__
+    )
 
 
 def _moment(value: object, _: type[datetime]) -> datetime:

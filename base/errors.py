@@ -14,7 +14,7 @@ from math import inf
 from types import UnionType
 from typing import Any, TypeGuard, cast
 
-from attrs import Attribute, define
+from attrs import Attribute, define, field
 
 
 class PolycontextError(Exception):
@@ -27,6 +27,14 @@ class CallerError(PolycontextError):
 
 class CollaboratorError(PolycontextError):
     """An error of a plugged-in component: a summariser, a counter or a store."""
+
+
+def safe_repr(value: object) -> str:
+    """Return the `repr` of a value, or its type if it has none: Python prints no huge integers."""
+    try:
+        return repr(value)
+    except Exception:  # noqa: BLE001 - an error message must not raise another
+        return f"<{type(value).__name__}>"
 
 
 @define(slots=False, eq=False)
@@ -50,11 +58,11 @@ class InvalidOptionError(CallerError, ValueError):
     """The value of an argument or option is invalid."""
 
     option: str
-    value: object
+    value: object = field(repr=safe_repr)
     legal: str
 
     def __str__(self) -> str:
-        return f"{self.option} = {self.value!r:.200}. Use {self.legal}."
+        return f"{self.option} = {safe_repr(self.value):.200}. Use {self.legal}."
 
 
 def require(option: str, value: object, fits: object, legal: str) -> None:
@@ -90,8 +98,12 @@ def is_number(value: object, least: float = -inf, most: float = inf) -> TypeGuar
 
 
 def whole_number(option: str, value: Any, least: int, unit: str = "tokens") -> int:
-    """Return `value`; raise `InvalidOptionError` unless it is an integer of at least `least`."""
-    require(option, value, is_whole(value, least), f"a whole number of {unit}, at least {least}")
+    """Return `value`; raise `InvalidOptionError` unless it is an integer of at least `least`.
+
+    Stores hold integers of 64 bits, so larger ones are refused, too.
+    """
+    fits = is_whole(value, least, 2**63 - 1)
+    require(option, value, fits, f"a whole number of {unit}, at least {least}")
     return int(value)
 
 

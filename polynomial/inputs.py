@@ -9,7 +9,13 @@ from typing import Any, Self
 import orjson
 from attrs import field, frozen
 
-from polycontext.base import InvalidDataError, InvalidOptionError, UnknownNameError, must_be
+from polycontext.base import (
+    InvalidDataError,
+    InvalidOptionError,
+    UnknownNameError,
+    must_be,
+    safe_repr,
+)
 from polycontext.base.json_data import freeze, thaw
 from polycontext.linearity import UNIX_EPOCH, ResourceClass
 from polycontext.pressure import CompressionResult, Edit, Fulfilment, Rejection, pressure_of
@@ -67,7 +73,7 @@ def class_of(value: object) -> ResourceClass:
     try:
         return ResourceClass(value)  # type: ignore[arg-type]
     except ValueError:
-        raise UnknownNameError("resource class", str(value), tuple(names)) from None
+        raise UnknownNameError("resource class", safe_repr(value), tuple(names)) from None
 
 
 @frozen

@@ -55,12 +55,10 @@ class ConflictError(CallerError, RuntimeError):
     what: str
     expected: object
     found: object
+    legal: str = "Make it again from the current one"
 
     def __str__(self) -> str:
-        return (
-            f"{self.what}: made for {self.expected}, found {self.found}. Make it again from the "
-            f"current one."
-        )
+        return f"{self.what}: made for {self.expected}, found {self.found}. {self.legal}."
 
 
 @frozen(repr=False)

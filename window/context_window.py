@@ -11,7 +11,7 @@ from typing import Self
 
 from attrs import evolve
 
-from polycontext.base import InvalidOptionError, whole_number
+from polycontext.base import is_number, require, whole_number
 from polycontext.linearity import (
     UNIX_EPOCH,
     Classifier,
@@ -63,8 +63,7 @@ class ContextWindow(StoreComonad[Turn | None]):
         preserved_share: float = 0.2,
     ) -> None:
         whole_number("max_tokens", max_tokens, 1)
-        if not 0.0 <= preserved_share <= 1.0:
-            raise InvalidOptionError("preserved_share", preserved_share, "0.0 to 1.0")
+        require("preserved_share", preserved_share, is_number(preserved_share, 0, 1), "0.0 to 1.0")
         if counter is None:
             counter = default_counter()
         self._settings = WindowSettings(max_tokens, counter, classifier, preserved_share)

@@ -229,7 +229,7 @@ class ToolRule:
         """Return the values of `per`, as JSON text, that replaced and replacing calls share."""
         try:
             called = json.loads(arguments or "{}")
-        except ValueError:
+        except (ValueError, RecursionError):
             called = None
         # Arguments that are not a JSON object are compared as a whole, and only if `per` is set.
         if not isinstance(called, dict):

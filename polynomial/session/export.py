@@ -235,11 +235,13 @@ def _numbered(lines: Lines) -> Iterator[tuple[str, str | bytes]]:
         lines = lines.split("\n") if isinstance(lines, str) else lines.split(b"\n")
     if not isinstance(lines, Iterable):
         raise InvalidOptionError("lines", lines, "lines, such as those of an open file")
-    return (
-        (f"line {number}", line)
-        for number, line in enumerate(lines, 1)
-        if not isinstance(line, str | bytes) or line.strip()
-    )
+    number = 0
+    try:
+        for number, line in enumerate(lines, 1):
+            if not isinstance(line, str | bytes) or line.strip():
+                yield f"line {number}", line
+    except UnicodeDecodeError as error:
+        raise InvalidDataError(f"line {number + 1}", f"not UTF-8 ({error})", "an export") from None
 
 
 def _line(data: Mapping[str, Any]) -> str:

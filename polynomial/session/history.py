@@ -5,7 +5,7 @@ from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from typing import Any, Generic, Unpack
 
-from polycontext.base import InvalidOptionError, is_number, is_whole, require
+from polycontext.base import InvalidOptionError, is_number, is_whole, require, whole_number
 from polycontext.base.effects import Steps, in_thread, procedure, twin
 from polycontext.pressure import ConflictError
 from polycontext.pressure.notes import find_sources
@@ -46,6 +46,7 @@ class History(Generic[S]):
 
     def events(self, after: int = 0) -> tuple[Event, ...]:
         """Return the journal's events after revision `after`: accepted inputs and their effects."""
+        whole_number("after", after, 0, "events")
         return self._session._writer.events(after)
 
     def at(self, moment: Moment) -> S:
@@ -80,7 +81,7 @@ class History(Generic[S]):
 
         Raises:
             InvalidOptionError: the session has no such moment.
-            UnknownResourceError: no turn of the journal has the id.
+            UnknownResourceError: no turn of the log has the id.
 
         >>> from polycontext import ContextSession
         >>> session = ContextSession(max_tokens=8000)

@@ -130,7 +130,7 @@ def room_of(
         name, counting = model, unlisted_counter(model)
         provider = provider or counting.profile.provider
     elif model is not None:
-        legal = f"one number of tokens; {model!r} was given already"
+        legal = "one number of tokens; the first argument gave one"
         require("max_tokens", max_tokens, max_tokens is None, legal)
         max_tokens = model  # type: ignore[assignment]  # checked below
     budget = whole_number("max_tokens", max_tokens, 1)

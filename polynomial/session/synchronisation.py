@@ -112,9 +112,12 @@ def pairs_of(
     """Return turns paired with their handles, repaired if requested.
 
     Raises:
-        InvalidOptionError: the number of handles is not the number of turns.
+        InvalidOptionError: `turns` or `handles` is no collection, or their numbers differ.
         InvalidTurnError: an element is not a turn.
     """
+    require("turns", turns, isinstance(turns, Iterable), "a list of turns")
+    fits = handles is None or isinstance(handles, Iterable)
+    require("handles", handles, fits, "a list with one handle for each turn")
     checked = [check_turn(turn) for turn in turns]
     if handles is None:
         pairs: list[Pair] = [(turn, None) for turn in checked]

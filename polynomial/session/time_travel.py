@@ -103,7 +103,9 @@ def revision_at(session: Session, moment: Moment) -> int:
 
 
 def build_rewind(session: Session, to: Moment) -> Rewind:
-    """Return the command that rewinds to a moment."""
+    """Return the command that rewinds to a moment; a turn must be in the log."""
+    if isinstance(to, str):
+        session.conversation.log.place(to)
     return Rewind(committed_at(session, revision_at(session, to)))
 
 

@@ -10,6 +10,7 @@ import pytest
 from attrs import frozen
 
 from polycontext.cli.options import FORMATS
+from polycontext.cli.recordings import documents
 from tests.cli.command import (
     EXAMPLE,
     Command,
@@ -410,3 +411,29 @@ def test_a_fault_of_the_program_is_no_traceback_either(
     assert "internal error: ZeroDivisionError: by nothing" in ran.complaint
     with pytest.raises(ZeroDivisionError):
         polycontext("replay", EXAMPLE, "-v")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("project", "--max-tokens", "100"),
+        ("check",),
+        ("session", "append", "long", "--role", "user", "--from"),
+    ],
+)
+def test_an_input_that_never_ends_is_refused(
+    polycontext: Command, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...]
+) -> None:
+    """No newline ever comes: reading stops at the size of the longest document."""
+    monkeypatch.setattr(documents, "MOST_BYTES", 2**20)
+    complaint = polycontext(*arguments, "/dev/zero").complaint
+    assert complaint.startswith("/dev/zero: longer than 1,048,576 bytes. Use a smaller file, or")
+
+
+def test_a_document_of_too_many_lines_is_refused(
+    polycontext: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Each of them is short."""
+    monkeypatch.setattr(documents, "MOST_BYTES", 1000)
+    path = saved(tmp_path, "chat.json", "[\n" * 600)
+    assert "longer than 1,000 bytes" in polycontext("check", path).complaint

@@ -19,6 +19,9 @@ Place = tuple[str | int, ...]
 """The keys and indices that lead to a value inside a document."""
 
 STANDARD_INPUT = "-"
+MOST_BYTES = 2**28
+"""The size of the longest document that is read: an input need not end."""
+
 _FILES = "a readable file, or - for standard input"
 _JSON = "JSON (one document), or JSONL (one document a line)"
 _LINE_SUFFIXES = (".jsonl", ".ndjson")
@@ -69,14 +72,14 @@ def has_any(value: object, names: Iterable[str]) -> bool:
 
 
 @contextmanager
-def opened(name: str) -> Generator[tuple[str, BinaryIO]]:
-    """Yield the name of a file for error messages, and its byte stream; `-` is standard input.
+def opened(name: str) -> Generator[tuple[str, Iterator[bytes]]]:
+    """Yield the name of a file for error messages, and its lines; `-` is standard input.
 
     Raises:
-        InvalidDataError: it is missing or cannot be read.
+        InvalidDataError: it is missing or cannot be read, or a line is longer than `MOST_BYTES`.
     """
     if name == STANDARD_INPUT:
-        yield "<stdin>", sys.stdin.buffer
+        yield "<stdin>", _lines("<stdin>", sys.stdin.buffer)
         return
     source = name.encode("utf-8", "backslashreplace").decode()
     try:
@@ -85,9 +88,22 @@ def opened(name: str) -> Generator[tuple[str, BinaryIO]]:
         raise unreadable(source, None, None, _reason(error), _FILES) from None
     with stream:
         try:
-            yield source, stream
+            yield source, _lines(source, stream)
         except OSError as error:
             raise unreadable(source, None, None, _reason(error), _FILES) from None
+
+
+def _lines(source: str, stream: BinaryIO) -> Iterator[bytes]:
+    while line := stream.readline(MOST_BYTES + 1):
+        check_size(source, len(line))
+        yield line
+
+
+def check_size(source: str, size: int) -> None:
+    """Raise `InvalidDataError` if a document has more than `MOST_BYTES`, as of /dev/zero."""
+    if size > MOST_BYTES:
+        legal = "a smaller file, or JSONL with one conversation a line"
+        raise unreadable(source, None, None, f"longer than {MOST_BYTES:,} bytes", legal)
 
 
 def size_of(names: Iterable[str]) -> int | None:
@@ -148,8 +164,10 @@ def _first(source: str, line: int, data: bytes, rest: Iterator[tuple[int, bytes]
         if source.endswith(_LINE_SUFFIXES):
             raise
     # Blank lines were skipped: put them back, so that line numbers are right.
-    whole, last = [text], line
+    whole, last, size = [text], line, len(data)
     for number, more in rest:
+        size += len(more)
+        check_size(source, size)
         whole.append("\n" * (number - last - 1) + decoded(source, number, more))
         last = number
     return _parsed(source, line, "".join(whole))

@@ -17,6 +17,7 @@ from ..recordings.conversation import kind_of
 from ..recordings.documents import (
     Document,
     Place,
+    check_size,
     decoded,
     opened,
     read_documents,
@@ -93,8 +94,12 @@ def read_text(name: str) -> str:
     Raises:
         InvalidDataError: it is missing, not UTF-8, or empty.
     """
-    with opened(name) as (source, stream):
-        text = decoded(source, None, stream.read())
+    data = bytearray()
+    with opened(name) as (source, lines):
+        for line in lines:
+            data += line
+            check_size(source, len(data))
+        text = decoded(source, None, bytes(data))
         if not text.strip():
             raise unreadable(source, None, None, "the file is empty", "a text")
     return text.removesuffix("\n").removesuffix("\r")

@@ -239,6 +239,15 @@ def test_lines_come_from_a_file_a_text_or_its_bytes(tmp_path: Path) -> None:
     assert all(each == lines for each in found)
 
 
+def test_a_file_that_is_no_text_is_refused(tmp_path: Path) -> None:
+    """Its first line is already no UTF-8."""
+    path = tmp_path / "picture"
+    path.write_bytes(b"\xff\xd8\n")
+    for read in (ContextSession.history.load, ContextSession.history.load_turns):
+        with path.open() as file, pytest.raises(InvalidDataError, match="line 1: not UTF-8"):
+            read(file)
+
+
 def test_an_id_that_is_taken_is_refused(tmp_path: Path) -> None:
     """Importing a taken id is refused and changes nothing, and a new id imports beside it."""
     file = tmp_path / "sessions.db"

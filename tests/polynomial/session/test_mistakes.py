@@ -47,6 +47,10 @@ START: dict[str, Any] = {"type": "object"}
 DEEP = reduce(lambda inner, _: {"type": "object", "properties": {"a": inner}}, range(300), START)
 ONE: list[Any] = [{"role": "user", "content": "x"}]
 any_: Any = None
+NUMBER: Any = 5
+TEXT: Any = "x"
+HUGE: Any = 10**5000
+"""An integer of more digits than Python prints."""
 UNAWAITED: Any = Future(loop=SimpleNamespace(get_debug=bool))  # type: ignore[arg-type]
 HumanMessage: Any = type(
     "HumanMessage",
@@ -144,6 +148,29 @@ REFUSED: dict[str, tuple[type[PolycontextError], str, Mistake]] = {
         InvalidOptionError,
         "session_id = ''.*not empty",
         made(session_id=""),
+    ),
+    "a share that is a list": (InvalidOptionError, r"share = \[\]", made(preserved_share=[])),
+    "no collection of turns": (InvalidOptionError, "turns = 5", lambda s: s.sync(NUMBER)),
+    "no collection of handles": (InvalidOptionError, "handles = 5", lambda s: s.sync([], NUMBER)),
+    "a text where a revision goes": (
+        InvalidOptionError,
+        "after = 'x'",
+        lambda s: s.history.events(TEXT),
+    ),
+    "more tokens than Python prints": (
+        InvalidOptionError,
+        "= <int>",
+        lambda _: ContextSession(HUGE),
+    ),
+    "a moment that Python does not print": (
+        InvalidOptionError,
+        "moment = <int>",
+        lambda s: s.history.at(HUGE),
+    ),
+    "a class that Python does not print": (
+        UnknownNameError,
+        "<int>",
+        lambda s: s.promote("t1", HUGE),
     ),
     "a share of two": (InvalidOptionError, "preserved_share", made(preserved_share=2)),
     "a rule, no list": (InvalidOptionError, "rules = 5.*keep_last", made(rules=5)),

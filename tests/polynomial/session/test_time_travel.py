@@ -292,6 +292,20 @@ def test_a_past_session_refuses_what_is_written() -> None:
     assert said(fork) == ["one", "two", "else"]
 
 
+def test_a_rewind_takes_no_turn_that_left_the_log() -> None:
+    """Its id is refused like an unknown one; a revision still leads there, and it can be read."""
+    session = spoken("one", "two", "three")
+    third, revision = session.log()[-1].resource_id, session.history.revision
+    session.history.rewind(session.log()[0].resource_id)
+    for unknown in (third, "t99"):
+        with pytest.raises(UnknownResourceError):
+            session.history.rewind(unknown)
+    assert said(session.history.at(third)) == ["one", "two", "three"]
+    session.history.rewind(revision)
+    session.history.rewind(third)
+    assert said(session) == ["one", "two", "three"]
+
+
 def test_a_fork_keeps_the_options_and_lives_by_itself(tmp_path: Path) -> None:
     """A fork keeps budget, policy and clock, and works after the original is closed."""
     session = ContextSession.open(tmp_path / "s.db", "first", 500, auto=False, reserve=17)
@@ -315,7 +329,7 @@ def test_a_fork_takes_no_id_that_is_there() -> None:
     session = spoken("one")
     session.history.fork("second")
     for taken in ("second", "session"):
-        with pytest.raises(ConflictError, match="an id that no session has"):
+        with pytest.raises(ConflictError, match=f"session id {taken!r} is taken"):
             session.history.fork(taken)
     for none in ("", None, "\ud800"):
         with pytest.raises(InvalidOptionError):
