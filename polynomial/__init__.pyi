@@ -22,13 +22,13 @@ from .errors import (
     StoreBusyError,
     StoreError,
 )
+from .gist_recognition import known_again
 from .inputs import ContextInput, ContextOutput, InputKind
 from .journal.conversation import Conversation, evolve, replay
 from .journal.events import Event
 from .machine.context_machine import VALID_DIRECTIONS, ContextMachine, context_transition
 from .machine.step import ContextPolicy
 from .projection import Projection, project
-from .restoration import known_again
 from .session.answer import Answer
 from .state import ContextState
 from .verification import Verification, verify

@@ -34,8 +34,8 @@ from polycontext.window.providers import (
     unwrap,
 )
 
+from .gist_recognition import known_again
 from .machine.step import overflow
-from .restoration import known_again
 from .session.options import check_rules, room_of
 
 if TYPE_CHECKING:

@@ -6,7 +6,12 @@ from .notes.summariser import ExtractiveSummariser
 from .plan import Plan, plan_at, unbinding_plan
 from .projector import CompressionResult, ConflictError, ContextProjector
 from .reach import Reach
-from .summariser import AsyncSummariser, RememberingSummariser, Summariser, default_summariser
+from .summariser_protocol import (
+    AsyncSummariser,
+    RememberingSummariser,
+    Summariser,
+    default_summariser,
+)
 from .threshold import (
     AdaptiveThreshold,
     FixedThreshold,

@@ -25,7 +25,7 @@ from .gist import (
     unframed,
 )
 from .plan import Plan
-from .summariser import (
+from .summariser_protocol import (
     LEAST_ASKED,
     AsyncPlanSummariser,
     AsyncSummariser,

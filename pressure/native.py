@@ -45,7 +45,7 @@ from .gist import (
 from .ladder import ladder_of
 from .plan import Plan, plan_at
 from .reach import Columns, Kind, Reach
-from .summariser import default_summariser
+from .summariser_protocol import default_summariser
 from .view import Edit, Fidelity
 
 TAIL_SHARE = 0.5

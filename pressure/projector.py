@@ -34,7 +34,7 @@ from .ladder import Ladder, ladder_of
 from .native import native_gist, prefix_edit
 from .plan import Plan, plan_at
 from .reach import Reach
-from .summariser import (
+from .summariser_protocol import (
     LEAST_ASKED,
     AsyncPlanSummariser,
     AsyncSummariser,

@@ -23,7 +23,7 @@ from polycontext.base import InvalidOptionError, UnknownNameError, whole_number
 from .providers.wire import Provider, as_provider
 from .tokens.counter import CalibratedCounter, TokenCounter, calibrate, check_positive, is_exact
 from .tokens.media_rules import ImageRule, Patches, Tiles
-from .tokens.vocabulary import SHA256, Vocabulary
+from .tokens.tokenizer import SHA256, Vocabulary
 
 _ROUTE = re.compile(r"^(?:.*[/:])?(?:[a-z-]+\.)?(?:anthropic\.|openai\.)?(?=claude|gpt|o\d)")
 """The prefixes of a model's name at other services: `anthropic/`, `anthropic:`, `us.anthropic.`."""

@@ -1,10 +1,10 @@
 from .account import SpendingError
-from .bill import Bill, Miss, Why
 from .blocks import Blocks, Layout
-from .meter import Meter, bill_of
+from .entries import Bill, Miss, Why
 from .prefix_cache import FLOOR, STEP, Breakpoint, CacheUse, PrefixCache
 from .prices import prices_of
 from .request_tokens import PER_MESSAGE, BlockTokens, SeenTokens, text_blocks
+from .session_bill import Meter, bill_of
 
 __all__ = [
     "FLOOR",

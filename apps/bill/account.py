@@ -18,8 +18,8 @@ from polycontext.pressure.schedule import BY_ITSELF, Prices
 from polycontext.window import ContextWindow, TokenCounter
 from polycontext.window.providers import Provider, Rendered
 
-from .bill import Bill, Miss, Why
 from .blocks import Blocks, Layout, start_of
+from .entries import Bill, Miss, Why
 from .prefix_cache import HOUR, CacheRules, CacheUse, Held, PrefixCache, rules_of
 from .prices import MARKED, input_units, request_cost
 

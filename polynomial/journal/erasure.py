@@ -21,12 +21,11 @@ from polycontext.pressure import default_summariser, is_summary
 from polycontext.pressure.gist import NO_TEXT, digest_text, summary_text, unframed
 from polycontext.window import TokenCounter, ToolCall, Turn, count_turn
 from polycontext.window.part_removal import bare, unbound
-from polycontext.window.turn import GIST
 
 from ..errors import StoreError
 from ..inputs import ContextInput
 from ..machine.step import ContextPolicy, Step
-from ..machine.table import run
+from ..machine.table_compiler import run
 from ..stores.session_store import Rewritten
 from .conversation import Conversation, replay, replayed
 from .conversation import evolve as evolve_conversation
@@ -75,7 +74,7 @@ def erased(turn: Turn, why: ErasedWhy, counter: TokenCounter) -> Turn:
         sources=turn.sources,
         level=turn.level,
     )
-    return _with_count(left, counter)
+    return _with_count(left.as_gist() if turn.is_gist and not turn.sources else left, counter)
 
 
 def forgetting(

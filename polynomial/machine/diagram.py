@@ -11,7 +11,7 @@ from attrs import frozen
 from ..inputs import KIND_OF_ROLE, InputKind, Kind
 from ..state import State, state_of
 from .context_machine import ContextMachine
-from .table import Row, Table
+from .table_compiler import Row, Table
 
 TURN_KINDS = tuple(KIND_OF_ROLE.values())
 """The inputs that add a turn. If all of them do the same, an arrow says `ANY_TURN`."""

@@ -9,10 +9,10 @@ from .documents import Documents
 from .export import Archive, Imported, store_whole
 from .history import History
 from .live_machine import machine_of, send_event
-from .lookup import Explained, LogIndex, explain
 from .options import NAME, is_name
 from .paths import invoke
 from .plugins import PromptMaker, Renderer, load_renderer, maker_for
+from .search import Explained, LogIndex, explain
 from .synchronisation import Kept, Pair, Seen, pairs_of, says_the_same, sync, view
 from .usage import Usage, input_tokens
 from .writer import TRIES

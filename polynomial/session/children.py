@@ -27,9 +27,9 @@ from ..journal.conversation import Conversation
 from .commands import Add, Command, Patch, Together
 from .construction import open_beside
 from .context_tools import LEAST_TOKENS, quote
-from .lookup import HANDED_BACK, HandedBack, search
 from .options import NAME, check_tools, is_name
 from .part import S, Session
+from .search import HANDED_BACK, HandedBack, search
 
 CHILD = "polycontext.child"
 """The name of the document that records a child's parent, its task, and the call it answers."""

@@ -28,9 +28,9 @@ from polycontext.window import (
 from polycontext.window.filler import OPENING, opening_of
 from polycontext.window.providers import Provider, dumped, format_of, unwrap
 
+from ..gist_recognition import known_again
 from ..inputs import ContextInput, class_of
 from ..journal.conversation import Conversation
-from ..restoration import known_again
 from ..state import ContextState
 from .options import NAME, is_name
 

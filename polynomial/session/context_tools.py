@@ -22,7 +22,7 @@ from ..journal.conversation import Conversation
 from ..journal.log import Log
 from ..stores.search_query import said
 from ..stores.session_store import Found
-from .lookup import MOST_FOUND
+from .search import MOST_FOUND
 
 Search = Callable[[str, int], Sequence[Found]]
 """Returns the turns that match a text best, best first, up to a limit."""

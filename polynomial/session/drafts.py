@@ -18,7 +18,7 @@ from ..journal.conversation import Conversation
 from ..journal.events import Event, PatchEvent, RewindEvent, event_of
 from ..journal.json_patch import encode
 from ..machine.step import ContextPolicy, Step
-from ..machine.table import run
+from ..machine.table_compiler import run
 from ..state import ContextState, State
 from .commands import Patch
 

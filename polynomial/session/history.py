@@ -18,9 +18,9 @@ from ..journal.events import Event, TurnEvent
 from ..stores.session_store import ErasingStore, Found, Rewritten
 from .commands import KEY, Items, WriteOptions, is_key
 from .export import log_lines, session_lines, with_missing_results
-from .lookup import search
 from .options import NAME, is_name
 from .part import S, Session
+from .search import search
 from .time_travel import (
     Moment,
     build_edit,

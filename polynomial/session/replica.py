@@ -26,7 +26,7 @@ from ..journal.events import (
 )
 from ..journal.past import Past
 from ..machine.step import ContextPolicy, Step
-from ..machine.table import run
+from ..machine.table_compiler import run
 from ..state import ContextState
 from ..stores.session_store import AsyncSessionStore, SessionStore, SnapshotStore, Stored
 from .commands import Companion

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from polycontext.base.law import agree, holds, law
 from polycontext.window import InvalidTurnError, Role, TokenCounter, Turn
 
-from ..summariser import LEAST_ASKED, Summariser
+from ..summariser_protocol import LEAST_ASKED, Summariser
 
 _ENOUGH = 40
 _SUMMARISER = 'docs/summarisers.md, "What happens to a bad summary"'

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from polycontext.base import InvalidOptionError
 from polycontext.bill.account import Account, Request
-from polycontext.bill.bill import Bill, Miss, Why
 from polycontext.bill.blocks import Blocks, Layout
+from polycontext.bill.entries import Bill, Miss, Why
 from polycontext.bill.prefix_cache import Breakpoint, Values
 from polycontext.pressure.cache import LOOK_BACK, CachePlan, with_breakpoints
 from polycontext.window import ContextWindow, ToolCall, Turn

@@ -17,7 +17,7 @@ from polycontext.models.anthropic_summariser import mark_blocks
 from polycontext.polynomial import ContextSession
 from polycontext.pressure import AsyncSummariser, CompressionResult, ContextProjector, Summariser
 from polycontext.pressure.gist import is_summary
-from polycontext.pressure.summariser import AsyncPlanSummariser, PlanSummariser
+from polycontext.pressure.summariser_protocol import AsyncPlanSummariser, PlanSummariser
 from polycontext.testing.strict import Break, RequestRefusedError, internal_error
 from polycontext.window import Part, TiktokenCounter, ToolCall, Turn
 from tests.models.vendors import (

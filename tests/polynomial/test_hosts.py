@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from polycontext import ContextSession, ResourceClass, Turn, project
-from polycontext.polynomial.restoration import known_again
+from polycontext.polynomial.gist_recognition import known_again
 from polycontext.pressure.gist import summary_text
 from polycontext.testing import FAST
 from polycontext.window.providers import Message, Provider, get_format

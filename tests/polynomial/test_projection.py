@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from polycontext.base import InvalidOptionError
 from polycontext.polynomial import ContextOverflowError, project
+from polycontext.polynomial.gist_recognition import known_again
 from polycontext.polynomial.projection import _fill
-from polycontext.polynomial.restoration import known_again
 from polycontext.pressure import ContextProjector, Reach
 from polycontext.pressure.gist import digest_text, is_gist_text, summary_marks, summary_text
 from polycontext.testing import FAST, Move

@@ -7,7 +7,7 @@ from .counter import (
     is_exact,
 )
 from .media_rules import medium_tokens, openai_image_tokens
-from .vocabulary import SHA256, InexactCountWarning
+from .tokenizer import SHA256, InexactCountWarning
 
 __all__ = [
     "SHA256",

@@ -7,7 +7,7 @@ from attrs import field, frozen
 from polycontext.base import UnknownNameError
 
 from .counter import CalibratedCounter, calibrate
-from .vocabulary import SHA256, Vocabulary
+from .tokenizer import SHA256, Vocabulary
 
 
 def _encoding(name: str) -> str:

@@ -40,7 +40,7 @@ from polycontext.polynomial.laws import agents, histories, machines, operads, pr
 from polycontext.polynomial.laws.agents import Combine
 from polycontext.polynomial.laws.projections import Projecting
 from polycontext.polynomial.machine.step import Step
-from polycontext.polynomial.machine.table import Table, run
+from polycontext.polynomial.machine.table_compiler import Table, run
 from polycontext.polynomial.session.history import History
 from polycontext.pressure import ContextProjector, Reach, Signals
 from polycontext.testing import FAST, filled

@@ -17,7 +17,7 @@ from polycontext.polynomial.machine.diagram import (
     initial_state,
     mermaid,
 )
-from polycontext.polynomial.machine.table import Check, Row, Table
+from polycontext.polynomial.machine.table_compiler import Check, Row, Table
 
 Move = tuple[str, str, str, str]
 TABLE = ContextMachine.table

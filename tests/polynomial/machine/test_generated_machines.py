@@ -19,7 +19,7 @@ from polycontext.polynomial import (
     ContextState,
 )
 from polycontext.polynomial.machine.step import Step
-from polycontext.polynomial.machine.table import OwnStates, run
+from polycontext.polynomial.machine.table_compiler import OwnStates, run
 from polycontext.pressure import FixedThreshold
 from polycontext.window import ContextWindow
 from tests.polynomial.conversations import WORDS, text_of, words

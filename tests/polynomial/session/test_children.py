@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from polycontext import ContextOverflowError, ContextSession, ResourceClass
 from polycontext.base import InvalidOptionError
 from polycontext.linearity import UnknownResourceError
-from polycontext.polynomial.session.lookup import HandedBack
+from polycontext.polynomial.session.search import HandedBack
 from polycontext.polynomial.stores import InMemoryStore
 from polycontext.pressure import ConflictError
 from polycontext.testing import FAST

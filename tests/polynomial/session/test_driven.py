@@ -28,7 +28,7 @@ from polycontext.polynomial import (
 from polycontext.polynomial.journal.events import MoveEvent
 from polycontext.polynomial.machine.diagram import mermaid
 from polycontext.polynomial.machine.step import Step
-from polycontext.polynomial.machine.table import OwnStates
+from polycontext.polynomial.machine.table_compiler import OwnStates
 from polycontext.window import ContextWindow, ToolCall, Turn
 from tests.house import ROOT
 from tests.polynomial.conversations import session_of, text_of

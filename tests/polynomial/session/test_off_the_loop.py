@@ -19,7 +19,7 @@ from polycontext.polynomial.journal import snapshots
 from polycontext.polynomial.stores import InMemoryStore
 from polycontext.pressure import ContextProjector, FixedThreshold
 from polycontext.window import EstimatingCounter, TiktokenCounter
-from polycontext.window.tokens import vocabulary
+from polycontext.window.tokens import tokenizer
 from tests.polynomial.conversations import words
 
 TEXT = words(300, "plum")
@@ -142,7 +142,7 @@ def test_vocabulary_and_phrases_are_loaded_off_the_loop_when_a_session_is_made(
     opened: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Before any turn comes, and by no turn that comes."""
-    watched, loads, reads = Watched(), vocabulary.load_encoding, constraints.own_tables
+    watched, loads, reads = Watched(), tokenizer.load_encoding, constraints.own_tables
     loaded = threading.Event()
 
     def seen(*args: Any, **options: Any) -> Any:
@@ -154,7 +154,7 @@ def test_vocabulary_and_phrases_are_loaded_off_the_loop_when_a_session_is_made(
         watched.saw("phrases")
         return reads()
 
-    monkeypatch.setattr(vocabulary, "load_encoding", seen)
+    monkeypatch.setattr(tokenizer, "load_encoding", seen)
     monkeypatch.setattr("polycontext.window.default_counter", TiktokenCounter)
     monkeypatch.setattr(constraints, "own_tables", read)
     constraints.default_rule.cache_clear()
@@ -179,7 +179,7 @@ def test_without_a_loop_nothing_is_loaded_before_it_is_needed(
 ) -> None:
     """A program that only reads a session does not pay for it."""
     watched = Watched()
-    monkeypatch.setattr(vocabulary, "load_encoding", lambda *_, **__: watched.saw("vocabulary"))
+    monkeypatch.setattr(tokenizer, "load_encoding", lambda *_, **__: watched.saw("vocabulary"))
     monkeypatch.setattr("polycontext.window.default_counter", TiktokenCounter)
     assert ContextSession(max_tokens=8_000).state == "EMPTY"
     assert watched.threads == {}

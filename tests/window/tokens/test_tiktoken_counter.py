@@ -19,10 +19,10 @@ from hypothesis import strategies as st
 from tiktoken import registry
 
 from polycontext.base import CallerError, UnknownNameError
-from polycontext.window.tokens import vocabulary
+from polycontext.window.tokens import tokenizer
 from polycontext.window.tokens.counter import EstimatingCounter
 from polycontext.window.tokens.tiktoken_counter import TiktokenCounter, default_counter
-from polycontext.window.tokens.vocabulary import CHUNK, InexactCountWarning, chunks
+from polycontext.window.tokens.tokenizer import CHUNK, InexactCountWarning, chunks
 from tests.house import gated
 
 NAMES = ("o200k_base", "cl100k_base")
@@ -55,7 +55,7 @@ def unloaded(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def uncarried(unloaded: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Pretend that the package with the vocabularies is not installed."""
-    monkeypatch.setattr(vocabulary, "find_spec", lambda name: None)
+    monkeypatch.setattr(tokenizer, "find_spec", lambda name: None)
     yield
     for name in NAMES:
         registry.ENCODINGS.pop(name, None)
@@ -269,8 +269,8 @@ def test_a_damaged_data_file_is_not_believed(
     """Neither a broken archive nor a wrong vocabulary inside a sound one is loaded."""
     for content in (b"not gzip", gzip.compress(b"aGVsbG8= 0\n"), gzip.compress(b"x" * 1000)[:-12]):
         (tmp_path / "broken.gz").write_bytes(content)
-        monkeypatch.setattr(vocabulary, "_carried", lambda name: tmp_path / "broken.gz")
-        assert vocabulary.load_encoding("o200k_base") is None
+        monkeypatch.setattr(tokenizer, "_carried", lambda name: tmp_path / "broken.gz")
+        assert tokenizer.load_encoding("o200k_base") is None
 
 
 def test_without_a_vocabulary_tokens_are_estimated_and_labelled(uncarried: None) -> None:
@@ -330,4 +330,4 @@ def test_an_engine_that_loads_otherwise_is_not_trusted(
     monkeypatch.setitem(
         registry.ENCODING_CONSTRUCTORS, "o200k_base", lambda: pytest.fail("was run")
     )
-    assert vocabulary.load_encoding("o200k_base") is None
+    assert tokenizer.load_encoding("o200k_base") is None

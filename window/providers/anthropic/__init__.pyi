@@ -1,4 +1,5 @@
 from .block_rules import THINKING, check_block, check_mark, marks
+from .message_rules import BLANK, EMPTY_TEXT, EXTRA, MARKED_EMPTY_TEXT, WHOLE, AnthropicPlace
 from .messages import (
     GrowingList,
     check,
@@ -17,7 +18,6 @@ from .order_rules import (
     judge_places,
     refuse_first,
 )
-from .rules import BLANK, EMPTY_TEXT, EXTRA, MARKED_EMPTY_TEXT, WHOLE, AnthropicPlace
 from .versions import BINDING_BETA, COMPACTION_BETA, EDITS
 from .writer import Writer
 

@@ -14,7 +14,7 @@ from ...media_sizes import IMAGE_TYPES, image_size
 from ...wire_text import is_visible
 from ..places import shown
 from ..wire import Message
-from .rules import (
+from .message_rules import (
     BLANK,
     CALL_NAME,
     EMPTY_TEXT,

@@ -18,8 +18,8 @@ from ..places import Place, shown
 from ..tool_pairs import Pairing
 from ..wire import Message, Parsed, Provider, Rendered
 from .block_rules import THINKING, check_blocks_of
+from .message_rules import Entry, check_entries, check_entry
 from .order_rules import Progress, advance, finish, judge_places, refuse_first
-from .rules import Entry, check_entries, check_entry
 from .versions import BINDING_BETA
 from .writer import hoist_system
 

@@ -13,7 +13,7 @@ from ..places import shown
 from ..tool_pairs import BEHIND_CALL, ONE_RESULT, without_results
 from ..wire import Message
 from .block_rules import MANY_IMAGES, MOST_PIXELS_OF_MANY, THINKING, each_block, marks, side
-from .rules import WHOLE, AnthropicPlace, Entry, block_at, unanswered_wording
+from .message_rules import WHOLE, AnthropicPlace, Entry, block_at, unanswered_wording
 
 MOST_MARKS = 4
 """The most cache breakpoints of a request."""

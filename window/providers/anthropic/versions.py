@@ -11,7 +11,7 @@ from ...media import describe_medium, read_medium
 from ...part import Part
 from ...wire_text import compact
 from ..wire import Message, Provider
-from .rules import WHOLE, AnthropicPlace, Entry, block_at
+from .message_rules import WHOLE, AnthropicPlace, Entry, block_at
 
 BINDING_BETA = "thinking-binding-controls-2026-08-01"
 COMPACTION_BETA = "compact-2026-09-04"

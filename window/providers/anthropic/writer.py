@@ -18,7 +18,7 @@ from ...wire_text import EMPTY, is_visible, loaded_object, stand_in
 from ..layout import MISSING, Entry, further_fields, is_native, is_plain, layout_of, without
 from ..wire import Message, Provider, Rendered, aliases
 from .block_rules import THINKING
-from .rules import MAX_NAME
+from .message_rules import MAX_NAME
 from .versions import COMPACTION_BETA, THRESHOLD_BETA, adapted
 
 COMPACTION = "compaction"

@@ -16,7 +16,7 @@ from polycontext.window import InvalidMessagesError, Role
 from polycontext.window.providers import Provider, Rendered, as_provider
 
 from .account import Account, Limit, Request
-from .bill import Bill
+from .entries import Bill
 from .prices import prices_of
 
 

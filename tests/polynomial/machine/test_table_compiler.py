@@ -14,7 +14,7 @@ from polycontext.polynomial import (
     IllegalDirectionError,
 )
 from polycontext.polynomial.machine.step import ContextPolicy
-from polycontext.polynomial.machine.table import Check
+from polycontext.polynomial.machine.table_compiler import Check
 from polycontext.pressure import CompressionResult, ContextProjector, Edit, FloorError, Fulfilment
 from polycontext.pressure.view import apply_edit
 from polycontext.window import ContextWindow, Splice, ToolCall, Turn
