@@ -69,8 +69,7 @@ def erased(turn: Turn, why: ErasedWhy, counter: TokenCounter) -> Turn:
         tool_call_id=turn.tool_call_id,
         resource_id=turn.resource_id,
         timestamp=turn.timestamp,
-        metadata={ERASED: why}
-        | {key: turn.metadata[key] for key in (GIST,) if key in turn.metadata},
+        metadata={ERASED: why},
         sources=turn.sources,
         level=turn.level,
     )

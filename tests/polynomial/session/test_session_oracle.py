@@ -19,7 +19,7 @@ from polycontext.polynomial import (
 )
 from polycontext.polynomial.journal.events import ResizeEvent, TurnEvent
 from polycontext.polynomial.machine.step import Step
-from polycontext.polynomial.machine.table import run
+from polycontext.polynomial.machine.table_compiler import run
 from polycontext.pressure import Signals
 from polycontext.testing import CLASSES, FAST, PROSE, TARGETS
 from polycontext.window import ContextWindow, Role, ToolCall, Turn
