@@ -8,7 +8,7 @@ make both methods of a class from one.
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Generator, Iterable
 from functools import partial, wraps
-from inspect import iscoroutinefunction, signature
+from inspect import Parameter, Signature, iscoroutinefunction, signature
 from typing import Any, Concatenate, NamedTuple, ParamSpec, TypeVar, cast, get_args
 
 P = ParamSpec("P")
@@ -97,27 +97,53 @@ async def adrive(steps: Steps[R]) -> R:
 
 
 def procedure(make: Callable[Concatenate[S, P], Steps[R]]) -> Callable[Concatenate[S, P], R]:
-    """Return the blocking method of a function that returns steps; `twin` returns the async one."""
+    """Return the blocking method of a function that returns steps; `twin` returns the async one.
+
+    Raises:
+        TypeError: on a call with a keyword that neither the function nor its options declare.
+    """
+    whole = signature(make)
+    known = _keywords(whole)
+
+    def check(given: Iterable[str]) -> None:
+        for name in given:
+            if known is not None and name not in known:
+                called = f"{make.__qualname__}()"
+                raise TypeError(f"{called} got an unexpected keyword argument {name!r}")
 
     @wraps(make)
     def method(self: Any, /, *args: Any, **kwargs: Any) -> Any:
+        check(kwargs)
         return drive(make(self, *args, **kwargs))
 
     @wraps(make)
     def awaited(self: Any, /, *args: Any, **kwargs: Any) -> Any:
         # Called here and not in the coroutine, so that warnings point at the caller.
         try:
+            check(kwargs)
             return adrive(make(self, *args, **kwargs))
         except Exception as error:  # noqa: BLE001 - raised when it is awaited, as any other
             return _raising(error)
 
-    whole = signature(make)
     gives = get_args(whole.return_annotation)
     vars(method).update(
         awaited=awaited,
         __signature__=whole.replace(return_annotation=gives[-1]) if gives else whole,
     )
     return cast("Callable[Concatenate[S, P], R]", method)
+
+
+def _keywords(whole: Signature) -> frozenset[str] | None:
+    """Return the keywords of a function, with those of an unpacked `TypedDict`; None is any."""
+    names = set[str]()
+    for name, each in whole.parameters.items():
+        if each.kind is not Parameter.VAR_KEYWORD:
+            names.add(name)
+        elif unpacked := get_args(each.annotation):
+            names |= unpacked[0].__required_keys__ | unpacked[0].__optional_keys__
+        else:
+            return None
+    return frozenset(names)
 
 
 async def _raising(error: Exception) -> Any:

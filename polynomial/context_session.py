@@ -417,7 +417,8 @@ class ContextSession:
         ... )
         2
         """
-        return self._write(build_extend(self.conversation, messages, provider, oversize), **when)
+        command = build_extend(self.conversation, messages, provider, oversize)
+        return (yield from self._write(command, **when))
 
     aextend = twin(extend)
 
@@ -431,7 +432,8 @@ class ContextSession:
         **when: Unpack[WriteOptions],
     ) -> Steps[ContextOutput]:
         """Add one message in a provider's format: JSON data or an SDK object; see `extend`."""
-        return self._write(build_extend(self.conversation, [message], provider, oversize), **when)
+        command = build_extend(self.conversation, [message], provider, oversize)
+        return (yield from self._write(command, **when))
 
     aadd_message = twin(add_message)
 
@@ -523,7 +525,7 @@ class ContextSession:
         Use it when the last writer stopped in the middle of a tool call. The output lists the
         results as repaired. Without open calls, nothing happens.
         """
-        return self._write(build_results(self.conversation, reason), **when)
+        return (yield from self._write(build_results(self.conversation, reason), **when))
 
     aclose_open_calls = twin(close_open_calls)
 
@@ -564,7 +566,8 @@ class ContextSession:
         """
         turns = self.window.all_turns() if keep_system else ()
         system = [self._turn(turn.role, turn.text) for turn in turns if turn.role is Role.SYSTEM]
-        return self._write(Together((Take(ContextInput.clear()), *map(Add, system))), **when)
+        command = Together((Take(ContextInput.clear()), *map(Add, system)))
+        return (yield from self._write(command, **when))
 
     aclear = twin(clear)
 
@@ -1019,7 +1022,7 @@ class ContextSession:
 
     @property
     def usage(self) -> "parts.Usage":
-        """Return the account of requests: costs, spending limits, and what a provider counts."""
+        """Return what every request contains, and how a provider counts it."""
         return parts.Usage(self)
 
     @property

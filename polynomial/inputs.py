@@ -73,7 +73,8 @@ def class_of(value: object) -> ResourceClass:
     try:
         return ResourceClass(value)  # type: ignore[arg-type]
     except ValueError:
-        raise UnknownNameError("resource class", safe_repr(value), tuple(names)) from None
+        said = value if isinstance(value, str) else safe_repr(value)
+        raise UnknownNameError("resource class", said, tuple(names)) from None
 
 
 @frozen

@@ -123,9 +123,15 @@ def _key(message: object) -> Key:
     if not isinstance(message, Mapping):
         return None
     try:
-        return json.dumps(message, sort_keys=True, default=dict)
+        return json.dumps(message, sort_keys=True, default=_as_object)
     except (TypeError, ValueError, RecursionError):
         return None
+
+
+def _as_object(value: object) -> dict[Any, Any]:
+    if isinstance(value, Mapping):
+        return dict(value)
+    raise TypeError(f"{type(value).__name__} is not JSON data")
 
 
 def _own_keys(wire: WireFormat, messages: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -196,7 +202,7 @@ def found_in_order(before: Sequence[str], after: Sequence[Key]) -> dict[int, int
     found, done, start = dict[int, int](), 0, 0
     # Between two entries that occur once, those that occur several times are matched in order.
     for index, stop in [*_longest_rise(unique), (len(after), len(before))]:
-        for between in range(done, index):
+        for between in (each for each in range(done, index) if after[each] in counts):
             with suppress(ValueError):
                 found[between] = before.index(after[between], start, stop)
                 start = found[between] + 1

@@ -85,6 +85,7 @@ class Documents(SessionPart):
         {'seats': 2}
         """
         added = build_extend(self._session.conversation, turns, AUTO).commands
-        return self._session._write(Together((Patch(name, change), *added)), **when)
+        command = Together((Patch(name, change), *added))
+        return (yield from self._session._write(command, **when))
 
     apatch = twin(patch)

@@ -353,6 +353,8 @@ def test_a_pin_that_is_not_there_is_refused(index: int) -> None:
         ("text", "not-a-list"),
         (["hi"], "not-json"),
         ([{"role": "user", "content": {1}}], "not-json"),
+        ([{"role": "user", "content": b""}], "not-json"),
+        ([{"role": "user", "content": {"ab", "cd"}}], "not-json"),
     ],
 )
 def test_a_before_that_is_no_list_of_objects_is_refused(before: Any, rule: str) -> None:

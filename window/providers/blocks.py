@@ -1,6 +1,6 @@
 """Messages as private copies of validated JSON data, and their content as typed blocks.
 
-The caller's data are copied and validated in one pass (`linearity.json_data`). All other code can
+The caller's data are copied and validated in one pass (`base.json_data`). All other code can
 index, compare and write the copy without failing on bytes, NaN, cycles or text that cannot be
 stored.
 """

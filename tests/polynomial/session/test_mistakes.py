@@ -309,7 +309,7 @@ REFUSED: dict[str, tuple[type[PolycontextError], str, Mistake]] = {
     "a session that no file can name": (InvalidOptionError, "UTF-8", made(session_id="\ud800")),
     "promoting to nothing": (
         UnknownNameError,
-        "resource class",
+        "resource class 'IMPORTANT'",
         lambda s: s.promote("t2", "IMPORTANT"),
     ),
     "promoting downward": (DemotionError, "cannot", lambda s: s.promote("t1", "droppable")),

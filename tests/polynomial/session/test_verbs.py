@@ -171,20 +171,57 @@ def test_types_are_kept_and_every_call_works() -> None:
 
 
 def test_a_name_that_means_nothing_is_refused() -> None:
-    """By the checkers, and when it is called: by the method and by its twin; nothing is written."""
+    """By the checkers, and when it is called: the error names the method; nothing is written."""
     session = ContextSession(8000, counter=WORDS)
-    with pytest.raises(TypeError, match=r"write\(\) got an unexpected keyword argument 'nme'"):
+    with pytest.raises(
+        TypeError, match=r"add_user_turn\(\) got an unexpected keyword argument 'nme'"
+    ):
         session.add_user_turn(
             "hi",
             nme="ana",  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
         )
-    with pytest.raises(TypeError, match=r"write\(\) got an unexpected keyword argument 'revision'"):
+    with pytest.raises(
+        TypeError, match=r"compress\(\) got an unexpected keyword argument 'revision'"
+    ):
         asyncio.run(
             session.acompress(
                 revision=1  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
             )
         )
     assert session.history.revision == 0
+
+
+def test_a_name_that_means_nothing_is_refused_where_there_is_nothing_to_write() -> None:
+    """As pinning a turn that is PRESERVED already."""
+    session = ContextSession(8000, counter=WORDS)
+    session.add_user_turn("hi")
+    session.pin("t1")
+    with pytest.raises(TypeError, match=r"pin\(\) got an unexpected keyword argument 'reason'"):
+        session.pin(
+            "t1",
+            reason="it matters",  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
+        )
+
+
+def test_a_twin_reads_the_session_when_it_is_awaited() -> None:
+    """Not when it is called: what was awaited before it counts."""
+    session = ContextSession(8000, counter=WORDS)
+    session.add_user_turn("Is it raining?")
+    function = {"name": "weather", "arguments": "{}"}
+    called = [{"id": "c1", "type": "function", "function": function}]
+
+    async def awaited() -> None:
+        writes = [
+            session.aextend([{"role": "assistant", "content": None, "tool_calls": called}]),
+            session.aadd_message({"role": "tool", "tool_call_id": "c1", "content": "No."}),
+            session.aadd_system("Be brief."),
+            session.aclear(keep_system=True),
+        ]
+        for each in writes:
+            await each
+
+    asyncio.run(awaited())
+    assert [turn.text for turn in session.window.all_turns()] == ["Be brief."]
 
 
 @pytest.mark.parametrize("kind", [*SUBJECTS, *OTHERS])
