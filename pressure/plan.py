@@ -16,7 +16,7 @@ from polycontext.window.part_removal import bare, unbound
 
 from . import notes
 from .gist import GistJob, GistKind, is_summary, pointer_turn
-from .ladder import Ladder, Rung, ladder_of
+from .ladder import Ladder, Rung, unclimbed
 from .reach import Columns, Kind, Reach
 from .view import Fidelity, View
 
@@ -103,6 +103,11 @@ class Plan:
     floor: int
     first_changed: int | None
     query: str | None = None
+
+    @staticmethod
+    def empty(window: ContextWindow) -> "Plan":
+        """Return the plan that changes nothing, without a ladder."""
+        return plan_at(unclimbed(window, Reach()), 0, window.total_tokens)
 
     @property
     def reached(self) -> bool:
@@ -305,9 +310,10 @@ def unbinding_plan(window: ContextWindow, index: int) -> Plan:
     )
     left = window.total_tokens - saved
     return evolve(
-        plan_at(ladder_of(window, Reach()), 0, left),
+        Plan.empty(window),
         step=1,
         unbound_from=index,
+        tokens_wanted=left,
         tokens_promised=left,
         floor=left,
         first_changed=index,

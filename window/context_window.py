@@ -316,6 +316,8 @@ class ContextWindow(StoreComonad[Turn | None]):
             turns_since_compression=0 if compressed else old.turns_since_compression,
             epoch=old.epoch if epoch is None else epoch,
         )
+        if not splices:
+            return self._with(self._contents._replace(linearity=ledger, facts=facts), len(self))
         return self.restored(spliced(self.all_turns(), splices), ledger, facts)
 
     def restored(self, turns: Sequence[Turn], linearity: LinearityMap, facts: WindowFacts) -> Self:

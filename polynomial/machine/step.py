@@ -215,7 +215,7 @@ class Step:
     def is_pressured(self) -> bool:
         """Return whether the window is over its high mark; a view over its budget always is."""
         if self._pressured is None:
-            self._pressured = self.policy.is_above(self.after) or is_over_budget(self.after)
+            self._pressured = is_over_budget(self.after) or self.policy.is_above(self.after)
         return self._pressured
 
     def is_cooling(self) -> bool:
@@ -277,14 +277,11 @@ class Step:
 
 def _last_is_preserved(window: ContextWindow) -> bool:
     """Return whether the last atom is PRESERVED: one such turn preserves the whole atom."""
-    for place in range(len(window), 0, -1):
-        turn = window.peek(place)
-        assert turn is not None  # only position 0 has none
-        if window.class_of(turn) is ResourceClass.PRESERVED:
-            return True
-        if turn.role is not Role.TOOL:
-            break
-    return False
+    start = last = len(window)
+    while start > 1 and (turn := window.peek(start)) is not None and turn.role is Role.TOOL:
+        start -= 1
+    ids = [turn.resource_id for turn in window.turns_from(start - 1)] if last else []
+    return ResourceClass.PRESERVED in window.linearity.classes_of(ids)
 
 
 def is_over_budget(window: ContextWindow) -> bool:

@@ -6,7 +6,13 @@ Also: what is truncated on overflow, and when bound thinking is dropped.
 from attrs import evolve
 
 from polycontext.linearity import ResourceClass
-from polycontext.pressure import ConflictError, FixedThreshold, Fulfilment, Plan, unbinding_plan
+from polycontext.pressure import (
+    ConflictError,
+    FixedThreshold,
+    Fulfilment,
+    Plan,
+    unbinding_plan,
+)
 from polycontext.window import ContextWindow, Role, Turn
 
 from ..inputs import ContextInput, InputKind
@@ -67,6 +73,15 @@ def wants_room(conversation: Conversation) -> bool:
         window.with_room(max(1, window.max_tokens - answer))
     )
     return may_not_fit and is_answering(conversation)
+
+
+def is_crowded(window: ContextWindow) -> bool:
+    """Return whether calls are open and the last compression is one turn old at most.
+
+    The calls then leave little that could be compressed before their results are in.
+    """
+    since = window.turns_since_compression
+    return bool(window.open_calls) and since is not None and since <= 1
 
 
 # --- how far ------------------------------------------------------------------------
@@ -130,6 +145,11 @@ def make_room(draft: Draft) -> DraftSteps:
         plan_of(draft), draft.conversation.reading, draft.policy.background
     )
     return draft.take(ContextInput.compress(fulfilment))
+
+
+def leave_whole(draft: Draft) -> Draft:
+    """Leave PRESSURED by a compression that changes nothing."""
+    return draft.take(ContextInput.compress(Fulfilment(Plan.empty(draft.conversation.window), ())))
 
 
 def commit(draft: Draft, fulfilment: Fulfilment, *, fallback: bool = False) -> Draft:

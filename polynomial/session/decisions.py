@@ -7,6 +7,7 @@ is dropped, and the original conversation is unchanged.
 
 import logging
 from collections.abc import Generator, Iterator
+from itertools import pairwise
 from typing import assert_never
 
 from attrs import define, evolve
@@ -41,6 +42,8 @@ from .compression import (
     add_truncated,
     commit,
     compress,
+    is_crowded,
+    leave_whole,
     make_room,
     pays,
     plan_of,
@@ -164,7 +167,9 @@ def decide(
     )
 
 
-def _apply(draft: Draft, command: Command) -> DraftSteps:  # noqa: C901, PLR0911 - one case each
+def _apply(  # noqa: C901, PLR0911 - one case each
+    draft: Draft, command: Command, following: Command | None = None
+) -> DraftSteps:
     match command:
         case Add():
             return (
@@ -172,6 +177,7 @@ def _apply(draft: Draft, command: Command) -> DraftSteps:  # noqa: C901, PLR0911
                     draft,
                     ContextInput.of_turn(draft.stamp(command.turn), command.resource_class),
                     truncate=command.oversize == "truncate",
+                    awaits_result=isinstance(following, Add) and following.turn.role is Role.TOOL,
                 )
             )
         case Attach():
@@ -189,25 +195,33 @@ def _apply(draft: Draft, command: Command) -> DraftSteps:  # noqa: C901, PLR0911
         case Patch():
             return draft.patch(command)
         case Together():
-            for each in command.commands:
-                draft = yield from _apply(draft, each)
+            for each, coming in pairwise((*command.commands, None)):
+                draft = yield from _apply(draft, each, coming)
             return draft
         case _:
             assert_never(command)
 
 
-def _add(draft: Draft, context_input: ContextInput, *, truncate: bool = False) -> DraftSteps:
+def _add(
+    draft: Draft,
+    context_input: ContextInput,
+    *,
+    truncate: bool = False,
+    awaits_result: bool = False,
+) -> DraftSteps:
     """Add a turn.
 
     With `auto`, compress before it while PRESSURED, and after it if it exceeds the budget by
     itself. If a thinking model answers next, room is made before the request, not between the
-    question and an answer that is bound to it.
+    question and an answer that is bound to it. If calls alone fill the view, room is made once all
+    of their results are in: with `awaits_result`, the next one comes in the same write.
     """
     conversation, auto = draft.conversation, draft.policy.auto
+    crowded = draft.before is not None and is_crowded(conversation.window)
     if auto and (conversation.state is ContextState.PRESSURED or pays(draft, context_input.turn)):
         # Refuse a turn that is out of order before any summary is written.
         conversation.window.check_order(context_input.turn)
-        draft = yield from make_room(draft)
+        draft = leave_whole(draft) if crowded else (yield from make_room(draft))
     try:
         draft = draft.take(context_input)
     except ContextOverflowError:
@@ -218,6 +232,8 @@ def _add(draft: Draft, context_input: ContextInput, *, truncate: bool = False) -
         auto = auto or asks
     if draft.epoch != draft.conversation.window.epoch.number:
         draft = without_foreign_thoughts(draft)
+    if awaits_result and is_crowded(draft.conversation.window):
+        return draft
     if auto and wants_room(draft.conversation) and draft.conversation.takes(InputKind.COMPRESS):
         return (yield from make_room(draft))
     return draft
