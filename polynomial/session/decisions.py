@@ -7,7 +7,7 @@ is dropped, and the original conversation is unchanged.
 
 import logging
 from collections.abc import Generator, Iterator
-from itertools import pairwise
+from itertools import zip_longest
 from typing import assert_never
 
 from attrs import define, evolve
@@ -195,7 +195,7 @@ def _apply(  # noqa: C901, PLR0911 - one case each
         case Patch():
             return draft.patch(command)
         case Together():
-            for each, coming in pairwise((*command.commands, None)):
+            for each, coming in zip_longest(command.commands, command.commands[1:]):
                 draft = yield from _apply(draft, each, coming)
             return draft
         case _:
