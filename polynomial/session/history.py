@@ -327,7 +327,6 @@ def retain(writer: Writer, days: float | None, max_bytes: int | None, at: dateti
 
     def rewritten(store: ErasingStore) -> Mapping[str, Rewritten]:
         nonlocal count
-        writer.catch_up()
         events = store.load(writer.session_id).events
         has_expired = _has_expired(days, max_bytes, at)
         journal, count = expiring(events, has_expired, writer.empty, writer.policy, at)
@@ -345,12 +344,16 @@ def _erase(writer: Writer, rewritten: Callable[[ErasingStore], Mapping[str, Rewr
         raise InvalidOptionError("store", type(store).__name__, legal)
     with writer.alone():
         for _ in range(TRIES):
+            writer.catch_up()
             journals = rewritten(store)
             if not journals:
                 return False
             with suppress(ConflictError):
-                store.rewrite(journals)
-                writer.catch_up()
+                try:
+                    store.rewrite(journals)
+                finally:
+                    # A store may fail after the journals are replaced, when it cleans its files.
+                    writer.catch_up()
                 return True
     raise writer.contention_error()
 

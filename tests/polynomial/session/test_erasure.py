@@ -1,6 +1,7 @@
 """Erasure over random sessions: nothing is destroyed, refused, left behind or changed besides."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ from attrs import evolve
 
 from polycontext.polynomial import ContextSession, StoreError
 from polycontext.polynomial.journal import erasure
-from polycontext.polynomial.stores import SQLiteStore
+from polycontext.polynomial.stores import Rewritten, SQLiteStore
 from polycontext.pressure import default_summariser
 from tests.erasures import faults_of
 from tests.house import seeds
@@ -110,3 +111,33 @@ def test_forgetting_a_turn_reads_few_of_the_turns_behind_a_summary(
     assert session.history.forget("t30")
     assert read
     assert max(read) <= 200
+
+
+class _DirtyStore(SQLiteStore):
+    """A store whose file cannot be cleaned after its journals were replaced: the disk is full."""
+
+    def rewrite(self, journals: Mapping[str, Rewritten]) -> None:
+        super().rewrite(journals)
+        raise StoreError("the file", "the disk is full", "Free some space")
+
+
+def test_words_that_left_a_store_leave_the_session_although_it_failed(tmp_path: Path) -> None:
+    """The session never shows words that its journal has lost."""
+    with closing(_DirtyStore(tmp_path / "chat.db")) as store:
+        session = ContextSession(max_tokens=900, counter=WORDS, store=store)
+        session.add_user_turn("My password is hunter2.")
+        with pytest.raises(StoreError, match="disk is full"):
+            session.history.forget("t1")
+        assert session.log()[0].text == "[forgotten]"
+        assert session.history.revision == len(session.history.events())
+
+
+def test_erasing_again_loads_what_another_writer_erased(tmp_path: Path) -> None:
+    """There is nothing left to erase, and the words are gone from this session, too."""
+    with closing(SQLiteStore(tmp_path / "chat.db")) as store:
+        session = ContextSession(max_tokens=900, counter=WORDS, store=store)
+        session.add_user_turn("My password is hunter2.")
+        other = ContextSession(max_tokens=900, counter=WORDS, store=store)
+        assert other.history.forget("t1")
+        assert not session.history.forget("t1")
+        assert session.log()[0].text == "[forgotten]"
