@@ -1,6 +1,7 @@
 """Locations in the source tree, derived from the tree so that no list goes stale."""
 
 import os
+import shutil
 import sys
 from collections.abc import Iterable, Iterator
 from importlib import import_module
@@ -17,6 +18,7 @@ from polycontext.base import MissingExtraError
 ROOT = Path(__file__).resolve().parents[1]
 DATA = ROOT / "../shared/data"
 """Recordings, which stay outside; tests that need them skip where they are absent."""
+NEEDS_GIT = pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
 IS_DEEP = os.environ.get("HYPOTHESIS_PROFILE") == "deep"
 """Whether the profile is that of `just deep`."""
 ROOMS = ("base", "linearity", "window", "pressure", "polynomial", "nodes")

@@ -67,7 +67,13 @@ def run_example(code: str, line: int, page: Path, namespace: dict[str, Any]) -> 
 @pytest.mark.parametrize(
     "page",
     [
-        pytest.param(page, marks=() if page_name(page) in QUICK else pytest.mark.gate)
+        pytest.param(
+            page,
+            marks=(
+                *(() if page_name(page) in QUICK else (pytest.mark.gate,)),
+                *((house.NEEDS_GIT,) if page_name(page) == "docs/attachments.md" else ()),
+            ),
+        )
         for page in PROGRAMS
     ],
     ids=page_name,
@@ -97,7 +103,13 @@ def test_the_python_of_a_page_runs(page: Path, monkeypatch: pytest.MonkeyPatch) 
             gc.collect()
 
 
-@pytest.mark.parametrize("room", [*dict.fromkeys(map(_room, module_names()))])
+@pytest.mark.parametrize(
+    "room",
+    [
+        pytest.param(room, marks=house.NEEDS_GIT if room == "polycontext.pills" else ())
+        for room in dict.fromkeys(map(_room, module_names()))
+    ],
+)
 def test_the_examples_of_docstrings_run(room: str) -> None:
     """Every prompt in a docstring of a module gives what stands below it."""
     tried = {

@@ -19,6 +19,7 @@ from polycontext.pills import (
     SymbolResolver,
     tree,
 )
+from tests.house import NEEDS_GIT
 from tests.pills.trees import planted
 
 NAMES = st.from_regex(r"[abA/._]{1,8}", fullmatch=True)
@@ -274,6 +275,7 @@ def test_a_huge_ignore_file_withholds_its_folder(
     assert "too long to be matched" in caplog.text
 
 
+@NEEDS_GIT
 def test_links_special_files_and_version_control_are_passed_over(tmp_path: Path) -> None:
     """The scan offers nothing outside the root or twice, and a FIFO does not block it."""
     planted(tmp_path, {"secret/key.txt": ""})

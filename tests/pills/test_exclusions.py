@@ -9,6 +9,7 @@ from polycontext.pills import tree
 from polycontext.pills.errors import CannotAttachError, Reason
 from polycontext.pills.file_resolver import FileResolver
 from polycontext.pills.symbol_resolver import SymbolResolver
+from tests.house import NEEDS_GIT
 
 FILES = {
     ".git/config": "[remote]\n",
@@ -50,6 +51,7 @@ def noted_reads(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return read
 
 
+@NEEDS_GIT
 @pytest.mark.parametrize("name", FILES)
 def test_only_what_is_open_is_read(root: Path, name: str) -> None:
     """The rest says why, and is read by a resolver that was told to."""
@@ -62,6 +64,7 @@ def test_only_what_is_open_is_read(root: Path, name: str) -> None:
     assert FileResolver([root], everything=True).resolve(name).content == FILES[name]
 
 
+@NEEDS_GIT
 def test_only_what_is_open_is_offered(root: Path) -> None:
     """Completion offers no secret, ignored file or symbol of an ignored file."""
     assert sorted(each.name for each in FileResolver([root]).entries()) == OPEN
@@ -97,6 +100,7 @@ def test_a_file_below_rules_that_take_long_is_kept_back(tmp_path: Path) -> None:
     assert tree.is_ignored(tmp_path, "a/b/c/d.py", clock=lambda: next(ticks)) is None
 
 
+@NEEDS_GIT
 def test_ignore_files_are_read_once(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A file that no link leads to is looked for in them under one name."""
     read = noted_reads(monkeypatch)
@@ -112,6 +116,7 @@ def test_a_link_to_what_is_kept_back_is_kept_back(root: Path) -> None:
     assert caught.value.reason is Reason.KEPT_BACK
 
 
+@NEEDS_GIT
 def test_a_file_with_other_names_is_kept_back(
     root: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:

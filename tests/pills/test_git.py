@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from polycontext.pills import CannotAttachError, FileResolver, tree
+from tests.house import NEEDS_GIT
 from tests.pills.trees import planted
 
-pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
+pytestmark = NEEDS_GIT
 
 
 def git(folder: Path, *arguments: str) -> None:

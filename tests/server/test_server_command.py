@@ -17,7 +17,7 @@ from typing import Any
 import httpx
 import pytest
 import uvicorn
-from fastapi import HTTPException
+from fastapi import FastAPI, HTTPException
 
 from polycontext.base import InvalidOptionError
 from polycontext.cli import serve as command
@@ -25,7 +25,9 @@ from polycontext.cli.app import main
 from polycontext.models.answers import ScriptedAnswering, make_answering
 from polycontext.polynomial import ContextSession
 from polycontext.polynomial.session.usage import Usage
+from polycontext.polynomial.stores import InMemoryStore
 from polycontext.server.access import Access, Gate, is_loopback
+from polycontext.server.app import create_app
 from polycontext.server.connection import configuration
 from polycontext.testing.strict import StrictAnthropic, StrictChat, StrictServer
 
@@ -143,6 +145,22 @@ def test_a_token_is_asked_for(
             == 401
         )
         assert TOKEN not in repr(Access((TOKEN,))) + told
+
+
+def test_an_application_below_another_asks_for_tokens() -> None:
+    """Mounted at a path, it refuses strangers and answers users as it does alone."""
+    outer = FastAPI()
+    outer.mount("/chats", create_app(InMemoryStore(), access=Access((TOKEN,))))
+
+    async def codes() -> list[int]:
+        async with httpx.AsyncClient(
+            transport=httpx.ASGITransport(outer), base_url="http://localhost/chats/api"
+        ) as browser:
+            user = {"Authorization": f"Bearer {TOKEN}"}
+            answers = [await browser.get("/sessions", headers=each) for each in ({}, user)]
+            return [each.status_code for each in answers]
+
+    assert asyncio.run(codes()) == [401, 200]
 
 
 @pytest.mark.parametrize("token", ["", " ", "short", "x" * 15])
