@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from heapq import nlargest
+from operator import attrgetter
 from typing import Any
 
 from attrs import define, evolve, field
@@ -27,7 +28,7 @@ from ..inputs import ContextInput
 from ..machine.step import ContextPolicy, Step
 from ..machine.table_compiler import run
 from ..stores.session_store import Rewritten
-from .conversation import Conversation, replay, replayed
+from .conversation import Conversation, replay, replayed, standing
 from .conversation import evolve as evolve_conversation
 from .events import (
     ERASED,
@@ -74,6 +75,26 @@ def erased(turn: Turn, why: ErasedWhy, counter: TokenCounter) -> Turn:
         level=turn.level,
     )
     return _with_count(left.as_gist() if turn.is_gist and not turn.sources else left, counter)
+
+
+def copies_of(turn: Turn, events: Sequence[Event], candidates: Collection[str]) -> set[str]:
+    """Return the ids of those `candidates` in a journal that are copies of `turn`.
+
+    They have its id, or say the same under another id and do not stand beside it in one log.
+    """
+    came = [event.turn for event in events if isinstance(event, TurnEvent)]
+    same = {
+        each.resource_id
+        for each in came
+        if each.resource_id in candidates
+        and (each.resource_id == turn.resource_id or _said(each) == _said(turn))
+    }
+    stand = {event.turn.resource_id for _, event in standing(events) if type(event) is TurnEvent}
+    beside = stand - {turn.resource_id} if turn.resource_id in same & stand else ()
+    return same.difference(beside)
+
+
+_said = attrgetter("role", "name", "content", "tool_calls", "tool_call_id")
 
 
 def forgetting(

@@ -13,7 +13,7 @@ from polycontext.window import Turn
 from polycontext.window.providers import Provider, get_format
 
 from ..inputs import ContextOutput
-from ..journal.erasure import expiring, forgetting
+from ..journal.erasure import copies_of, expiring, forgetting
 from ..journal.events import Event, TurnEvent
 from ..stores.session_store import ErasingStore, Found, Rewritten
 from .commands import KEY, Items, WriteOptions, is_key
@@ -298,19 +298,25 @@ def forget(session: Session, resource_id: str, at: datetime) -> bool:
     """Erase the text of one turn from a store, and return whether there was any."""
     writer = session._writer
     log = session.conversation.log
-    if not log.knows(resource_id) and not any(
-        isinstance(event, TurnEvent) and event.turn.resource_id == resource_id
-        for event in writer.events()
-    ):
+    came = (event.turn for event in writer.events() if isinstance(event, TurnEvent))
+    turn = (
+        log[log.place(resource_id)]
+        if log.knows(resource_id)
+        else next((turn for turn in came if turn.resource_id == resource_id), None)
+    )
+    if turn is None:
         log.place(resource_id)  # raises, and names similar ids
+        return False
 
     def rewritten(store: ErasingStore) -> Mapping[str, Rewritten]:
-        holders = store.holders(writer.session_id, (resource_id,))
-        found = {
-            name: forgetting(store.load(name).events, set(ids), writer.empty, writer.policy, at)
-            for name, ids in holders.items()
-        }
-        return {name: journal for name, journal in found.items() if journal is not None}
+        found = {}
+        for name, candidates in store.holders(writer.session_id, (resource_id,)).items():
+            events = store.load(name).events
+            ids = copies_of(turn, events, candidates)
+            journal = forgetting(events, ids, writer.empty, writer.policy, at)
+            if journal is not None:
+                found[name] = journal
+        return found
 
     return _erase(writer, rewritten)
 

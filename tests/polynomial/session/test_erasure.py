@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from contextlib import closing
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -9,9 +10,10 @@ import pytest
 from attrs import evolve
 
 from polycontext.polynomial import ContextSession, StoreError
-from polycontext.polynomial.journal import erasure
-from polycontext.polynomial.stores import Rewritten, SQLiteStore
+from polycontext.polynomial.journal import erasure, is_erased
+from polycontext.polynomial.stores import InMemoryStore, Rewritten, SQLiteStore
 from polycontext.pressure import default_summariser
+from polycontext.window import Turn
 from tests.erasures import faults_of
 from tests.house import seeds
 from tests.polynomial.conversations import WORDS, session_of
@@ -68,6 +70,48 @@ def test_a_document_loses_the_quoted_text() -> None:
         session.documents.patch("order", _always([change]))
     assert session.history.forget("t1")
     assert session.documents.get("order") == {"note": "Note: [forgotten] Keep it.", "seats": 2}
+    assert "4711" not in repr(session.history.events())
+
+
+@pytest.mark.parametrize("location", ["memory", "file"])
+def test_forgetting_a_turn_leaves_those_that_came_with_it(location: str, tmp_path: Path) -> None:
+    """Turns that were added at once have one time, and may have the same words, or none."""
+    store = SQLiteStore(tmp_path / "chat.db") if location == "file" else InMemoryStore()
+    session = ContextSession(8000, counter=WORDS, store=store)
+    session.extend(
+        [
+            {"role": "user", "content": "Look for both."},
+            *(message for name in ("plums", "pears") for message in _looked_for(name)),
+        ]
+    )
+    session.history.fork("other")
+    before = session.log()
+    assert session.history.forget("t2")
+    assert session.history.forget("t5")
+    fork = ContextSession(8000, counter=WORDS, store=store, session_id="other")
+    for log in (session.log(), fork.log()):
+        assert [is_erased(turn) for turn in log] == [False, True, False, False, True]
+        assert (log[2], log[3]) == (before[2], before[3])
+
+
+def _looked_for(name: str) -> list[dict[str, object]]:
+    """Return a call without words, and its result."""
+    call = {"name": "search", "arguments": f'{{"for": "{name}"}}'}
+    return [
+        {"role": "assistant", "tool_calls": [{"id": name, "type": "function", "function": call}]},
+        {"role": "tool", "tool_call_id": name, "content": "none"},
+    ]
+
+
+def test_forgetting_a_turn_erases_its_copy_that_a_rewind_undid() -> None:
+    """The same words of the same time, added again after a rewind, are one turn's."""
+    session = session_of(900)
+    said = Turn("user", "The code of the safe is 4711.", timestamp=datetime(2026, 1, 1, tzinfo=UTC))
+    start = session.add_user_turn("one") and session.history.revision
+    session.add(said)
+    session.history.rewind(start)
+    session.add(said)
+    assert session.history.forget(session.log()[-1].resource_id)
     assert "4711" not in repr(session.history.events())
 
 
