@@ -315,8 +315,8 @@ def truncate(
 ) -> str:
     r"""Return the most useful part of `text` within `max_tokens`.
 
-    The result is `text` itself if it fits, and empty if no part does. `wanted` is the user's
-    request: passages with its words come first, wherever they are. `whole` states how to get the
+    The result is `text` itself if it fits and has no more than `MOST_CHARS_A_TOKEN` characters a
+    token (it is not counted otherwise), and empty if no part fits. `wanted` is the user's request: passages with its words come first, wherever they are. `whole` states how to get the
     full text in a last line, which is left out if it would take half of the tokens. Time is linear
     in the text.
 

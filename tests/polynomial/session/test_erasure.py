@@ -107,9 +107,9 @@ def test_forgetting_a_turn_erases_its_copy_that_a_rewind_undid() -> None:
     """The same words of the same time, added again after a rewind, are one turn's."""
     session = session_of(900)
     said = Turn("user", "The code of the safe is 4711.", timestamp=datetime(2026, 1, 1, tzinfo=UTC))
-    start = session.add_user_turn("one") and session.history.revision
+    session.add_user_turn("one")
     session.add(said)
-    session.history.rewind(start)
+    session.history.rewind("t1")
     session.add(said)
     assert session.history.forget(session.log()[-1].resource_id)
     assert "4711" not in repr(session.history.events())
