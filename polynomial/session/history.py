@@ -298,15 +298,13 @@ def forget(session: Session, resource_id: str, at: datetime) -> bool:
     """Erase the text of one turn from a store, and return whether there was any."""
     writer = session._writer
     log = session.conversation.log
-    came = (event.turn for event in writer.events() if isinstance(event, TurnEvent))
-    turn = (
-        log[log.place(resource_id)]
-        if log.knows(resource_id)
-        else next((turn for turn in came if turn.resource_id == resource_id), None)
+    undone = (
+        event.turn
+        for event in (() if log.knows(resource_id) else writer.events())
+        if isinstance(event, TurnEvent) and event.turn.resource_id == resource_id
     )
-    if turn is None:
-        log.place(resource_id)  # raises, and names similar ids
-        return False
+    # For an id that nobody knows, this raises and names similar ones.
+    turn = next(undone, None) or log[log.place(resource_id)]
 
     def rewritten(store: ErasingStore) -> Mapping[str, Rewritten]:
         found = {}

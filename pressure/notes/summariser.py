@@ -316,9 +316,10 @@ def truncate(
     r"""Return the most useful part of `text` within `max_tokens`.
 
     The result is `text` itself if it fits and has no more than `MOST_CHARS_A_TOKEN` characters a
-    token (it is not counted otherwise), and empty if no part fits. `wanted` is the user's request: passages with its words come first, wherever they are. `whole` states how to get the
-    full text in a last line, which is left out if it would take half of the tokens. Time is linear
-    in the text.
+    token (a longer text is not counted), and empty if no part fits. `wanted` is the user's request:
+    passages with its words come first, wherever they are. `whole` states how to get the full text
+    in a last line, which is left out if it would take half of the tokens. Time is linear in the
+    text.
 
     Laws: ``counter.count(truncate(text, n, counter)) <= n``; truncating to the same number again
     changes nothing.
