@@ -8,8 +8,9 @@ import sys
 from collections.abc import Callable, Sequence
 from difflib import get_close_matches
 from functools import reduce
+from importlib import import_module
+from operator import attrgetter
 from pathlib import Path
-from pkgutil import resolve_name
 from typing import Any, Final
 
 from attrs import field, frozen
@@ -91,16 +92,18 @@ def _found(name: str) -> Any:
     here = str(Path.cwd())
     if here not in sys.path:
         sys.path.insert(0, here)
-    what = f"subject {name!r}"
+    what, (module, _, path) = f"subject {name!r}", name.partition(":")
     try:
-        return resolve_name(name)
+        value: Any = import_module(module)
+    except Exception as error:  # importing a module can raise anything
+        problem = f"cannot be imported: {type(error).__name__}: {error}"
+        raise InvalidDataError(what, problem, "a module that imports") from error
+    try:
+        return attrgetter(path)(value)
     except AttributeError as error:
         raise InvalidDataError(
             what, f"no {error.name!r} there", _near(str(error.name), error.obj)
         ) from error
-    except Exception as error:  # importing a module can raise anything
-        problem = f"cannot be imported: {type(error).__name__}: {error}"
-        raise InvalidDataError(what, problem, "a module that imports") from error
 
 
 def _near(attribute: str, value: Any) -> str:

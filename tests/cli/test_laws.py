@@ -337,6 +337,18 @@ def test_bad_use_is_refused_with_what_is_legal(
     assert [each for each in complaints if each not in ran.complaint] == []
 
 
+def test_a_module_that_fails_to_import_is_told_from_a_missing_name(
+    polycontext: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An `AttributeError` of the module's own code is reported as it is."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    (tmp_path / "failing_subjects.py").write_text("import os\nos.nothing\n", encoding="utf-8")
+    ran = polycontext("laws", "--subject", "failing_subjects:Chatty")
+    assert (ran.code, ran.out) == (2, "")
+    assert "cannot be imported: AttributeError: module 'os'" in ran.complaint
+
+
 def test_a_missing_extra_is_named(polycontext: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without Hypothesis the command says what to install."""
     monkeypatch.setattr(errors, "find_spec", lambda name: None)
