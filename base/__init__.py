@@ -1,4 +1,4 @@
-"""What every other package needs: errors, JSON data, a strict codec, effects, columns, laws."""
+"""Shared basics: errors, JSON data, a strict codec, effects, columns, laws."""
 
 import lazy_loader
 

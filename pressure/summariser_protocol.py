@@ -1,4 +1,4 @@
-"""What summarises: the protocols of summarisers, and functions as summarisers."""
+"""Protocols of summarisers, and functions as summarisers."""
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache

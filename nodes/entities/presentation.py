@@ -1,4 +1,4 @@
-"""What each mode shows of the entities, and how it is printed (docs/nodes.md).
+"""The entities that each mode shows, and how they are printed (docs/nodes.md).
 
 Labels, reasons and data come from users, models and databases. Each is printed on one line as
 quoted JSON, so it cannot pose as a heading, a fence or an instruction of the prompt.
@@ -84,7 +84,10 @@ ENTITY_TABLE: Mapping[EntityMode, Mapping[Tier, Detail]] = MappingProxyType(
         EntityMode.CURATION: _row(_FULL, _FULL, _FULL, _FULL),
     }
 )
-"""What each mode shows (docs/nodes.md, "Modes"); only planning and curation see tombstones."""
+"""The entities that each mode shows (docs/nodes.md, "Modes").
+
+Only planning and curation see tombstones.
+"""
 
 _HEADINGS = dict(zip(Tier, ("Active", "Generated, not saved", "Retained", "Removed"), strict=True))
 

@@ -54,7 +54,7 @@ def _apply(document: Any, number: int, operation: Any) -> Any:
         case _:
             raise InvalidDataError(
                 at,
-                f"{operation!r:.60} is no operation",
+                f"{operation!r:.60} is not an operation",
                 "add, replace or test with path and value, or remove with a path",
             )
     if path and not path.startswith("/"):

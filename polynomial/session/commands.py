@@ -58,7 +58,7 @@ def check_turn(turn: object) -> Turn:
         kind = type(turn).__name__
         raise InvalidTurnError(
             "turn",
-            f"{kind} is no Turn",
+            f"{kind} is not a Turn",
             "a Turn; add_message takes a provider's message, add_user_turn a text",
         )
     for index, part in enumerate(turn.parts):
@@ -353,7 +353,7 @@ def as_tool_call(call: object) -> ToolCall:
         return call
     data = _load_call(call)
     if not isinstance(data, Mapping):
-        raise InvalidTurnError("tool_calls", f"{type(call).__name__} is no tool call", _CALLS)
+        raise InvalidTurnError("tool_calls", f"{type(call).__name__} is not a tool call", _CALLS)
     match data:
         # The `id` of a Responses item names the item; `call_id` names the call.
         case (

@@ -182,7 +182,7 @@ REFUSED: dict[str, tuple[type[PolycontextError], str, Mistake]] = {
         "add_message",
         lambda s: s.add({"role": "user", "content": "x"}),  # type: ignore[arg-type]
     ),
-    "nothing where a turn goes": (InvalidTurnError, "no Turn", lambda s: s.add(any_)),
+    "nothing where a turn goes": (InvalidTurnError, "not a Turn", lambda s: s.add(any_)),
     "a text where a turn goes": (
         InvalidTurnError,
         "add_user_turn",
