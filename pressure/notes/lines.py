@@ -39,6 +39,7 @@ TITLES = frozenset((STANDING, NEXT, CONVERSATION, *(f"{head.value}:" for head in
 LAWGIVERS = frozenset({Role.USER, Role.SYSTEM})
 EARLIER = "earlier: "
 """The prefix of text in an incoming gist that has no trusted speaker."""
+_EARLIER_LINE = re.compile(f"^(?:{EARLIER})+")
 
 SPOKEN_LINE = re.compile(r"(?:\[[^\]\s]{1,80}\] )?(system|user|assistant|tool)(?: [^:\n]{1,64})?: ")
 CALL_LINE = re.compile(
@@ -265,9 +266,9 @@ def _parse_line(line: str, *, trusted: bool, is_quoted: bool) -> SummaryLine:
         )
     if called:
         return SummaryLine(called[0], Role.TOOL, line[called.end() :], is_call=True)
-    return SummaryLine(
-        "" if trusted else EARLIER,
-        Role.ASSISTANT,
-        line,
-        standing=() if trusted or spoken else constraint_sentences(line),
-    )
+    if trusted:
+        return SummaryLine("", Role.ASSISTANT, line)
+    # A line that was read back before keeps one prefix, and whoever spoke it is no user since.
+    told = _EARLIER_LINE.sub("", line)
+    standing = () if SPOKEN_LINE.match(told) else constraint_sentences(told)
+    return SummaryLine(EARLIER, Role.ASSISTANT, told, standing=standing)

@@ -7,6 +7,7 @@ import csv
 import json
 import re
 from collections.abc import Iterator, Mapping
+from itertools import chain
 from typing import Any, NamedTuple
 
 from .pieces import Hides, Piece, split
@@ -24,6 +25,8 @@ _LOOKS_TYPED = re.compile(r"-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null|NaN
 _ID_LIKE = re.compile(r"(?=.*\d)[\w.@:-]{3,60}")
 _RULE = re.compile(r"[|:\-+= ]{3,}")
 _JSON_LINE = re.compile(r"^[ \t]*[{\[]", re.MULTILINE)
+_BREAKS = str.maketrans({char: f"\\u{ord(char):04x}" for char in "\x85\u2028\u2029"})
+"""Line breaks that JSON leaves as they are; in a summary they would look like a new line."""
 _LONGEST_ID, _LEAST_PAIRS, _LEAST_ROWS, _SHORTEST_ORDER, _LONGEST_WORD = 60, 3, 3, 12, 40
 
 
@@ -130,16 +133,11 @@ def _table(text: str) -> list[dict[str, Any]] | None:
         cell and len(cell) <= _LONGEST_ID and not cell[0].isdigit() for cell in head
     ):
         return None
-    return [
-        dict(
-            zip(
-                head,
-                (Literal(cell) if _LOOKS_TYPED.fullmatch(cell) else cell for cell in row),
-                strict=True,
-            )
-        )
-        for row in rows[1:]
-    ]
+    cells = {
+        cell: Literal(cell) if _LOOKS_TYPED.fullmatch(cell) else cell
+        for cell in {*chain.from_iterable(rows)}
+    }
+    return [dict(zip(head, map(cells.__getitem__, row), strict=True)) for row in rows[1:]]
 
 
 def records_of(value: Any) -> Iterator[Record]:
@@ -163,6 +161,30 @@ def records_of(value: Any) -> Iterator[Record]:
     W1  seats A9:  ['price 12', 'note "12"', 'kind by the window']
     """
     return _walk(value, "", "", "", depth=0)
+
+
+def outer_records(value: Any, most: int) -> tuple[list[Record], int]:
+    """Return the first and the last records of a JSON value, and the number of all its records.
+
+    If it has more than `most`, half of them are the first and half the last. Those between are not
+    built if the value is a list of flat objects, as a table is.
+    """
+    half = most // 2
+    if isinstance(value, list) and len(value) > most and _is_flat(value):
+        numbered = list(enumerate(value, 1))
+        outer = (*numbered[:half], *numbered[-half:])
+        walked = (_walk(each, "", "", f"#{number}", depth=1) for number, each in outer)
+        return [*chain.from_iterable(walked)], len(value)
+    records = [*records_of(value)]
+    return records if len(records) <= most else records[:half] + records[-half:], len(records)
+
+
+def _is_flat(value: list[Any]) -> bool:
+    """Return whether `value` is a list of objects without objects or lists in them."""
+    if {*map(type, value)} != {dict}:
+        return False
+    inner = {*map(type, chain.from_iterable(map(dict.values, value)))}
+    return inner.isdisjoint((dict, list))
 
 
 def items_of(record: Record, hides: Hides | None = None) -> list[Item]:
@@ -303,4 +325,4 @@ def plain(value: Any) -> str:
         return str(value)
     if isinstance(value, str) and _PLAIN.fullmatch(value) and not _LOOKS_TYPED.fullmatch(value):
         return value
-    return json.dumps(value, ensure_ascii=False)
+    return json.dumps(value, ensure_ascii=False).translate(_BREAKS)

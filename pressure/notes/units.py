@@ -25,9 +25,9 @@ from .records import (
     item_of,
     items_of,
     may_command,
+    outer_records,
     parse_records,
     read_json,
-    records_of,
 )
 from .terms import FAILED, is_prose, terms_of
 
@@ -158,13 +158,8 @@ class _TurnParser:
                 number, excerpt(prose, demands=role in LAWGIVERS), demands, hides
             )
         if value is not None:
-            records = [*records_of(value)]
-            self.entries[number] = self.entries[number]._replace(records=len(records))
-            near = (
-                records
-                if len(records) <= MOST_RECORDS
-                else [*records[: MOST_RECORDS // 2], *records[-MOST_RECORDS // 2 :]]
-            )
+            near, count = outer_records(value, MOST_RECORDS)
+            self.entries[number] = self.entries[number]._replace(records=count)
             self.units += self._of_records(
                 number, ((record, items_of(record, hides)) for record in near), 1 if prose else 0
             )
