@@ -9,6 +9,7 @@ import click
 import pytest
 from attrs import frozen
 
+from polycontext import ContextSession
 from polycontext.cli.options import FORMATS
 from polycontext.cli.recordings import documents
 from tests.cli.command import (
@@ -422,10 +423,15 @@ def test_a_fault_of_the_program_is_no_traceback_either(
     ],
 )
 def test_an_input_that_never_ends_is_refused(
-    polycontext: Command, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...]
+    polycontext: Command,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    arguments: tuple[str, ...],
 ) -> None:
     """No newline ever comes: reading stops at the size of the longest document."""
     monkeypatch.setattr(documents, "MOST_BYTES", 2**20)
+    ContextSession.open(tmp_path / "s.db", "long", max_tokens=8000).close()
+    monkeypatch.setenv("POLYCONTEXT_STORE", str(tmp_path / "s.db"))
     complaint = polycontext(*arguments, "/dev/zero").complaint
     assert complaint.startswith("/dev/zero: longer than 1,048,576 bytes. Use a smaller file, or")
 

@@ -219,7 +219,7 @@ def test_a_disk_that_fails_midway_is_named(tmp_path: Path, monkeypatch: pytest.M
     """An error while reading is refused like one at opening."""
 
     class Failing(io.BytesIO):
-        def __next__(self) -> bytes:
+        def readline(self, size: int | None = -1, /) -> bytes:
             raise OSError(errno.EIO, "Input/output error")
 
     monkeypatch.setattr(Path, "open", lambda *_: Failing())
