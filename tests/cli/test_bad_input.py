@@ -430,7 +430,8 @@ def test_an_input_that_never_ends_is_refused(
 ) -> None:
     """No newline ever comes: reading stops at the size of the longest document."""
     monkeypatch.setattr(documents, "MOST_BYTES", 2**20)
-    ContextSession.open(tmp_path / "s.db", "long", max_tokens=8000).close()
+    with ContextSession.open(tmp_path / "s.db", "long", max_tokens=8000) as session:
+        session.add_user_turn("Read it.")
     monkeypatch.setenv("POLYCONTEXT_STORE", str(tmp_path / "s.db"))
     complaint = polycontext(*arguments, "/dev/zero").complaint
     assert complaint.startswith("/dev/zero: longer than 1,048,576 bytes. Use a smaller file, or")
