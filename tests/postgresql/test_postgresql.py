@@ -543,3 +543,16 @@ def test_forgotten_words_are_in_no_row_and_after_a_vacuum_in_no_file(
         "the files of the tables are looked at"
     )
     assert not any(b"xyzzy" in path.read_bytes() for path in files)
+
+
+def test_tables_of_another_version_are_refused_and_left_as_they_are(
+    store: PostgreSQLStore, postgresql: Server, schema: str, asked: psycopg.Connection[Any]
+) -> None:
+    """The error names both versions, and no row changes."""
+    session_of(store).add_user_turn("one")
+    store.close()
+    before = {table: rows(asked, table) for table in TABLES}
+    asked.execute("COMMENT ON TABLE sessions IS 'polycontext 2'")
+    with pytest.raises(StoreError, match="Use another schema, this one reads polycontext 1"):
+        PostgreSQLStore(postgresql.url, schema=schema)
+    assert {table: rows(asked, table) for table in TABLES} == before
