@@ -8,7 +8,8 @@ The rungs are, each with the oldest atoms first:
 4. Older gists and REQUIRED atoms go into one gist.
 5. The recent tail is treated in the same way, atom by atom.
 6. The newest results, which the model has not read yet, are cut in place.
-7. All bound parts are removed; the task and the last user turn are cut if the reach allows it.
+7. All bound parts are removed; the task and the last user turn are cut if the reach allows it, and
+   lose their parts before the task is cut.
 8. The newest results and that last user turn go into the gist, too.
 
 PRESERVED atoms, open calls and the last user turn are on no rung otherwise. Bound parts are removed
@@ -191,6 +192,7 @@ class _Climb:
         self._cut([atom for atom in newest if self.atoms.turns_of(atom)[0].tool_calls])
         ladder.cut_newest = self._plan
         self._unbind()
+        self._bare([*columns.asking], later=())
         self._cut([*columns.task])
         self._cut(columns.question)
         self._gist([] if columns.is_open else [*newest])
@@ -231,8 +233,12 @@ class _Climb:
     def _bare(self, zone: Sequence[int], later: Sequence[Kind] = (Kind.NEWEST,)) -> None:
         """Remove parts before the text beside them; dropped atoms have none left."""
         kinds, starts, falling = self.columns.kinds, self.atoms.bounds, self.columns.bared
-        stays = (Kind.DROPPABLE, *later)
-        bared = [atom for atom in falling if atom in zone and kinds[atom] not in stays]
+        stays, asking = (Kind.DROPPABLE, *later), self.columns.asking if later else ()
+        bared = [
+            atom
+            for atom in falling
+            if atom in zone and kinds[atom] not in stays and atom not in asking
+        ]
         self.ladder.rungs.append((Rung.BARE, bared))
         for atom in bared:
             first = min(self.columns.bare_turns.intersection(range(*starts[atom : atom + 2])))

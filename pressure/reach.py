@@ -88,9 +88,10 @@ class Columns:
     parts, which belong to the turns with the indices `bare_turns`.
 
     `asked` are the atoms that a query keeps complete. `newest` and `question` are the atoms of
-    these kinds, if there are any. `is_open` states that the last atom waits for a result. `task`
-    maps the atom of a FIXED user turn that may be truncated, if there is one, to the tokens that it
-    may keep.
+    these kinds, if there are any. `asking` are the last user turns if the task may be truncated:
+    their parts are removed before that. `is_open` states that the last atom waits for a result.
+    `task` maps the atom of a FIXED user turn that may be truncated, if there is one, to the tokens
+    that it may keep.
     """
 
     atoms: AtomColumns
@@ -105,6 +106,7 @@ class Columns:
     question: tuple[int, ...] = ()
     is_open: bool = False
     task: Mapping[int, int] = {}
+    asking: frozenset[int] = frozenset()
 
     def least(self, atom: int, turn: Turn, counter: TokenCounter) -> int:
         """Return the fewest tokens that may be left of a turn of `atom` if it is cut.
@@ -158,11 +160,12 @@ def columns_of(window: ContextWindow, reach: Reach, asked: Collection[int] = ())
         newest=newest,
         question=question,
         is_open=is_open,
+        asking=frozenset(fixed if reach.cuts_task else ()),
     )
     if reach.cuts_task:
         columns = _with_task(window, columns)
     return (
-        _without_parts(window, columns, fixed)
+        _without_parts(window, columns, fixed - columns.asking)
         if any(turn.parts for turn in atoms.turns)
         else columns
     )
@@ -191,7 +194,7 @@ def _with_task(window: ContextWindow, columns: Columns) -> Columns:
 def _without_parts(window: ContextWindow, columns: Columns, fixed: set[int]) -> Columns:
     """Return `columns` with the turns stripped of their parts.
 
-    Pinned turns, open calls and the last user turn keep those parts that are not bound.
+    Pinned turns, open calls and `fixed` atoms keep those parts that are not bound.
     """
     atoms, counter = columns.atoms, window.counter
     calling = atoms.bounds[-2] if columns.is_open else None

@@ -198,3 +198,22 @@ def test_where_truncating_is_an_error_what_the_system_says_truncates_no_task() -
     assert session.conversation is before
     session.add(Turn("system", "Keep this rule in mind. " * 60))
     assert session.window.all_turns()[0].text.startswith("[Cut; the whole is t1 ")
+
+
+@pytest.mark.parametrize("more", range(-10, 60, 5))
+def test_a_picture_in_the_task_ends_no_conversation(more: int) -> None:
+    """If nothing else makes room for calls and their results, a line replaces the picture."""
+    picture = {"type": "image_url", "image_url": {"url": "https://example.org/a.png"}}
+    task = {"role": "user", "content": [{"type": "text", "text": words(20)}, picture]}
+    alone = ContextSession(5_000, counter=WORDS)
+    alone.add_message(task)
+    session = ContextSession(alone.window.total_tokens + more, counter=WORDS)
+    session.add_message(task)
+    for number in range(4):
+        call = {"name": "look", "arguments": f'{{"at": {number}}}'}
+        calls = [{"id": f"c{number}", "type": "function", "function": call}]
+        session.add_assistant_turn(None, calls)
+        session.add_tool_turn(words(40), tool_call_id=f"c{number}")
+        assert session.messages()
+    assert session.log()[0].parts
+    assert words(20) in str(session.messages()[0]["content"])
