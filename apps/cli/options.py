@@ -3,6 +3,7 @@
 from collections.abc import Generator, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager
 from pathlib import Path
+from shlex import quote
 from typing import Annotated, Any
 
 import click
@@ -30,14 +31,18 @@ _STORES = "the path of a SQLite file, or the address of a PostgreSQL database"
 def complete_session(
     ctx: click.Context, _: click.Parameter, incomplete: str
 ) -> list[CompletionItem]:
-    """Return the session names with this prefix, or none if the store cannot be read."""
+    """Return the session names with this prefix, or none if the store cannot be read.
+
+    A shell inserts them as they are, so names that it would interpret are left out.
+    """
     url = ctx.params.get("store")
     try:
         with closing(store_at(url, 1.0, create=False)) as store:
             names = store.list_sessions()
     except (PolycontextError, TypeError, OSError):
         return []
-    return [CompletionItem(name) for name in names if name.startswith(incomplete)]
+    plain = (name for name in names if quote(name) == name)
+    return [CompletionItem(name) for name in plain if name.startswith(incomplete)]
 
 
 def complete_file(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:

@@ -257,7 +257,7 @@ def _is_ignored(path: str, rules: _Rules) -> bool:
 
 SECRETS = (
     *("*.env*", "*.pem", "*.key", "*.p12", "*.pfx", "*.jks", "*.keystore", "*.kdbx", "*.ppk"),
-    *("id_*", "credentials*", "secrets.*"),
+    *("id_*", "*credentials*", "secrets.*", "service-account*", "*.gpg", ".*_history"),
     *("*.tfstate*", "*.tfvars", "kubeconfig*", ".netrc", "_netrc", ".pgpass", ".my.cnf", ".npmrc"),
     *(".pypirc", ".htpasswd", ".git-credentials", ".dockercfg", ".vault-token", ".s3cfg", ".boto"),
 )
@@ -265,10 +265,11 @@ SECRETS = (
 
 _SHOWN = re.compile(
     r".*\.env\.(?:example|sample|template|dist)|id_.*\.pub"
-    r"|(?:id_|credentials|secrets).*\.(?:py|pyi|[jt]sx?|go|rs|java|kt|rb|php|c|h|cpp|cs|css|html)"
+    r"|(?:id_|.*credentials|secrets).*\.(?:py|pyi|[jt]sx?|go|rs|java|kt|rb|php|c|h|cpp|cs|css|html)"
 )
 """Names that look like those of secrets but are templates, public keys or source code."""
-_FOLDERS = frozenset({".aws", ".ssh", ".gnupg", ".kube", ".docker"})
+_FOLDERS = frozenset({".aws", ".azure", ".ssh", ".gnupg", ".kube", ".docker", "gcloud", "gh"})
+_BACKUP = re.compile(r"(?:~|\.(?:bak|backup|old|orig|save|swp|tmp|\d+))+$")
 
 
 def holds_secrets(path: str) -> bool:
@@ -290,6 +291,7 @@ def holds_secrets(path: str) -> bool:
     *folders, name = path.lower().split("/")
     if not _FOLDERS.isdisjoint(folders):
         return True
+    name = _BACKUP.sub("", name.strip("#"))
     return _SHOWN.fullmatch(name) is None and any(fnmatchcase(name, pattern) for pattern in SECRETS)
 
 

@@ -4,9 +4,10 @@ A document in the journal marks a session as a child, so it stays one after a re
 result is written to the parent. See docs/agents.md.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from hashlib import blake2b
+from itertools import chain
 from typing import Any
 
 from attrs import asdict, evolve
@@ -15,7 +16,7 @@ from polycontext.base import InvalidOptionError, require, whole_number
 from polycontext.base.effects import Steps, drive
 from polycontext.linearity import ResourceClass, constraint_sentences
 from polycontext.pressure import ConflictError
-from polycontext.pressure.notes import truncate
+from polycontext.pressure.notes import parse_summary, truncate
 from polycontext.pressure.threshold import NO_SIGNALS
 from polycontext.window import ContextItem, Role, Turn, count_tools
 from polycontext.window.filler import is_opening
@@ -193,15 +194,21 @@ def _demands(conversation: Conversation, most: int) -> str:
         for turn in said
         if turn.role is Role.USER and not is_opening(turn) and attachment_of(turn) is None
     ]
-    demands = [
-        sentence for turn in own for sentence in dict.fromkeys(constraint_sentences(turn.text))
-    ]
+    demands = [sentence for turn in own for sentence in dict.fromkeys(_demands_in(turn))]
     kept: list[str] = []
     for sentence in dict.fromkeys(reversed(demands)):
         if counter.count(_listed([sentence, *kept])) > most:
             break
         kept.insert(0, sentence)
     return _listed(kept) if kept else ""
+
+
+def _demands_in(turn: Turn) -> Iterable[str]:
+    """Return the user's standing instructions in a turn; a summary says who said what."""
+    if not turn.is_gist:
+        return constraint_sentences(turn.text)
+    lines = (line for line in parse_summary(turn) if line.role is Role.USER)
+    return chain.from_iterable(line.standing for line in lines)
 
 
 def _listed(sentences: Sequence[str]) -> str:

@@ -235,18 +235,21 @@ def parse_summary(gist: Turn) -> Iterator[SummaryLine]:
     """Yield the lines of a summary in the conversation.
 
     Of a summary that came in from outside, only lines labelled as the user's count as the user's
-    words. Lines without a label may be the user's, too, if the user wrote something that looks like
-    a summary, so their demands are kept.
+    words, and none if the assistant sent it. Lines without a label may be the user's, too, if the
+    user wrote something that looks like a summary, so their demands are kept.
     """
     trusted, under = bool(gist.sources), ""
+    by_model = not trusted and gist.role is Role.ASSISTANT
     text = unframed(gist.text.strip())
     for block in NEW_LINE.split(text if trusted else excerpt(text, demands=True)):
         line = "\n".join(filter(None, map(one_line, block.splitlines())))
         if line in TITLES:
             under = line
         elif line and line != SUMMARY_END:
-            yield _parse_line(
-                line, trusted=trusted, is_quoted=under in (STANDING, f"{Head.CONSTRAINTS.value}:")
+            is_quoted = under in (STANDING, f"{Head.CONSTRAINTS.value}:")
+            told = _parse_line(line, trusted=trusted, is_quoted=is_quoted)
+            yield (
+                told._replace(label=EARLIER, role=Role.ASSISTANT, standing=()) if by_model else told
             )
 
 

@@ -73,8 +73,11 @@ def test_the_script_of_a_shell_names_the_program(polycontext: Command, shell: st
 
 
 def test_sessions_are_completed_from_the_store(tmp_path: Path) -> None:
-    """Session names are completed from the store, and a missing store gives none."""
-    for name in ("first", "second"):
+    """Session names are completed from the store, and a missing store gives none.
+
+    The shell would run what stands in a name such as the last one.
+    """
+    for name in ("first", "second", "f$(touch${IFS}here)"):
         with ContextSession.open(tmp_path / "chat.db", name, max_tokens=2_000) as session:
             session.add_user_turn("Hello")
     context, parameter = click.Context(click.Command("chat")), click.Argument(["session"])

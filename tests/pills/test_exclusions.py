@@ -175,6 +175,11 @@ def test_a_byte_order_mark_is_no_part_of_the_first_rule(tmp_path: Path) -> None:
         *((name, True) for name in ("prod.env", ".env.local", ".envrc", "credentials.json")),
         *((name, True) for name in ("id_work", "a/terraform.tfstate.backup", "kubeconfig")),
         *((name, True) for name in (".my.cnf", "secrets.yml", "CREDENTIALS", "key.ppk")),
+        *(
+            (name, True)
+            for name in (".env~", "id_rsa.bak", "key.pem.bak~", "#.env#", ".bash_history")
+        ),
+        *((name, True) for name in (".config/gcloud/x.db", ".azure/profile", "aws_credentials")),
         *((name, False) for name in ("credentials.py", "id_utils.ts", "id_ed25519.pub")),
         *((name, False) for name in (".env.example", "environment.py", "idea.md", "secretary.md")),
     ],
