@@ -3,8 +3,10 @@
 import re
 from collections.abc import Iterable, Sequence
 
+from attrs import evolve
+
 from polycontext.base.law import agree, holds, law
-from polycontext.window import Turn
+from polycontext.window import Role, Turn
 
 from ..context_session import ContextSession
 from ..journal.events import TurnEvent, is_erased
@@ -25,6 +27,9 @@ def forgotten_words_are_nowhere(session: ContextSession, choices: Sequence[int])
     chosen = came[sum(choices) % len(came)].resource_id
     gone = _words(turn for turn in came if turn.resource_id == chosen)
     gone -= _words(turn for turn in came if turn.resource_id != chosen)
+    # Names of fields and roles are no words of a turn.
+    empty = session.history.at(0).conversation
+    gone.difference_update(_WORD.findall(repr([empty, *Role, *map(_without_words, came)])))
     log, view = session.log(), [turn.resource_id for turn in session.window.all_turns()]
     session.history.forget(chosen)
     revisions = range(session.history.revision + 1)
@@ -39,6 +44,11 @@ def forgotten_words_are_nowhere(session: ContextSession, choices: Sequence[int])
         others = [turn for turn in others if turn.text != undone.text]
     texts = {turn.resource_id: turn.text for turn in session.log()}
     agree([texts.get(turn.resource_id) for turn in others], [turn.text for turn in others])
+
+
+def _without_words(turn: Turn) -> Turn:
+    calls = tuple(evolve(call, arguments="{}") for call in turn.tool_calls)
+    return evolve(turn, content="", tool_calls=calls, parts=())
 
 
 def _words(turns: Iterable[Turn]) -> set[str]:
