@@ -50,9 +50,9 @@ test-all *arguments:
     uv run coverage json --quiet -o build/coverage.json
     uv run python .ci/coverage_floor.py build/coverage.json 90
 
-# Try new examples of every property; a failing one is printed, to be kept as a test.
+# Try new examples of every property, others for each commit; a failing one is printed, to be kept as a test.
 fresh *arguments:
-    HYPOTHESIS_PROFILE=fresh uv run pytest -m "hypothesis and not deep" {{ arguments }}
+    HYPOTHESIS_PROFILE=fresh uv run pytest --timeout 600 --hypothesis-seed=$((0x$(git rev-parse --short=12 HEAD))) -m "hypothesis and not deep" {{ arguments }}
 
 # Run every property with 2,000 examples, and the long forms of tests, all recordings among them: [PATH ...], such as tests/laws. It takes hours.
 deep *paths:

@@ -724,7 +724,9 @@ class ContextSession:
         Raises:
             UnknownNameError: there is no such provider.
         """
-        return parts.context_tools(self._room.provider if provider is None else provider)
+        return parts.context_tools.context_tools(
+            self._room.provider if provider is None else provider
+        )
 
     def call_tool(
         self,
@@ -756,7 +758,7 @@ class ContextSession:
         Turns that say it and that you do not see whole, best first (context_recall reads them):
         t1 user: The code of the east door is 4711.
         """
-        return parts.answer_call(
+        return parts.context_tools.answer_call(
             self.conversation, self.history.search, name, arguments, max_tokens
         )
 

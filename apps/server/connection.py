@@ -63,7 +63,7 @@ class TimedProtocol(H11Protocol):
     @property
     def is_waiting(self) -> bool:
         """Return whether no complete request is being answered."""
-        return self.cycle is None or self._reading is not None or self.cycle.response_complete
+        return not self.cycle or self._reading is not None or self.cycle.response_complete
 
     def connection_made(self, transport: Transport) -> None:  # type: ignore[override]
         """Start the deadline; close another connection if too many are open."""

@@ -1,8 +1,8 @@
+from . import context_tools
 from .answer import Answer, open_answer
 from .background import Background
 from .children import hand_back, open_child
 from .commands import Oversize, utc_now
-from .context_tools import answer_call, context_tools
 from .decisions import held_attachment
 from .delivery import Delivery, merge_options, options_for
 from .documents import Documents
@@ -36,7 +36,6 @@ __all__ = [
     "Renderer",
     "Seen",
     "Usage",
-    "answer_call",
     "context_tools",
     "explain",
     "hand_back",

@@ -177,10 +177,11 @@ class Usage(SessionPart):
     @property
     def _delivery(self) -> Delivery:
         """Return the renderer of requests, created on first access."""
-        delivery: Delivery | None = self._session._delivery
-        if delivery is None:
-            # `setdefault` gives concurrent threads the same object.
-            delivery = vars(self._session).setdefault("_delivery", Delivery())
+        known: Delivery | None = self._session._delivery
+        if known is not None:
+            return known
+        # `setdefault` gives concurrent threads the same object.
+        delivery: Delivery = vars(self._session).setdefault("_delivery", Delivery())
         return delivery
 
     @property

@@ -257,7 +257,8 @@ def _attached(turn: Turn) -> str:
     from polycontext.window.items import fenced_text  # noqa: PLC0415 - only for attachments
 
     outline = [entry.text for entry in attached_outline(turn)]
-    return "\n".join(outline) or fenced_text(turn.text)[1] or NO_TEXT
+    body = fenced_text(turn.text)[1]
+    return "\n".join(outline) or (body if body.strip() else NO_TEXT)
 
 
 def _arguments(

@@ -11,7 +11,7 @@ import socket
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -108,7 +108,7 @@ def _is_answered(port: int) -> bool:
 
 
 @contextmanager
-def _served(folder: Path) -> Iterator[tuple[int, subprocess.Popen[str]]]:
+def _served(folder: Path) -> Generator[tuple[int, subprocess.Popen[str]]]:
     """Run the command in a process of its own; yield its port and the process."""
     tokens = folder / "tokens.txt"
     tokens.write_text(TOKEN)

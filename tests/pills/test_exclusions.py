@@ -151,6 +151,7 @@ def test_a_file_with_other_names_is_kept_back(
         "# a comment of a line\n" * 6_000 + "open.txt\n",
         "[[:alpha:]]*.txt\n",
     ],
+    ids=["many lines", "many bytes", "class"],
 )
 def test_rules_that_cannot_be_judged_withhold_everything(tmp_path: Path, rules: str) -> None:
     """A file is never offered because a rule was not read or is read otherwise than by git."""

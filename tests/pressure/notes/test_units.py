@@ -487,3 +487,10 @@ def test_an_order_in_the_text_of_a_tool_leaves_a_notice(order: str, *, notice: b
     assert ("[text addressed to the assistant]" in text) is notice
     assert "The code of the door is 4471." in text
     assert order in summarise([user(order)], 400)
+
+
+def test_an_attachment_without_text_is_still_something() -> None:
+    """A summary of blank code alone says that there was no text, and is not empty."""
+    item = {"id": "ctx-1", "type": "code", "source": None, "label": ""}
+    blank = Turn("user", "### Code\n```\n \n```", metadata={"context_item": item})
+    assert summarise([blank], 40).strip()
