@@ -11,8 +11,8 @@ from polycontext.window import Role, Turn
 from ..context_session import ContextSession
 from ..journal.events import TurnEvent, is_erased
 
-_WORD = re.compile(r"\w{6,}")
-"""A word that is long enough to identify the turn that said it."""
+_WORD = re.compile(r"\b(?=\w*\d)(?=\w*[^\W\d])\w{6,}")
+"""A word with letters and digits: it identifies its turn, and no frame or title of ours has one."""
 
 
 @law('docs/history.md, "Forget a turn"')
@@ -40,8 +40,8 @@ def forgotten_words_are_nowhere(session: ContextSession, choices: Sequence[int])
     others = [turn for turn in log if turn.resource_id != chosen and not is_erased(turn)]
     if chosen not in {turn.resource_id for turn in log}:
         # What stands in place of a turn that a rewind undid may be its copy.
-        [undone] = (turn for turn in came if turn.resource_id == chosen)
-        others = [turn for turn in others if turn.text != undone.text]
+        undone = {turn.text for turn in came if turn.resource_id == chosen}
+        others = [turn for turn in others if turn.text not in undone]
     texts = {turn.resource_id: turn.text for turn in session.log()}
     agree([texts.get(turn.resource_id) for turn in others], [turn.text for turn in others])
 
@@ -52,6 +52,6 @@ def _without_words(turn: Turn) -> Turn:
 
 
 def _words(turns: Iterable[Turn]) -> set[str]:
-    """Return the long words of texts and call arguments."""
+    """Return the identifying words of texts and call arguments."""
     said = (text for turn in turns for text in (turn.text, *(c.arguments for c in turn.tool_calls)))
     return {word for text in said for word in _WORD.findall(text)}

@@ -654,8 +654,8 @@ def lived(session: ContextSession) -> ContextSession:
 
 def said_once(session: ContextSession) -> ContextSession:
     """Return a session with two turns of different words."""
-    session.add_user_turn("Deliver parcels tomorrow.")
-    session.add_assistant_turn("Certainly, everything arrives.")
+    session.add_user_turn("Deliver parcel4711 tomorrow.")
+    session.add_assistant_turn("Certainly, parcel4712 arrives.")
     return session
 
 
