@@ -1,6 +1,6 @@
 from . import anthropic, chat, responses
 from .blocks import copied_messages, dumped
-from .formats import AUTO, check, format_of, get_format, unwrap
+from .formats import AUTO, check, findings, format_of, get_format, unwrap
 from .layout import left_behind, without
 from .openai_places import ObjectCheck, OpenAIPlace
 from .places import Place, shown
@@ -26,6 +26,7 @@ __all__ = [
     "check",
     "copied_messages",
     "dumped",
+    "findings",
     "format_of",
     "fresh",
     "get_format",

@@ -76,6 +76,21 @@ empty-message: ...
     _vendor(as_provider(provider)).check_messages(messages, allow_open_tail=allow_open_tail)
 
 
+def findings(messages: object, provider: Provider | str) -> list[InvalidMessagesError]:
+    """Return the error that `check` raises for a message list, or an empty list if it is valid.
+
+    `polycontext.testing.strict.findings` returns all findings, of whole requests too.
+
+    >>> [found.rule for found in findings([{"role": "user", "content": " "}], "anthropic")]
+    ['empty-message']
+    """
+    try:
+        check(messages, provider)
+    except InvalidMessagesError as error:
+        return [error]
+    return []
+
+
 AUTO = "auto"
 """The provider name that requests detection of the format."""
 
