@@ -1,9 +1,13 @@
 from .classifier import Yielding, classified_by
+from .constraints import FoundRule, RuleKind, find_rules
 from .prose import sentences, unquoted
 
 __all__ = [
+    "FoundRule",
+    "RuleKind",
     "Yielding",
     "classified_by",
+    "find_rules",
     "sentences",
     "unquoted",
 ]

@@ -1,235 +1,18 @@
-r"""Detection of standing instructions in a turn, by the phrases people use to state them.
+"""Detection of standing instructions in a turn, sentence by sentence.
 
-The phrases are data, with one table for each language (`linearity/classification/tables`). The rule
-matches phrases and their order in a sentence; it does not understand the text. The share of the
-window that such turns may preserve (see `default_classifier`) limits the effect of a false match.
-
-A line of a table is ``name: phrase; phrase``. A line that begins with white space continues the
-previous line, and a line that begins with ``#`` is a comment. These names have a meaning; every
-other name is a list that phrases refer to:
-
-- ``rule`` states a standing instruction;
-- ``order`` states one too, unless the same sentence has a phrase of ``once`` ("now", "this time");
-- ``note`` states a preference or a fact about the user;
-- ``told`` marks a sentence as a report or a quotation, which states nothing;
-- ``opener`` may precede a clause ("please", "make sure to"), and ``joining`` may stand between two
-  clauses ("and");
-- ``asking`` is an opener that turns a question into an order ("could you").
-
-A phrase is a sequence of whole words. In a phrase, ``^`` is the beginning of a clause, ``<`` the
-beginning of the sentence, ``$`` the end of a clause, ``…`` any words of the sentence, ``~`` up to
-four words of the clause, ``#`` a number, ``*ing`` a word with this ending, ``{list}`` a phrase of
-that list, and ``{!list}`` one word that does not begin a phrase of it (``{!word}``: another word).
-In a script without spaces between words, each character is a word.
+The share of the window that such turns may preserve (see `default_classifier`) limits the effect of
+a false match.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator
+from enum import Enum
 from functools import cache, lru_cache
-from importlib.resources import files
 
 from attrs import frozen
 
-from polycontext.base import InvalidOptionError
-
-from .prose import is_bullet, sentences, unbulleted, unquoted
-
-LANGUAGES = ("en", "de", "fr", "es", "zh", "ja")
-"""The languages that this library has a table for."""
-KINDS = ("rule", "order", "note", "once", "told")
-STATING = frozenset(KINDS[:3])
-
-_MARKS = ",;:—–()¿¡…，；：、"
-_BREAK = rf"[{_MARKS}\-]"
-_UNSPACED = "\u0e00-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff"
-"""Scripts without spaces between words."""
-_LETTER = rf"[^\W{_UNSPACED}]"
-_TOKEN = re.compile(
-    rf"[{_UNSPACED}]|(?<![-'`./])(?<!{_LETTER}){_LETTER}(?:{_LETTER}|[-'`./])*|[{_MARKS}]"
-    rf"|(?<=\s)-(?=\s)"
-)
-_CHARACTER = re.compile(f"[{_UNSPACED}]")
-_ELIDED = re.compile(r"\b((?:[cdjlmnst]|qu)')(?=\w)")
-_ELEMENT = re.compile(r"\{!?\w+\}|[<^$~#…]|[^\s{}<^$~#…]+")
-_WORD = rf"(?:[{_UNSPACED}] (?:[{_UNSPACED}] )?|\S+ )"
-_SIGNS = {
-    "$": f"(?={_BREAK}|$)",
-    "~": rf"(?:(?!{_BREAK}){_WORD}){{0,4}}?",
-    "#": r"\d\S* ",
-    "…": r"(?:\S+ ){0,60}?",
-}
-"""The regular expression of each sign. In a script where each character is a word, ``~`` counts two
-characters as one word."""
-
-Phrases = Mapping[str, Sequence[tuple[str, str]]]
-
-
-@frozen(eq=False)
-class Table:
-    """The phrases of one language, which decide what a sentence states.
-
-    `phrases` maps a word to the kinds and regular expressions of the phrases that need this word.
-    """
-
-    phrases: Phrases
-    asking: str
-
-    def may_state(self, words: Iterable[str]) -> bool:
-        """Return whether a text with these `words` may state something.
-
-        This is a fast filter: it may return true for a text that states nothing, but never the
-        reverse.
-        """
-        return any(kind in STATING for word in words for kind, _ in self.phrases.get(word, ()))
-
-    def kind_of(self, sentence: str, *, asks: bool = False, weighs: bool = True) -> str:
-        """Return ``rule`` for a standing instruction, ``note`` for a preference, otherwise "".
-
-        Args:
-            sentence: the sentence to look at.
-            asks: whether the sentence is a question.
-            weighs: whether an ``order`` counts as a rule.
-        """
-        said = " ".join([*words_of(sentence), ""])
-        near = [
-            phrase for word in dict.fromkeys(said.split()) for phrase in self.phrases.get(word, ())
-        ]
-        if not any(kind in STATING for kind, _ in near):
-            return ""
-        found = {kind for kind, phrase in near if _compiled(phrase).search(said)}
-        if "told" in found:
-            return ""
-        orders = not asks or bool(self.asking and _compiled(self.asking).search(said))
-        if orders and ("rule" in found or (weighs and "order" in found and "once" not in found)):
-            return "rule"
-        return "note" if "note" in found else ""
-
-
-_compiled = cache(re.compile)
-
-
-def words_of(sentence: str) -> list[str]:
-    """Return the words of a sentence in lower case and the marks that break it into clauses.
-
-    An elided word, such as "l'" in French "l'eau", is a word of its own.
-
-    >>> words_of("One rule: don't push, ever!")
-    ['one', 'rule', ':', "don't", 'push', ',', 'ever']
-    """
-    plain = _ELIDED.sub(r"\1 ", sentence.lower().replace("’", "'"))
-    return [token.rstrip("./-`").strip("_") or token for token in _TOKEN.findall(plain)]
-
-
-def read_table(text: str) -> Table:
-    r"""Return the table in `text`, which has the format described in this module's docstring.
-
-    Raises:
-        InvalidOptionError: a line is malformed, a list does not exist, or a phrase has no words.
-
-    >>> table = read_table("rule: toujours; {verb} ~ en {tongue}\nverb: réponds\ntongue: français")
-    >>> [table.kind_of(said) for said in ("Réponds-moi en français", "Réponds en français")]
-    ['', 'rule']
-    """
-    lists = _lists(text)
-    reader = _Reader(lists)
-    phrases: dict[str, list[tuple[str, str]]] = {}
-    for kind in KINDS:
-        for phrase in lists.get(kind, ()):
-            pattern = reader.pattern(phrase)
-            for key in reader.keys(phrase):
-                phrases.setdefault(key, []).append((kind, pattern))
-    return Table(phrases, reader.pattern("^ {asking}") if "asking" in lists else "")
-
-
-def own_tables() -> Iterator[Table]:
-    """Yield the tables of this library, read from its files."""
-    folder = files("polycontext.linearity.classification").joinpath("tables")
-    for language in LANGUAGES:
-        yield read_table(folder.joinpath(f"{language}.txt").read_text(encoding="utf-8"))
-
-
-def _lists(text: str) -> dict[str, list[str]]:
-    lists: dict[str, list[str]] = {}
-    name = ""
-    for number, line in enumerate(text.splitlines(), 1):
-        if not line.strip() or line.startswith("#"):
-            continue
-        told = line
-        if not line[0].isspace() or not name:
-            name, colon, told = line.partition(":")
-            if not name.isidentifier() or not colon:
-                raise InvalidOptionError(
-                    f"line {number} of the table", line, "name: phrase; phrase"
-                )
-        lists.setdefault(name, []).extend(
-            phrase.strip() for phrase in told.split(";") if phrase.strip()
-        )
-    return lists
-
-
-@frozen
-class _Reader:
-    """Converts phrases into regular expressions."""
-
-    lists: Mapping[str, Sequence[str]]
-
-    def pattern(self, phrase: str) -> str:
-        """Return the regular expression of a phrase."""
-        return r"(?<!\S)" + "".join(map(self._part, _ELEMENT.findall(phrase)))
-
-    def keys(self, phrase: str) -> Iterable[str]:
-        """Return the words of which a sentence must contain at least one to match `phrase`.
-
-        Each element of the phrase gives a set with the longest word of each of its alternatives.
-        The set whose words are rarest, judged by their length, is returned.
-        """
-        choices = [
-            {max(_spelled(each), key=len) for each in self._named(element)}
-            for element in _ELEMENT.findall(phrase)
-            if not element.startswith("{!")
-            and element not in _LONE
-            and "*" not in "".join(self._named(element))
-        ]
-        if not choices:
-            raise InvalidOptionError(
-                "a phrase of the table", phrase, "at least one word, or list of words, without a *"
-            )
-        return min(choices, key=lambda words: sum(8 ** max(0, 4 - len(word)) for word in words))
-
-    def _part(self, element: str) -> str:
-        if element in "^<":
-            behind = "".join(f"|(?<= {word} )" for word in self.lists.get("joining", ()))
-            opened = self._any([*self.lists.get("opener", ()), *self.lists.get("asking", ())])
-            start = "^" if element == "<" else f"(?:^|(?<={_BREAK})|(?<={_BREAK} ){behind})"
-            return f"{start}(?:{opened}(?:, )?){{0,6}}"
-        if element.startswith("{!"):
-            name = element[2:-1]
-            return rf"(?!{self._any(self.lists.get(name, [name]))}|{_BREAK})\S+ "
-        return _SIGNS.get(element) or self._any(self._named(element))
-
-    def _any(self, phrases: Iterable[str]) -> str:
-        units = ["".join(f"{word} " for word in _spelled(phrase)) for phrase in phrases]
-        spelled = (
-            re.escape(unit).replace(r"\*", r"\S*") for unit in sorted(units, key=len, reverse=True)
-        )
-        return f"(?:{'|'.join(spelled) or '(?!)'})"
-
-    def _named(self, element: str) -> Sequence[str]:
-        if not element.startswith("{"):
-            return (element,)
-        if element[1:-1] not in self.lists:
-            raise InvalidOptionError(
-                "a list of the table", element, f"one of {', '.join(sorted(self.lists))}"
-            )
-        return self.lists[element[1:-1]]
-
-
-_LONE = frozenset("^<$~#…")
-
-
-def _spelled(phrase: str) -> list[str]:
-    return _CHARACTER.sub(r" \g<0> ", _ELIDED.sub(r"\1 ", phrase)).split()
-
+from .phrases import Table, own_tables, read_table, words_of
+from .prose import is_bullet, one_line, sentence_spans, unbulleted, unquoted
 
 LONGEST = 400
 """The longest sentence, in characters, that can state a rule."""
@@ -239,10 +22,44 @@ REMEMBERED, REMEMBERED_CHARS = 8_192, 1_000
 """The number of texts, and the length of each, that the cache of `_find` holds at most. A turn is
 looked up when it arrives and again for its gist."""
 
-_WRAPPED = "\v"
-"""Replaces the end of a wrapped line; it never occurs within a line."""
 _SPEAKER = re.compile(r"\A(?:[A-Z][\w.]* ){1,2}[A-Z]\w*: ")
 """A speaker's name before a statement, as in the minutes of a meeting."""
+
+
+class RuleKind(Enum):
+    """How much a rule demands."""
+
+    INSTRUCTION = "instruction"
+    PREFERENCE = "preference"
+    """What somebody would rather have; ranked below instructions."""
+
+
+@frozen
+class FoundRule:
+    """A rule that a text states, and where it stands in that text.
+
+    `text` is ``content[start:end]``: the whole sentence, or the item of a list, as it was written.
+    `scope` is the part of the text that says when the rule holds ("from now on", "When you add a
+    file"), or the line that announces its list. It is empty if the rule holds always.
+    """
+
+    text: str
+    start: int
+    end: int
+    kind: RuleKind
+    scope: str = ""
+
+
+def find_rules(content: str) -> tuple[FoundRule, ...]:
+    """Return the rules that `content` states, in order; a rule that is repeated counts once.
+
+    Code, logs, quotations and quoted mail state nothing. If a rule announces a list, each item of
+    the list is a rule. Takes time linear in the length of `content`.
+
+    >>> [rule.text for rule in find_rules("Hi! Never push. How are you?")]
+    ['Never push.']
+    """
+    return default_rule().rules(content)
 
 
 @frozen
@@ -251,12 +68,13 @@ class ConstraintRule:
 
     tables: tuple[Table, ...]
 
-    def sentences(self, content: str) -> tuple[str, ...]:
-        """Return the sentences that state a standing instruction, in order and without repeats.
-
-        If such a sentence announces a list, the items of the list follow it.
-        """
+    def rules(self, content: str) -> tuple[FoundRule, ...]:
+        """Return the rules that `content` states, see `find_rules`."""
         return self._find(content)[0]
+
+    def sentences(self, content: str) -> tuple[str, ...]:
+        """Return the sentences of these rules, each on one line."""
+        return tuple(one_line(rule.text) for rule in self.rules(content))
 
     def notes(self, content: str) -> tuple[str, ...]:
         """Return the sentences that state a preference of the user or a fact about them.
@@ -267,7 +85,7 @@ class ConstraintRule:
 
     def states(self, content: str) -> bool:
         """Return whether `content` has a sentence that states an instruction."""
-        return bool(self.sentences(content))
+        return bool(self.rules(content))
 
     def states_mostly(self, content: str) -> bool:
         """Return whether `content` is short and such sentences make up at least half of it."""
@@ -288,43 +106,77 @@ class ConstraintRule:
         """
         return ConstraintRule((*self.tables, *map(read_table, texts)))
 
-    def _find(self, content: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    def _find(self, content: str) -> "_Found":
         find = _find_cached if len(content) <= REMEMBERED_CHARS else _find
         return find(self.tables, content)
 
 
-def _find(tables: tuple[Table, ...], content: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+_Found = tuple[tuple[FoundRule, ...], tuple[str, ...]]
+
+
+def _find(tables: tuple[Table, ...], content: str) -> _Found:
     words = set(words_of(content))
     may_state = [table for table in tables if table.may_state(words)]
-    found: dict[str, dict[str, str]] = {"rule": {}, "note": {}}
-    for kind, sentence in _kinds(may_state, content) if may_state else ():
+    rules: dict[str, FoundRule] = {}
+    notes: dict[str, str] = {}
+    for kind, start, end, scope in _kinds(may_state, content) if may_state else ():
+        text = content[start:end]
         # Repeats are found regardless of case, punctuation and spaces.
-        found[kind].setdefault("".join(filter(str.isalnum, sentence.casefold())), sentence)
-    return tuple(found["rule"].values()), tuple(found["note"].values())
+        key = "".join(filter(str.isalnum, text.casefold()))
+        if kind == "rule":
+            rules.setdefault(key, FoundRule(text, start, end, RuleKind.INSTRUCTION, scope))
+        else:
+            notes.setdefault(key, one_line(text))
+    return tuple(rules.values()), tuple(notes.values())
 
 
 _find_cached = lru_cache(REMEMBERED)(_find)
 
 
-def _kinds(tables: list[Table], content: str) -> Iterator[tuple[str, str]]:
-    announced = False
+def _kinds(tables: list[Table], content: str) -> Iterator[tuple[str, int, int, str]]:
+    heading = ""
     known: dict[str, str] = {}
     # Minutes report what people said to each other; a mere order in them is not for the assistant.
     weighs = _SPEAKER.match(content) is None
-    for wrapped in sentences(content, _WRAPPED):
-        whole = wrapped.replace(_WRAPPED, " ")
+    for span in sentence_spans(content):
         # A line that states an instruction may follow a line that has no full stop.
-        for sentence in dict.fromkeys(
-            (whole, *(wrapped.split(_WRAPPED) if whole != wrapped else ()))
-        ):
-            listed = announced and is_bullet(sentence)
+        for start, end in dict.fromkeys((span, *_line_spans(content, *span))):
+            sentence = one_line(content[start:end])
+            is_item = bool(heading) and is_bullet(sentence)
             if (kind := known.get(sentence)) is None:
                 kind = known[sentence] = _kind(tables, sentence, weighs=weighs)
-            if kind := "rule" if listed else kind:
-                yield kind, sentence
-            announced = listed or (kind == "rule" and sentence.rstrip("*_ ").endswith((":", "：")))
+            if kind := "rule" if is_item else kind:
+                yield kind, start, end, heading if is_item else _scope_of(sentence)
+            if not is_item:
+                announces = kind == "rule" and sentence.rstrip("*_ ").endswith((":", "："))
+                heading = sentence if announces else ""
             if kind == "rule":
                 break
+
+
+def _line_spans(content: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    for line in content[start:end].splitlines(keepends=True):
+        body = line.strip()
+        first = start + len(line) - len(line.lstrip())
+        yield first, first + len(body)
+        start += len(line)
+
+
+_SCOPE = re.compile(
+    r"\b(?:for the (?:rest|remainder|duration) of|from (?:now|here|today)|until|unless"
+    r"|when(?:ever)?|if|before|after|while|as long as|during|throughout|in (?:this|our)"
+    r"|(?:every|each) time|ab (?:jetzt|sofort|heute)|von (?:jetzt|nun) an|für den rest|wenn|sobald|bevor|solange|falls"
+    r"|désormais|dorénavant|quand|lorsqu|avant|chaque fois|jusqu|à partir|tant que|pour le reste"
+    r"|a partir de|en adelante|cuando|antes|mientras|hasta|cada vez|si|durante)\b[^,;:.]*",
+    re.IGNORECASE,
+)
+"""A clause that says when a rule holds, as far as its end."""
+
+
+def _scope_of(sentence: str) -> str:
+    said = unbulleted(sentence)
+    clause = _SCOPE.match(said) or _SCOPE.search(said)
+    return clause[0].strip(" *_") if clause else ""
 
 
 def _kind(tables: list[Table], sentence: str, *, weighs: bool) -> str:

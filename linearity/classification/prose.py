@@ -5,7 +5,7 @@ so no input causes backtracking.
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 _FENCES = ("```", "~~~")
 _INDENTED_CODE = ("    ", "\t")
@@ -31,6 +31,7 @@ _ABBREVIATIONS = (
 _LONGEST_ABBREVIATION = 4
 _CLOSING = ".!?…。！？"
 _HARD_WRAP = 50
+_LINE_END = re.compile(r"[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
 # Text between quotation marks or backticks. Another mark of the same kind ends the search, so that
 # it takes one pass.
 _QUOTED = re.compile(
@@ -54,14 +55,31 @@ _PASTED = re.compile(
 )
 
 
-def sentences(text: str, joint: str = " ") -> Iterator[str]:
+def sentences(text: str) -> Iterator[str]:
     """Yield the sentences of `text` outside fenced and indented code, in order.
 
-    The end of a line ends a sentence unless the line was wrapped; then `joint` replaces the line
+    The end of a line ends a sentence unless the line was wrapped; then a space replaces the line
     break.
     """
-    for paragraph in _paragraphs(prose_lines(text), joint):
-        yield from _split(paragraph)
+    return (one_line(text[start:end]) for start, end in sentence_spans(text))
+
+
+def sentence_spans(text: str) -> Iterator[tuple[int, int]]:
+    """Yield where each sentence of `text` begins and ends, as `sentences` finds them."""
+    for start, end in _paragraphs(text):
+        # Of the same length, so that places in it are places in the text.
+        paragraph = _LINE_END.sub(" ", text[start:end])
+        for first, last in _split(paragraph):
+            yield start + first, start + last
+
+
+def one_line(sentence: str) -> str:
+    r"""Return a sentence with a space in place of each line break.
+
+    >>> one_line("Never\n  push.")
+    'Never push.'
+    """
+    return " ".join(map(str.strip, sentence.splitlines()))
 
 
 def unquoted(sentence: str) -> str:
@@ -93,26 +111,29 @@ def is_bullet(sentence: str) -> bool:
     return _BULLET.match(sentence) is not None
 
 
-def prose_lines(text: str) -> Iterator[str]:
-    """Yield the lines of `text` without code and pasted lines.
+def prose_lines(text: str) -> Iterator[tuple[int, int]]:
+    """Yield where the lines of `text` without code and pasted lines begin and end.
 
     Code is fenced (CommonMark 0.31 §4.5, at any indentation) or indented by at least four spaces or
     a tab. Pasted lines are the content of elements such as ``<output>``, quoted and numbered lines,
-    and lines that begin like a log entry, a command, JSON, XML, a diff or a stack trace.
+    and lines that begin like a log entry, a command, JSON, XML, a diff or a stack trace. An empty
+    line stands for what is left out.
     """
-    fence = ""
-    for line in text.splitlines():
-        body = line.strip()
+    fence, after = "", 0
+    for line in text.splitlines(keepends=True):
+        body, start = line.strip(), after + len(line) - len(line.lstrip())
+        after += len(line)
+        is_prose = False
         if fence:
             fence = "" if _closes(body, fence) else fence
         elif opening := _parse_fence(body):
             fence = opening
         elif (block := _BLOCK.match(body)) and f"</{block[1]}>" not in body:
             fence = f"</{block[1]}>"
-        elif _PASTED.match(body):
-            yield ""
-        elif not line.startswith(_INDENTED_CODE) or is_bullet(body):
-            yield body
+        else:
+            is_code = line.startswith(_INDENTED_CODE) and not is_bullet(body)
+            is_prose = not is_code and not _PASTED.match(body)
+        yield start, start + len(body) if is_prose else start
 
 
 def _closes(body: str, fence: str) -> bool:
@@ -127,29 +148,33 @@ def _parse_fence(body: str) -> str:
     return "" if body[0] == "`" and "`" in info else body[: len(body) - len(info)]
 
 
-def _paragraphs(lines: Iterable[str], joint: str) -> Iterator[str]:
-    held: list[str] = []
-    for line in lines:
+def _paragraphs(text: str) -> Iterator[tuple[int, int]]:
+    began = last = ended = 0
+    for start, end in prose_lines(text):
         # Most line breaks end a sentence. Only a line that is long enough to have been wrapped, and
         # is followed by lower case, continues on the next line.
-        if held and not (len(held[-1]) >= _HARD_WRAP and line[:1].islower()):
-            yield joint.join(held)
-            held.clear()
-        if line:
-            held.append(line)
-    if held:
-        yield joint.join(held)
+        if ended - last < _HARD_WRAP or not text[start : min(end, start + 1)].islower():
+            if began < ended:
+                yield began, ended
+            began = start
+        last, ended = start, end
+    if began < ended:
+        yield began, ended
 
 
-def _split(paragraph: str) -> Iterator[str]:
+def _split(paragraph: str) -> Iterator[tuple[int, int]]:
     start = 0
     # Inside a quotation, only its last mark can end a sentence.
-    for end in _TERMINATOR.finditer(unquoted(paragraph)):
-        if _ends_sentence(paragraph, start, end):
-            yield paragraph[start : end.end()].strip()
-            start = end.end()
-    if rest := paragraph[start:].strip():
-        yield rest
+    for mark in _TERMINATOR.finditer(unquoted(paragraph)):
+        if _ends_sentence(paragraph, start, mark):
+            yield from _stripped(paragraph, start, mark.end())
+            start = mark.end()
+    yield from _stripped(paragraph, start, len(paragraph))
+
+
+def _stripped(paragraph: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    if words := paragraph[start:end].lstrip():
+        yield end - len(words), end
 
 
 def _ends_sentence(paragraph: str, start: int, end: re.Match[str]) -> bool:

@@ -7,13 +7,8 @@ from hypothesis import strategies as st
 from polycontext.base import InvalidOptionError
 from polycontext.linearity import ResourceClass, constraint_sentences
 from polycontext.linearity.classification.classifier import ClassifierByConstraints
-from polycontext.linearity.classification.constraints import (
-    LANGUAGES,
-    ConstraintRule,
-    default_rule,
-    read_table,
-    words_of,
-)
+from polycontext.linearity.classification.constraints import ConstraintRule, default_rule
+from polycontext.linearity.classification.phrases import LANGUAGES, read_table, words_of
 
 DUTCH = """
 # Dutch

@@ -1,0 +1,45 @@
+"""A found rule is a place in the text, with its kind and its scope."""
+
+import pytest
+
+from polycontext.linearity.classification import RuleKind, find_rules
+
+WRAPPED = "When you have finished the work on the parser you must\r\n  never commit untested code."
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        ("Hi! You must not delete files. Bye.", "You must not delete files."),
+        ("```\nNever push.\n```\nOk.\n  Never push.", "Never push."),
+        (f"Hi.\n{WRAPPED}\nBye.", WRAPPED),
+        ("> Never push.\n\n- Never push.\n", "- Never push."),
+    ],
+)
+def test_a_rule_is_a_place_in_the_text(content: str, expected: str) -> None:
+    """It is the last occurrence here: the earlier ones are code or a quotation."""
+    (rule,) = find_rules(content)
+    assert rule.text == content[rule.start : rule.end] == expected
+    assert rule.start == content.rindex(expected)
+    assert rule.kind is RuleKind.INSTRUCTION
+
+
+@pytest.mark.parametrize(
+    ("content", "scope"),
+    [
+        ("Never push.", ""),
+        ("From now on, never push.", "From now on"),
+        ("Never push until I say otherwise.", "until I say otherwise"),
+        ("Always run the tests before you push, please.", "before you push"),
+    ],
+)
+def test_a_rule_has_the_scope_that_its_sentence_states(content: str, scope: str) -> None:
+    """A clause of time or a condition, without what follows it."""
+    (rule,) = find_rules(content)
+    assert rule.scope == scope
+
+
+def test_an_item_of_a_list_has_its_heading_as_scope() -> None:
+    """The heading is a rule of its own."""
+    heading, item = find_rules("You must follow these rules:\n- be brief\n")
+    assert (heading.scope, item.text, item.scope) == ("", "- be brief", heading.text)
