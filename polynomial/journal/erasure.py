@@ -20,7 +20,7 @@ from orjson import dumps, loads
 from polycontext.base import InvalidDataError
 from polycontext.pressure import default_summariser, is_summary
 from polycontext.pressure.gist import NO_TEXT, digest_text, summary_text, unframed
-from polycontext.window import TokenCounter, ToolCall, Turn, count_turn
+from polycontext.window import Role, TokenCounter, ToolCall, Turn, count_turn
 from polycontext.window.part_removal import bare, unbound
 
 from ..errors import StoreError
@@ -78,20 +78,22 @@ def erased(turn: Turn, why: ErasedWhy, counter: TokenCounter) -> Turn:
 
 
 def copies_of(turn: Turn, events: Sequence[Event], candidates: Collection[str]) -> set[str]:
-    """Return the ids of those `candidates` in a journal that are copies of `turn`.
+    """Return the ids of the copies of `turn` in a journal.
 
-    They have its id, or say the same under another id and do not stand beside it in one log.
+    They are those `candidates` that have its id, or say the same and do not stand beside it in one
+    log; turns that a rewind undid and that say the same; and system turns that do, which `clear`
+    adds again.
     """
     came = [event.turn for event in events if isinstance(event, TurnEvent)]
-    same = {
-        each.resource_id
-        for each in came
-        if each.resource_id in candidates
-        and (each.resource_id == turn.resource_id or _said(each) == _said(turn))
-    }
+    itself = {turn.resource_id}.intersection(candidates)
+    if is_erased(turn):
+        return itself
+    same = {each.resource_id for each in came if _said(each) == _said(turn)}
     stand = {event.turn.resource_id for _, event in standing(events) if type(event) is TurnEvent}
-    beside = stand - {turn.resource_id} if turn.resource_id in same & stand else ()
-    return same.difference(beside)
+    if turn.role is Role.SYSTEM:
+        return same | itself
+    others = same.intersection(candidates) if itself.isdisjoint(stand) else set[str]()
+    return itself | (same - stand) | others
 
 
 _said = attrgetter("role", "name", "content", "tool_calls", "tool_call_id")

@@ -38,10 +38,14 @@ def forgotten_words_are_nowhere(session: ContextSession, choices: Sequence[int])
     holds(not left, "no word of the forgotten turn", sorted(left), chosen=chosen)
     agree([turn.resource_id for turn in session.window.all_turns()], view, chosen=chosen)
     others = [turn for turn in log if turn.resource_id != chosen and not is_erased(turn)]
-    if chosen not in {turn.resource_id for turn in log}:
-        # What stands in place of a turn that a rewind undid may be its copy.
-        undone = {turn.text for turn in came if turn.resource_id == chosen}
-        others = [turn for turn in others if turn.text not in undone]
+    # A system turn that says the same is its copy, as is what stands in place of an undone turn.
+    said = {turn.text for turn in came if turn.resource_id == chosen}
+    is_undone = chosen not in {turn.resource_id for turn in log}
+    others = [
+        turn
+        for turn in others
+        if turn.text not in said or not (is_undone or turn.role is Role.SYSTEM)
+    ]
     texts = {turn.resource_id: turn.text for turn in session.log()}
     agree([texts.get(turn.resource_id) for turn in others], [turn.text for turn in others])
 

@@ -308,7 +308,8 @@ def forget(session: Session, resource_id: str, at: datetime) -> bool:
 
     def rewritten(store: ErasingStore) -> Mapping[str, Rewritten]:
         found = {}
-        for name, candidates in store.holders(writer.session_id, (resource_id,)).items():
+        own = copies_of(turn, writer.events(), (resource_id,))
+        for name, candidates in store.holders(writer.session_id, own).items():
             events = store.load(name).events
             ids = copies_of(turn, events, candidates)
             journal = forgetting(events, ids, writer.empty, writer.policy, at)

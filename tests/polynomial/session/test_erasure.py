@@ -115,6 +115,39 @@ def test_forgetting_a_turn_erases_its_copy_that_a_rewind_undid() -> None:
     assert "4711" not in repr(session.history.events())
 
 
+@pytest.mark.parametrize("chosen", ["t1", "t4"])
+def test_forgetting_a_system_turn_erases_its_copies(chosen: str, tmp_path: Path) -> None:
+    """`clear` adds system turns again under other ids, in forks, too."""
+    path = tmp_path / "chat.db"
+    with ContextSession.open(path, "s", max_tokens=900, counter=WORDS) as session:
+        session.add_system("The key is hunter2.")
+        session.add_user_turn("one")
+        session.add_assistant_turn("two")
+        session.history.fork("other").clear(keep_system=True)
+        session.clear(keep_system=True)
+        assert session.history.forget(chosen)
+        assert [turn.text for turn in session.window.all_turns()] == ["[forgotten]"]
+        assert [turn.text for turn in session.log()[1:3]] == ["one", "two"]
+    assert b"hunter2" not in path.read_bytes()
+
+
+def test_forgetting_a_turn_erases_what_was_undone_when_it_was_added_again(tmp_path: Path) -> None:
+    """A synchronised list that changes early is added anew, at another time and under other ids."""
+    path = tmp_path / "chat.db"
+    with ContextSession.open(path, "s", max_tokens=900, counter=WORDS) as session:
+        asked = (
+            Turn("assistant", "Which code?"),
+            Turn("user", "It is hunter2."),
+            Turn("user", "Yes."),
+        )
+        session.sync([Turn("user", "Hi"), *asked])
+        session.sync([Turn("user", "Hello"), *asked])
+        chosen = session.log()[-2].resource_id
+        assert session.history.forget(chosen)
+        assert [turn.text for turn in session.log()[-2:]] == ["[forgotten]", "Yes."]
+    assert b"hunter2" not in path.read_bytes()
+
+
 def test_an_erasure_that_changes_more_than_words_is_refused(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
