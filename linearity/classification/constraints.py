@@ -165,8 +165,9 @@ def _line_spans(content: str, start: int, end: int) -> Iterator[tuple[int, int]]
 _SCOPE = re.compile(
     r"\b(?:for the (?:rest|remainder|duration) of|from (?:now|here|today)|until|unless"
     r"|when(?:ever)?|if|before|after|while|as long as|during|throughout|in (?:this|our)"
-    r"|(?:every|each) time|ab (?:jetzt|sofort|heute)|von (?:jetzt|nun) an|für den rest|wenn|sobald|bevor"
-    r"|solange|falls|désormais|dorénavant|quand|lorsqu|avant|chaque fois|jusqu|à partir|tant que|pour le reste"
+    r"|(?:every|each) time"
+    r"|ab (?:jetzt|sofort|heute)|von (?:jetzt|nun) an|für den rest|wenn|sobald|bevor|solange|falls"
+    r"|désormais|dorénavant|quand|lorsqu|avant|chaque fois|jusqu|à partir|tant que|pour le reste"
     r"|a partir de|en adelante|cuando|antes|mientras|hasta|cada vez|si|durante)\b[^,;:.]*",
     re.IGNORECASE,
 )
