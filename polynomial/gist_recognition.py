@@ -6,7 +6,7 @@ a session as a user turn stays the user's text.
 """
 
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
+from itertools import pairwise, takewhile
 
 from attrs import evolve
 
@@ -28,8 +28,8 @@ def known_again(turns: Sequence[Turn], *, has_task: bool) -> Iterator[tuple[Turn
     Text between the marks of a summary is a summary, whatever the role of its message. A summary
     without an end mark continues to the end of its message. If a host split it, it continues
     through the following messages of one role, up to the one with the end mark. Text in the form of
-    an attached item is that item, except in the user's first message: that is the task, unless the
-    conversation `has_task` already.
+    an attached item is that item; but it is the task if the user said nothing else before the first
+    answer, unless the conversation `has_task` already.
 
     Laws: no word of a turn changes; forged marks can turn other text into a summary, but never a
     summary into other text.
@@ -42,6 +42,7 @@ def known_again(turns: Sequence[Turn], *, has_task: bool) -> Iterator[tuple[Turn
     [('Soup?', False), ('[Summary ', True), ('And now?', False)]
     """
     until = -1
+    task = -1 if has_task else _task(turns)
     for place, turn in enumerate(turns):
         if turn.role is Role.TOOL:
             yield (turn.as_gist() if is_gist_text(turn.text, turn.role) else turn,)
@@ -50,8 +51,17 @@ def known_again(turns: Sequence[Turn], *, has_task: bool) -> Iterator[tuple[Turn
         runs = _runs(turn.text, marks, inside=place <= until)
         if place >= until and marks and not marks[-1].is_end:
             until = _end(turns, place)
-        yield _pieces(turn, runs, has_task=has_task)
-        has_task = has_task or (turn.role is Role.USER and not is_opening(turn))
+        yield _pieces(turn if place == task else _mark_attachment(turn), runs)
+
+
+def _task(turns: Sequence[Turn]) -> int:
+    """Return the index of the user's first own words, or of an attachment without any; or -1."""
+    said = (n for n, turn in enumerate(turns) if turn.role is Role.USER and not is_opening(turn))
+    first = next(said, None)
+    if first is None:
+        return -1
+    asked = takewhile(lambda place: turns[place].role is Role.USER, range(first, len(turns)))
+    return next((place for place in asked if attached_metadata(turns[place].text) is None), first)
 
 
 def _end(turns: Sequence[Turn], place: int) -> int:
@@ -99,9 +109,7 @@ def _trim(text: str, start: int, stop: int, *, is_summary: bool) -> Run:
     return stop - len(run.lstrip("\r\n")), start + len(run.rstrip("\r\n")), is_summary
 
 
-def _pieces(turn: Turn, runs: list[Run], *, has_task: bool) -> tuple[Turn, ...]:
-    if turn.role is Role.USER and has_task:
-        turn = _mark_attachment(turn)
+def _pieces(turn: Turn, runs: list[Run]) -> tuple[Turn, ...]:
     if turn.native_providers or turn.metadata or not any(is_summary for _, _, is_summary in runs):
         return (turn,)
     if len(runs) == 1 and not turn.tool_calls:
@@ -164,6 +172,8 @@ def _run_at(runs: Sequence[Run], at: int) -> int:
 
 
 def _mark_attachment(turn: Turn) -> Turn:
+    if turn.role is not Role.USER:
+        return turn
     if turn.text.startswith("### "):
         found = attached_metadata(turn.text)
         return turn if found is None else evolve(turn, metadata={**turn.metadata, **found})

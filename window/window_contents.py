@@ -181,7 +181,13 @@ class WindowContents(NamedTuple):
         )
 
     def classify(self, turn: Turn, settings: WindowSettings) -> ResourceClass:
-        """Return the class that the classifier would give `turn` if it were appended now."""
+        """Return the class that `turn` would be given if it were appended now.
+
+        An attachment is REQUIRED: its name and text are not the user's words. The classifier
+        decides about all other turns.
+        """
+        if turn.metadata and attachment_of(turn) is not None:
+            return ResourceClass.REQUIRED
         facts: dict[str, Any] = {
             **turn.metadata,
             "first_user": not self.facts.has_task and _speaks_for_the_user(turn),
