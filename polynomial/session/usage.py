@@ -34,6 +34,12 @@ LEAST_FACTOR, MOST_FACTOR = 0.5, 2.5
 The remainder counts as beside the turns.
 """
 
+LEAST_BELIEVED = 0.25
+"""The smallest share of a request's counted tokens that a report may name and be believed. The counts
+are upper bounds, but a smaller report is of another request, or of one with large pictures: neither
+says how text is counted.
+"""
+
 WEIGHT = 200
 """The weight in tokens of a whole request, against what is learned from how requests grow."""
 
@@ -143,7 +149,7 @@ def measure(
         )
     reported, name = input_tokens(usage)
     name = name or model
-    if reported is None:
+    if reported is None or reported < LEAST_BELIEVED * request.tokens:
         return None, known
     before = known.get(name)
     evidence = Evidence(request, reported) if before is None else before.after(request, reported)
@@ -221,8 +227,8 @@ class Usage(SessionPart):
             model: the model that answered, if the response does not name it.
 
         Returns:
-            What is known about the model now, or None if the provider edited the request before it
-            read it, so that nothing can be learned.
+            What is known about the model now, or None if nothing can be learned: the provider edited
+            the request before it read it, or reports less than a quarter of what was counted here.
 
         Law: if a provider counts k tokens for each of ours, 0.5 to 2.5, and any number besides, no
         request exceeds the budget by its count once one of 1,000 tokens or more was reported.

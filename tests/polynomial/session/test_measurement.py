@@ -123,7 +123,7 @@ def test_one_odd_report_moves_little() -> None:
         session.add_assistant_turn("Yes.")
     before = session.usage.reported(chat(round(1.5 * asked(told(session, 10)))))
     session.add_assistant_turn("Yes.")
-    odd = session.usage.reported(chat(40))
+    odd = session.usage.reported(chat(round(0.4 * before.counted))) if before else None
     assert before is not None
     assert odd is not None
     assert abs(odd.factor - before.factor) < 0.2
@@ -394,6 +394,17 @@ def test_a_request_that_was_summed_up_teaches_nothing() -> None:
     session = told(ContextSession(ROOM, counter=WORDS), 100)
     asked(session)
     assert session.usage.reported({"input_tokens": 30, "iterations": COMPACTED}) is None
+    assert session.window.max_tokens == ROOM
+
+
+def test_a_report_of_hardly_any_tokens_is_not_believed() -> None:
+    """Less than a quarter of the count is no tokenizer: no request grows beyond the budget."""
+    session = told(ContextSession(ROOM, counter=WORDS), 100)
+    for _ in range(30):
+        assert asked(session) <= ROOM
+        assert session.usage.reported(chat(1)) is None
+        session.add_assistant_turn("Yes.")
+        told(session, 100)
     assert session.window.max_tokens == ROOM
 
 
