@@ -35,9 +35,10 @@ The remainder counts as beside the turns.
 """
 
 LEAST_BELIEVED = 0.25
-"""The smallest share of a request's counted tokens that a report may name and be believed. The counts
-are upper bounds, but a smaller report is of another request, or of one with large pictures: neither
-says how text is counted.
+"""The smallest share of a request's counted tokens that a report may name and be believed.
+
+Counts are upper bounds, but a smaller report is of another request, or of one with large pictures:
+neither says how text is counted.
 """
 
 WEIGHT = 200
@@ -227,8 +228,8 @@ class Usage(SessionPart):
             model: the model that answered, if the response does not name it.
 
         Returns:
-            What is known about the model now, or None if nothing can be learned: the provider edited
-            the request before it read it, or reports less than a quarter of what was counted here.
+            What is known about the model now, or None if nothing can be learned: the provider
+            edited the request before it read it, or reports less than a quarter of its count.
 
         Law: if a provider counts k tokens for each of ours, 0.5 to 2.5, and any number besides, no
         request exceeds the budget by its count once one of 1,000 tokens or more was reported.
