@@ -51,7 +51,7 @@ from .compression import (
     without_foreign_thoughts,
 )
 from .drafts import Cause, Draft, DraftSteps, SummaryRequest
-from .recall import recall_turns
+from .recall import recall_turns, restore_truncated
 
 _LOG = logging.getLogger("polycontext.session")
 
@@ -135,7 +135,7 @@ def decide(
     Yields the summaries that are needed and is sent their fulfilment. If the budget or state of the
     conversation is `unstored`, a `ResizeEvent` that records it comes first. With `auto`, if the
     view is over its budget at the end, a compression comes last: every commit leaves a view that
-    can be sent.
+    can be sent. If the budget has grown, truncated turns that fit now are restored.
 
     Raises any error of the machine; then nothing has happened.
 
@@ -154,6 +154,9 @@ def decide(
         and not plan_of(draft).is_empty
     ):
         draft = yield from make_room(draft)
+    has_grown = unstored or stands.window.max_tokens > conversation.window.max_tokens
+    if policy.auto and has_grown and draft.last is not begun.last:
+        draft = restore_truncated(draft)
     # A command without effect stores nothing.
     taken = [] if draft.last is begun.last else draft.steps()
     events, made = tuple(event for event, _ in taken), tuple(made for _, made in taken)

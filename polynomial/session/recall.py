@@ -6,10 +6,12 @@ their old place.
 
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 
 from attrs import frozen
 
-from polycontext.pressure import Edit
+from polycontext.linearity import ResourceClass
+from polycontext.pressure import Edit, is_summary
 from polycontext.window import ContextWindow, Role, Splice, Turn
 from polycontext.window.part_removal import unbound
 
@@ -46,6 +48,30 @@ def recall_turns(draft: Draft, resource_ids: Iterable[str]) -> DraftSteps:
             raise
     draft = yield from make_room(draft)
     return draft.take(ContextInput.recall(recall_edit(draft.conversation.window, log, asked)))
+
+
+def restore_truncated(draft: Draft) -> Draft:
+    """Recall the pinned turns and the last user turn whose view is truncated, where they fit now.
+
+    A larger window may have room for what a smaller one truncated.
+    """
+    conversation, log = draft.conversation, draft.conversation.log
+    turns, ledger = conversation.window.all_turns(), conversation.window.linearity
+    last = next((turn for turn in reversed(turns) if turn.role is Role.USER), None)
+    cut = [
+        turn.sources[0]
+        for turn in turns
+        if turn.role in (Role.SYSTEM, Role.USER)
+        and turn.sources
+        and not is_summary(turn)
+        and log.knows(turn.sources[0])
+        and (turn is last or ledger.get(turn.sources[0]) is ResourceClass.PRESERVED)
+    ]
+    for resource_id in cut if conversation.takes(InputKind.RECALL) else ():
+        edit = recall_edit(draft.conversation.window, log, (resource_id,))
+        with suppress(ContextOverflowError):
+            draft = draft.take(ContextInput.recall(edit))
+    return draft
 
 
 def recall_edit(window: ContextWindow, log: Log, resource_ids: Iterable[str]) -> Edit:

@@ -168,6 +168,30 @@ def test_a_truncated_task_comes_back_whole_where_there_is_room() -> None:
     assert larger.window.linearity.get("t1") is ResourceClass.PRESERVED
 
 
+@pytest.mark.parametrize("how", ["open", "resize"])
+def test_a_larger_window_restores_what_a_small_one_truncated(how: str) -> None:
+    """The task and the last question, with the next write; other user turns stay as they are."""
+    store = InMemoryStore()
+    session = session_of(2_000, store=store)
+    task, question = words(500, "t"), words(400, "q")
+    session.add_user_turn(task)
+    session.add_assistant_turn("Well.")
+    if how == "open":
+        small = session_of(200, store=store)
+        small.add_user_turn(question)
+        shown = [message["content"] for message in small.messages()]
+        session = session_of(2_000, store=store)
+        session.add_system("Be brief.")
+    else:
+        session.send("resize", 200)
+        session.add_user_turn(question)
+        shown = [message["content"] for message in session.messages()]
+        session.send("resize", 2_000)
+    assert not {task, question} & {*shown}
+    assert {task, question} <= {message["content"] for message in session.messages()}
+    assert session.window.linearity.get("t1") is ResourceClass.PRESERVED
+
+
 @pytest.mark.parametrize(
     "turn", [Turn("user", words(9), resource_id="t1"), Turn("system", words(9), resource_id="t1")]
 )
