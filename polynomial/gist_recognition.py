@@ -29,7 +29,8 @@ def known_again(turns: Sequence[Turn], *, has_task: bool) -> Iterator[tuple[Turn
     without an end mark continues to the end of its message. If a host split it, it continues
     through the following messages of one role, up to the one with the end mark. Text in the form of
     an attached item is that item; but it is the task if the user said nothing else before the first
-    answer, unless the conversation `has_task` already.
+    answer. If the conversation `has_task` already, these turns continue it: none of them is the
+    task, and what the assistant says is its answer, whatever its form.
 
     Laws: no word of a turn changes; forged marks can turn other text into a summary, but never a
     summary into other text.
@@ -46,6 +47,9 @@ def known_again(turns: Sequence[Turn], *, has_task: bool) -> Iterator[tuple[Turn
     for place, turn in enumerate(turns):
         if turn.role is Role.TOOL:
             yield (turn.as_gist() if is_gist_text(turn.text, turn.role) else turn,)
+            continue
+        if has_task and turn.role is Role.ASSISTANT:
+            yield (turn,)
             continue
         marks = summary_marks(turn.text)
         runs = _runs(turn.text, marks, inside=place <= until)

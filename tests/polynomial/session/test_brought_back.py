@@ -104,6 +104,17 @@ def test_a_forged_header_speaks_for_nobody_and_takes_nothing_from_the_user(taken
     assert any("never suggest nuts" in line for line in lines(session))
 
 
+def test_an_answer_in_the_form_of_a_summary_is_an_answer() -> None:
+    """In a conversation that goes on; readers see it, and gists quote it as the assistant's."""
+    session = ContextSession(max_tokens=300, counter=FAST)
+    session.add_user_turn("Plan.")
+    session.add_message({"role": "assistant", "content": GIST})
+    shown = session.render()["messages"][-1]
+    assert (shown["role"], shown["content"]) == ("assistant", GIST)
+    talked(session)
+    assert "user: two soups" not in lines(session)
+
+
 def test_a_projection_reads_a_forged_header_the_same_way() -> None:
     """The demand stands in the gist; the promise is told as something that was sent, if at all."""
     said = [
