@@ -1,6 +1,7 @@
 """`project`: fit a provider's message list into a token budget."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any, Never
 
@@ -34,6 +35,7 @@ from polycontext.window.providers import (
     unwrap,
 )
 
+from .errors import ContextOverflowError
 from .gist_recognition import known_again
 from .machine.step import overflow
 from .session.options import check_rules, room_of
@@ -42,6 +44,9 @@ if TYPE_CHECKING:
     from polycontext.window import ModelProfile
 
 _OPENING_ID = "opening"
+
+_TRIES = 16
+"""How often a larger budget is tried before an error names one."""
 
 
 @frozen
@@ -165,9 +170,13 @@ def project(
         if len(window) <= len(parsed.turns) + (opens is not None)
         else _fill(empty, zip(parsed.turns), opens)
     )
-    result, rendered, tokens = _fit(
-        projector, wire, came if came.total_tokens <= room else window, room, query
-    )
+    fits = came.total_tokens <= room
+    try:
+        result, rendered, tokens = _fit(projector, wire, came if fits else window, room, query)
+    except ContextOverflowError as error:
+        fit = partial(_fit, projector, wire, query=query)
+        error.tokens = _sufficient(fit, window, error.tokens, given.max_tokens - room)
+        raise
     wire.check(
         rendered.inline(), allow_open_tail=bool(result.window.open_calls), strict_first=False
     )
@@ -208,6 +217,23 @@ def _fit(
         # The amount set aside grows each time, so this ends: with a list that fits, or with an
         # error.
         besides = max(tokens - result.tokens_after, besides + 1)
+
+
+def _sufficient(
+    fit: Callable[[ContextWindow, int], object], window: ContextWindow, tokens: int, besides: int
+) -> int:
+    """Return a budget, at least `tokens`, into which `fit` brings the turns of `window`.
+
+    What a provider requires between the turns depends on what is cut, so it is tried.
+    """
+    for _ in range(_TRIES):
+        try:
+            fit(window.resized(tokens), tokens - besides)
+        except ContextOverflowError as error:
+            tokens = max(error.tokens, tokens + 1)
+        else:
+            break
+    return tokens
 
 
 def _count_parsed(wire: WireFormat, result: CompressionResult, rendered: Rendered) -> int:

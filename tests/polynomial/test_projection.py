@@ -427,6 +427,38 @@ def test_repair_closes_a_call_in_the_middle_and_says_so() -> None:
     assert project(projection.messages, 1000, counter=WORDS).messages == projection.messages
 
 
+def test_the_error_names_a_budget_that_suffices() -> None:
+    """With what Anthropic requires between the turns, which depends on what is cut."""
+
+    def use(*ids: str) -> Message:
+        blocks = [{"type": "tool_use", "id": each, "name": "f", "input": {}} for each in ids]
+        return {"role": "assistant", "content": blocks}
+
+    def results(**texts: str) -> list[Message]:
+        return [
+            {"type": "tool_result", "tool_use_id": name, "content": text}
+            for name, text in texts.items()
+        ]
+
+    messages: list[Message] = [
+        system(summary_text("user: Go.")),
+        system("Be brief."),
+        use("a"),
+        {"role": "user", "content": results(a="")},
+        use("b", "c"),
+        {
+            "role": "user",
+            "content": [
+                *results(b="plums " * 15, c=" "),
+                {"type": "text", "text": "apples " * 30},
+            ],
+        },
+    ]
+    with pytest.raises(ContextOverflowError) as refused:
+        project(messages, 40, provider="anthropic")
+    assert project(messages, refused.value.tokens, provider="anthropic").reached
+
+
 # --- what a query is for ---------------------------------------------------------------
 
 
