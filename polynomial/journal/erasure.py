@@ -15,7 +15,6 @@ from operator import attrgetter
 from typing import Any
 
 from attrs import define, evolve, field
-from orjson import dumps, loads
 
 from polycontext.base import InvalidDataError
 from polycontext.pressure import default_summariser, is_summary
@@ -43,6 +42,7 @@ from .events import (
     TurnEvent,
     is_erased,
 )
+from .json_patch import replaced
 from .source_ranges import with_sources
 
 _SAID: Mapping[ErasedWhy, str] = {"forgotten": "[forgotten]", "expired": "[expired]"}
@@ -224,12 +224,10 @@ class _Journal:
     def hide(self, texts: Iterable[str]) -> None:
         """Replace these texts wherever a patch of a document quotes one of them whole."""
         told = [text for text in texts if len(text) >= _SHORTEST_QUOTE]
-        patches = [
-            (n, each) for n, each in enumerate(self.events, 1) if isinstance(each, PatchEvent)
-        ]
-        for number, event in patches if told else ():
-            left = _replaced(loads(event.patch), told, _SAID[self.why])
-            if (patch := dumps(left).decode()) != event.patch:
+        patches = {n: each for n, each in enumerate(self.events, 1) if isinstance(each, PatchEvent)}
+        after = replaced([each.patch for each in patches.values()], told, _SAID[self.why])
+        for (number, event), patch in zip(patches.items(), after, strict=True):
+            if patch != event.patch:
                 self.changed[number] = evolve(event, patch=patch)
 
     def unbind(self, resource_ids: Collection[str]) -> None:
@@ -312,23 +310,12 @@ def _texts_of(events: Iterable[Event], resource_ids: Collection[str]) -> list[st
 
 
 def _strings(data: Any) -> Iterator[str]:
-    """Yield the strings in JSON data, without the keys."""
+    """Yield the strings in JSON data, and the keys."""
     if isinstance(data, str):
         yield data
     elif isinstance(data, Mapping | list | tuple):
-        for each in data.values() if isinstance(data, Mapping) else data:
+        for each in [*data, *data.values()] if isinstance(data, Mapping) else data:
             yield from _strings(each)
-
-
-def _replaced(data: Any, texts: Sequence[str], instead: str) -> Any:
-    """Return JSON data with each of these texts replaced in its strings, keys excepted."""
-    if isinstance(data, str):
-        for text in texts:
-            data = data.replace(text, instead)
-        return data
-    if isinstance(data, dict):
-        return {key: _replaced(each, texts, instead) for key, each in data.items()}
-    return [_replaced(each, texts, instead) for each in data] if isinstance(data, list) else data
 
 
 def _outline(conversation: Conversation, *, in_full: bool) -> tuple[object, ...]:

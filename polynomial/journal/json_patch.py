@@ -4,7 +4,9 @@ The operations are add, remove, replace and test. The RFC's copy and move are no
 them with these.
 """
 
+from collections.abc import Iterable, Sequence
 from functools import reduce
+from itertools import chain, count
 from typing import Any
 
 import orjson
@@ -44,6 +46,44 @@ def patched(document: Any, patch: str) -> Any:
     return after
 
 
+def replaced(patches: Sequence[str], texts: Sequence[str], instead: str) -> list[str]:
+    """Return patches without `texts`, wherever a string or a key contains one of them.
+
+    In keys, and in the paths that lead to them, each text has a replacement of its own, so that no
+    two keys become one.
+
+    >>> replaced(['[{"op":"add","path":"/a~1b","value":{"a/b":"to a/b"}}]'], ["a/b"], "[gone]")
+    ['[{"op":"add","path":"/[gone]","value":{"[gone]":"to [gone]"}}]']
+    """
+    known = "".join(patches)
+    free = (name for n in count(2) if (name := f"{instead} {n}") not in known)
+    keys = dict(zip(texts, chain([] if instead in known else [instead], free), strict=False))
+
+    def in_key(key: str) -> str:
+        return reduce(lambda left, text: left.replace(text, keys[text]), texts, key)
+
+    def in_value(value: Any) -> Any:
+        if isinstance(value, str):
+            return reduce(lambda left, text: left.replace(text, instead), texts, value)
+        if isinstance(value, dict):
+            return {in_key(key): in_value(each) for key, each in value.items()}
+        return [in_value(each) for each in value] if isinstance(value, list) else value
+
+    def in_operation(operation: dict[str, Any]) -> dict[str, Any]:
+        path = _path(map(in_key, _steps(operation["path"])))
+        return {name: in_value(each) for name, each in operation.items()} | {"path": path}
+
+    return [orjson.dumps(list(map(in_operation, orjson.loads(each)))).decode() for each in patches]
+
+
+def _steps(path: str) -> list[str]:
+    return [step.replace("~1", "/").replace("~0", "~") for step in path.split("/")[1:]]
+
+
+def _path(steps: Iterable[str]) -> str:
+    return "".join(f"/{step.replace('~', '~0').replace('/', '~1')}" for step in steps)
+
+
 def _apply(document: Any, number: int, operation: Any) -> Any:
     at = f".patch[{number}]"
     match operation:
@@ -63,9 +103,8 @@ def _apply(document: Any, number: int, operation: Any) -> Any:
             f"path {path!r:.60} begins nowhere",
             "an empty path, or one that begins with a slash",
         )
-    steps = [step.replace("~1", "/").replace("~0", "~") for step in path.split("/")[1:]]
     try:
-        return _changed(document, steps, name, value)
+        return _changed(document, _steps(path), name, value)
     except (LookupError, ValueError, TypeError):
         raise InvalidDataError(
             at,

@@ -73,6 +73,26 @@ def test_a_document_loses_the_quoted_text() -> None:
     assert "4711" not in repr(session.history.events())
 
 
+def test_a_document_loses_the_quoted_text_in_its_keys(tmp_path: Path) -> None:
+    """And in the paths that lead to them; keys that quote different texts stay apart."""
+    path = tmp_path / "chat.db"
+    said = "The code a/b~c of the safe is 4711.", "The code of the door is 4712."
+    with ContextSession.open(path, "s", max_tokens=900, counter=WORDS) as session:
+        for text in said:
+            session.add_user_turn(text)
+        session.documents.patch(
+            "order", _always([{"op": "add", "path": "", "value": {said[0]: 1}}])
+        )
+        steps = [text.replace("~", "~0").replace("/", "~1") for text in said]
+        changes = [{"op": "add", "path": f"/{step}", "value": 2} for step in steps]
+        session.documents.patch("order", _always(changes))
+        assert session.history.forget("t1")
+        assert session.documents.get("order") == {"[forgotten]": 2, said[1]: 2}
+        assert session.history.forget("t2")
+        assert session.documents.get("order") == {"[forgotten]": 2, "[forgotten] 2": 2}
+    assert b"471" not in path.read_bytes()
+
+
 @pytest.mark.parametrize("location", ["memory", "file"])
 def test_forgetting_a_turn_leaves_those_that_came_with_it(location: str, tmp_path: Path) -> None:
     """Turns that were added at once have one time, and may have the same words, or none."""
