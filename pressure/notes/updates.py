@@ -1,63 +1,56 @@
-"""Updates: if something is said again, the newest version is kept, marked with the old value.
+"""Updates: if a value certainly changed, the newest one is kept, marked with the old value.
 
-Text that only looks similar is kept.
+Text that only looks similar is kept, and says nothing about each other.
 
-A result is replaced by that of the same call, a text of a file by a later one of the same file, a
-pair by that of the same record and key, a setting by that of the same file and section, and a line
-or sentence by one with the same words and other numbers, dates or states.
+A result is replaced by that of the same call, and a text of a file by a later one of the same file.
+A pair is replaced by that of the same record and key, and a setting by that of the same file and
+section. A sentence is replaced by one that says what changed.
 """
 
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from itertools import groupby, islice
+from itertools import chain, groupby
 from typing import NamedTuple
 
 from polycontext.window import Role
 
+from .cues import says_failure
 from .lines import Entry, Unit
-from .terms import STRONG, kind_of, plain_terms, terms_of
+from .terms import plain_terms
 
-LONGEST_WAS, LEAST_SHARED = 40, 12
-"""The most characters of an old value that is shown, and the fewest letters that two sentences
-about one thing share."""
+LONGEST_WAS = 40
+"""The most characters of an old value that is shown."""
 
 NEWER_BOOST = 3.0
 """The factor by which the worth of a unit rises when it replaces another."""
 
-_VALUE = re.compile(
-    r"(?<!\w)((?<=\w=)[\w./-]+|(?<!/)[A-Za-z.@#+-]*\d(?:[\w%°€$£.,:/+-]*[A-Za-z0-9%°€$£])?"
-    r"|(?i:(?:mon|tues|wednes|thurs|fri|satur|sun)day|on|off|up|down|true|false|yes|no|none|open"
-    r"|closed|running|done|enabled|disabled|ok|failed|passed)(?!\w)"
-    r"|(?<!/)(?!(?:GET|PUT|POST|HEAD|API|INFO|WARN|ERROR|DEBUG)\b)[A-Z]{3,}(?!\w))"
-)
-"""The values that may change in a sentence or line about the same thing: numbers, codes, days and
-states."""
-
-_TIME = re.compile(
-    r"^\W?\d{4}-\d\d-\d\d[T ]\d\d:\d\d[\d:.,]*(?:Z|[+-]\d\d:?\d\d)?\W*"
-    r"|^\W?\d\d:\d\d(?::\d\d)?(?:[.,]\d+)?\W+"
-)
-_NOUN = re.compile(
-    r"(?<![^\W\d_])(?!(?:is|are|was|be|at|to|of|for|on|in|by|from|than|until|with|only|now|takes"
-    r"|has|ist|um|der|das|auf|est|à|es|de)[ \t#])[A-Za-zÀ-ÿ]{2,}[ \t#]{1,2}$"
-)
-_COUNTED = re.compile(r" [a-z]{3,}s\b")
-_UNSPACED = re.compile("[\u2e80-\U0010ffff]")
-_CODE = re.compile(r"#?[A-Za-z]+[-_]?\w*\d\w*|#?\d{1,5}[A-Za-z]?")
 _SETTING = re.compile(
-    r"^(?:export |const |let |var |set |- )*[\"']?([\w.\-/ ]{1,60}?)[\"']?\s?(?:=|:(?=\s|\d|$)"
+    r"^(?:export |const |let |var |set |- )*[\"']?([\w.\-/ ]{1,60}?)[\"']?\s?(?::?=|:(?=\s|\d|$)"
     r"|\s->)\s?(\S.*)$"
 )
 _FILE_NAME = re.compile(
     r"[\w./-]*\w\.[A-Za-z]\w{0,9}\b|(?<!\S)\.[a-z]\w{2,}[\w.]*|\b\w+_config\b|\b\w*[Ff]ile\b"
     r"|^[\w-]+(?:\.d)?/[\w-]+$"
 )
-_PREFIX = re.compile(r"(.{3,80}?)(?:: | -> | = )(?=\S)")
+_TIME = re.compile(
+    r"\[?(?:\d{4}-\d\d-\d\d[T ])?\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?:Z|[+-]\d\d:?\d\d)?\]?"
+)
+_NAMED = re.compile(
+    r"(?!.* = )[^=(){};/]*?(?:(?<![\w.=/])(?:[A-Za-z]+[-_.])+\w+|\b[A-Za-z]{2,} ?\d+|\b\w+_\w+"
+    r"|\b[a-z]+=[a-z][\w-]*)(?=[\s:)'\"»])"
+)
+"""A line of a tool up to the name of what it is about: joined words, a word with a number, a field.
+
+Paths and code are no such lines.
+"""
+
 _REPLACED = re.compile(
     r"(?:instead of|rather than|in place of|no longer|forget(?: about)?|scratch|swap|drop|replaces"
-    r"|and not|, not|\(was|from(?=[^.,]{1,30} to )|du(?=[^.,]{1,30} au )"
+    r"|and not|, not|\(was|du(?=[^.,]{1,30} au )"
+    r"|(?:mov|shift|chang|switch|postpon|rais|lower|reduc|increas)[^.,]{1,60} from"
+    r"(?=[^.,]{1,30} to )"
     r"|statt|au lieu d[eu]|take [^.,]{1,40}? over|prefer [^.,]{1,40}? over|pick [^.,]{1,40}? over)"
     r" (?:(?:the|an?|at|on|in|by|runs? on|am|der|die|das|dem|le|la|el|de) ){0,2}([\w.:-]*\w)"
 )
@@ -65,16 +58,9 @@ _REPLACED = re.compile(
 
 _MOVED = re.compile(
     r"\b(?:(?:moved|changed|switched|renamed|postponed|raised|lowered|convert(?:ed)?|increased"
-    r"|reduced) to|no longer|scratch that|verschoben|geändert|déplacée?|movid[oa])\b"
-    r"|update:|correction:|换成|改成|改为|変更"
+    r"|reduced) to|no longer|verschoben|geändert|déplacée?|movid[oa])\b|换成|改成|改为|変更"
 )
-_CHANGED = re.compile(
-    r"\b(?:now|actually|instead|update|correction|changed|moved|jetzt|nun|doch|maintenant"
-    r"|désormais|finalement|ahora|ya)\b|改|现在|今は|変更",
-    re.IGNORECASE,
-)
-"""Words that announce that an earlier statement no longer holds."""
-
+_ANNOUNCED = re.compile(r"scratch that|update:|correction:|korrektur:|corrección:|訂正|更正")
 _SCOPE = re.compile(
     r"(?:.*[_-])?(?:date|day|month|year|period|slot|host|region|env|type|kind|metric|from|to)",
     re.IGNORECASE,
@@ -89,16 +75,17 @@ _RANKS = {str(Role.USER): 2, str(Role.SYSTEM): 2, str(Role.ASSISTANT): 1}
 
 
 class Telling(NamedTuple):
-    """A statement about a subject: the indices of its unit and entry, and its values.
+    """A value: the indices of its unit and entry, the speaker's rank, and the value.
 
-    `rank` is that of the speaker, `frame` the words around the values.
+    `is_certain` states that the entry is about the one thing that has the value, so that another
+    value before it is an old one.
     """
 
     unit: int
     entry: int
     rank: int
-    frame: str
-    values: tuple[str, ...]
+    value: str
+    is_certain: bool = True
 
 
 def drop_outdated(entries: Mapping[int, Entry], units: Sequence[Unit]) -> list[Unit]:
@@ -116,18 +103,32 @@ def drop_outdated(entries: Mapping[int, Entry], units: Sequence[Unit]) -> list[U
     pairs = [*_pairs(_tellings(entries, units))]
     alike = _alike(pairs)
     for subject, old, new in pairs:
-        if old.unit in gone or not _replaces(new, old, units[new.unit]):
+        if old.unit in gone or new.entry == old.entry or new.rank < old.rank:
             continue
-        if subject[0] != "=" or (new.entry, old.entry) in alike:
-            gone.add(old.unit)
-            was[new.unit] = _old_value(new, old)
+        certain = new.is_certain and not _is_of_another(entries[old.entry], entries[new.entry])
+        if (new.entry, old.entry) in alike if subject[0] == "=" else certain:
+            was[new.unit] = _old_value(new.value, old.value)
+        elif new.value != old.value:
+            continue
+        gone.add(old.unit)
     gone.update(_corrected(entries, units, gone))
     kept = ((index, unit) for index, unit in enumerate(units) if index not in gone)
     return [_mark_newer(unit, was.get(index, "")) for index, unit in kept]
 
 
+def _old_value(new: str, old: str) -> str:
+    """Return what is different in the old value: the one other word, or all of it."""
+    words, others = new.split(), old.split()
+    if len(words) == len(others):
+        changed = [other for word, other in zip(words, others, strict=True) if word != other]
+        return changed[0] if len(changed) == 1 else old if changed else ""
+    return old
+
+
 def _mark_newer(unit: Unit, was: str) -> Unit:
-    return unit._replace(was=was, boost=unit.boost * NEWER_BOOST) if was and not unit.was else unit
+    if unit.was or not 0 < len(was) <= LONGEST_WAS or "…" in was:
+        return unit
+    return unit._replace(was=was, boost=unit.boost * NEWER_BOOST)
 
 
 def _is_answered_anew(unit: Unit, entry: Entry, last: Mapping[str, int]) -> bool:
@@ -135,17 +136,13 @@ def _is_answered_anew(unit: Unit, entry: Entry, last: Mapping[str, int]) -> bool
     return is_older and (unit.record >= 0 or entry.key.startswith("file "))
 
 
-def _replaces(new: Telling, old: Telling, unit: Unit) -> bool:
-    """Return whether `new` is a later version of `old` by a speaker of at least the same rank."""
-    if new.entry == old.entry or new.rank < old.rank:
-        return False
-    if not new.frame or len(old.values) != len(new.values):
-        return True
-    changed = [place for place, value in enumerate(new.values) if value != old.values[place]]
-    if len(changed) > (1 if new.rank else 2) and not _CHANGED.search(unit.text):
-        # These are two things of one kind, each with its own values.
-        return False
-    return bool(changed) and not _names(unit.text, changed[0])
+def _is_of_another(old: Entry, new: Entry) -> bool:
+    """Return whether two calls of one tool ask for different dates, places or kinds."""
+    return old.opening == new.opening and _scopes(old) != _scopes(new)
+
+
+def _scopes(entry: Entry) -> list[str]:
+    return [text for text in entry.arguments or () if _SCOPE.fullmatch(text.partition("=")[0])]
 
 
 def _pairs(tellings: Iterable[tuple[str, Telling]]) -> Iterator[tuple[str, Telling, Telling]]:
@@ -163,8 +160,8 @@ def _alike(pairs: Iterable[tuple[str, Telling, Telling]]) -> set[tuple[int, int]
     In such a pair at least as many settings are equal as differ, or only one differs.
     """
     settings = [(old, new) for subject, old, new in pairs if subject[0] == "="]
-    same = Counter((new.entry, old.entry) for old, new in settings if new.values == old.values)
-    other = Counter((new.entry, old.entry) for old, new in settings if new.values != old.values)
+    same = Counter((new.entry, old.entry) for old, new in settings if new.value == old.value)
+    other = Counter((new.entry, old.entry) for old, new in settings if new.value != old.value)
     return {pair for pair in same | other if other[pair] <= max(1, same[pair])}
 
 
@@ -190,7 +187,8 @@ def _corrected(
             if entry != unit.entry and other_rank <= rank:
                 yield place
                 break
-        said.append((index, unit.entry, rank, words))
+        if unit.opens and unit.ends:
+            said.append((index, unit.entry, rank, words))
 
 
 @lru_cache(20_000)
@@ -201,8 +199,8 @@ def _put_right(text: str) -> tuple[frozenset[str], int]:
     sentence corrects nothing.
     """
     low = text.lower()
-    named = frozenset(value[:_STEM] for value in _REPLACED.findall(low))
-    needed = 2 if named else 3 if _MOVED.search(low) else 0
+    named = frozenset(chain.from_iterable(map(_stems, _REPLACED.findall(low))))
+    needed = 2 if named or _ANNOUNCED.search(low) else 3 if _MOVED.search(low) else 0
     return (named, needed) if needed and not _QUESTION.search(text) else (frozenset(), 0)
 
 
@@ -211,130 +209,94 @@ def _stems(text: str) -> frozenset[str]:
     return frozenset(term[:_STEM] for term in plain_terms(text))
 
 
-def _old_value(new: Telling, old: Telling) -> str:
-    changed = [one for one, other in zip(old.values, new.values, strict=False) if one != other]
-    # With several values, it would be unclear which is which.
-    value = changed[0] if len(changed) == 1 else ""
-    return value if len(value) <= LONGEST_WAS and "…" not in value else ""
-
-
 def _tellings(entries: Mapping[int, Entry], units: Sequence[Unit]) -> Iterator[tuple[str, Telling]]:
-    """Yield the statements of units, in order, by subject; repeats within one text are a series."""
+    """Yield the values of units, in order, by subject; repeats within one text are a series."""
     for number, group in groupby(range(len(units)), key=lambda index: units[index].entry):
-        entry = entries[number]
-        rank, indices = _RANKS.get(entry.role, 0), [*group]
-        told = [*_records(indices, units, rank), *_lines(indices, units, entry, rank)]
+        entry, indices = entries[number], [*group]
+        told = [
+            *_records(indices, units, entry),
+            *_settings(indices, units, entry),
+            *_states(indices, units, entry),
+        ]
         times = Counter(subject for subject, _ in told)
         yield from (each for each in told if times[each[0]] == 1)
 
 
 def _records(
-    indices: Sequence[int], units: Sequence[Unit], rank: int
+    indices: Sequence[int], units: Sequence[Unit], entry: Entry
 ) -> Iterator[tuple[str, Telling]]:
-    """Yield the pairs of records, each with its record as the subject.
+    """Yield the pairs of records that have an identifier or a name.
 
-    A record without an identifier is identified by its other pairs, as is a pair that tells which
-    of several things the record is about.
+    The subject of a pair is its record, its key, and what tells which of several things the record
+    is about. It is certain in a result of one record, and if the call names the record.
     """
+    rank = _RANKS.get(entry.role, 0)
+    named = [f" {text.partition('=')[2]} " for text in entry.arguments or ()]
     pairs = [index for index in indices if units[index].subject]
     for _, group in groupby(pairs, key=lambda index: units[index].record):
-        record = {index: units[index].text for index in group}
-        if len(record) > _MOST_PAIRS:
+        record = {units[index].subject.partition("\t")[2]: index for index in group}
+        texts = {key: units[index].text for key, index in record.items()}
+        about = units[next(iter(record.values()))].subject.partition("\t")[0]
+        if not about or len(record) > _MOST_PAIRS:
             continue
-        scoped = {
-            index for index in record if _SCOPE.fullmatch(units[index].subject.partition("\t")[2])
-        }
-        beside = [text for index, text in record.items() if index in scoped]
-        for index, text in record.items():
-            about, _, key = units[index].subject.partition("\t")
-            others = (
-                beside
-                if about and index not in scoped
-                else [other for each, other in record.items() if each != index]
+        is_certain = entry.records == 1 or any(name in f" {about} " for name in named)
+        scopes = {key: text for key, text in texts.items() if _SCOPE.fullmatch(key)}
+        for key, index in record.items():
+            told = texts if key in scopes else scopes
+            beside = [text for other, text in told.items() if other != key]
+            value = texts[key].removeprefix(key).strip()
+            yield (
+                f"{about}\t{key}|{beside}",
+                Telling(index, units[index].entry, rank, value, is_certain),
             )
-            if about or others:
-                yield (
-                    f"{about}\t{key}|{others}",
-                    Telling(index, units[index].entry, rank, "", (text.removeprefix(key).strip(),)),
-                )
 
 
-def _lines(
-    indices: Sequence[int], units: Sequence[Unit], entry: Entry, rank: int
+def _settings(
+    indices: Sequence[int], units: Sequence[Unit], entry: Entry
 ) -> Iterator[tuple[str, Telling]]:
+    """Yield the settings of a file that is named before them, or in the call."""
     spoken = [
         index
         for index in indices
         if not units[index].subject and units[index].record >= 0 and not units[index].hidden
     ]
-    if not spoken:
+    if len(spoken) < 2:  # noqa: PLR2004 - a heading and a setting
         return
-    first, is_prose = units[spoken[0]].text, entry.role != Role.TOOL
-    head = "" if is_prose else _frame(first)[0]
+    file = _file_of(units[spoken[0]].text) or _file_of(" ".join(entry.arguments or ()))
     places = {units[index].place: index for index in spoken}
-    file = (_file_of(first) if len(spoken) > 1 else "") or _file_of(" ".join(entry.arguments or ()))
-    for index in spoken:
+    for index in spoken[1:] if file else ():
         unit = units[index]
-        if unit.opens and unit.ends and not unit.step and len(unit.text) <= _LONGEST:
-            is_first = index == spoken[0]
-            section = units[places[unit.under]].text if unit.under in places else ""
-            if told := _line(
-                unit.text,
-                "" if is_first else file,
-                section,
-                "" if is_first else head,
-                is_prose=is_prose,
-            ):
-                yield told[0], Telling(index, unit.entry, rank, *told[1:])
+        section = units[places[unit.under]].text if unit.under in places else ""
+        setting = _SETTING.match(unit.text)
+        # In a block of code, names are local.
+        if (
+            setting
+            and unit.opens
+            and unit.ends
+            and len(unit.text) <= _LONGEST
+            and "(" not in section
+        ):
+            yield (
+                f"={file}|{_file_of(section) or section}|{setting[1]}",
+                Telling(index, unit.entry, _RANKS.get(entry.role, 0), setting[2].rstrip(";,")),
+            )
 
 
-@lru_cache(20_000)
-def _line(
-    text: str, file: str, section: str, head: str, *, is_prose: bool
-) -> tuple[str, str, tuple[str, ...]] | None:
-    """Return the subject of a line or sentence, the words around its values, and the values.
-
-    The result is None if there is no value that may change. `file` and `section` locate a setting;
-    `head` is the frame of the first line of a result.
-    """
-    if _QUESTION.search(text):
-        return None
-    text = _TIME.sub("", text)
-    if file and (setting := _SETTING.match(text)):
-        subject = f"={file}|{_file_of(section) or section}|{setting[1]}"
-        return subject, "", (setting[2].rstrip(";,"),)
-    prefix = _PREFIX.match(text)
-    if not is_prose and prefix and any(kind_of(term) in STRONG for term in terms_of(prefix[1])):
-        rest = text[prefix.end() :]
-        has_digit = any(map(str.isdigit, prefix[1] + rest[:1]))
-        named = "" if has_digit else re.sub(r"\W+", " ", rest).split(" ")[0]
-        return f":{prefix[1]}|{named}", "", (rest,)
-    frame, values = _frame(text)
-    letters = sum(map(str.isalpha, frame)) + 3 * len(_UNSPACED.findall(frame)) if values else 0
-    return (f"~{head}|{frame}", frame, values) if letters >= LEAST_SHARED else None
+def _states(
+    indices: Sequence[int], units: Sequence[Unit], entry: Entry
+) -> Iterator[tuple[str, Telling]]:
+    """Yield the state of a named thing from a result of a single line."""
+    spoken = [index for index in indices if units[index].record >= 0]
+    if len(spoken) != 1 or entry.role != Role.TOOL or units[spoken[0]].subject:
+        return
+    text = _TIME.sub("", units[spoken[0]].text).strip()
+    named = _NAMED.match(text)
+    if named and len(text) <= _LONGEST and not says_failure(text):
+        value = text[named.end() :].lstrip(" :)'\"»")
+        yield f"~{entry.opening}|{named[0]}", Telling(spoken[0], units[spoken[0]].entry, 0, value)
 
 
 @lru_cache(1_000)
 def _file_of(text: str) -> str:
     found = _FILE_NAME.search(text[:200])
     return found[0] + "".join(re.findall(r"\[[^\]]*\]", text[:200])) if found else ""
-
-
-def _frame(text: str) -> tuple[str, tuple[str, ...]]:
-    """Return `text` with its numbers, dates and states masked, and these values."""
-    parts = _VALUE.split(text)
-    return "#".join(parts[::2]), tuple(parts[1::2])
-
-
-def _names(text: str, place: int) -> bool:
-    """Return whether a value of `text` names its subject, such as gate B7.
-
-    Such a code begins the text or follows a noun.
-    """
-    text = _TIME.sub("", text)
-    match = next(islice(_VALUE.finditer(text), place, None))
-    if not _CODE.fullmatch(match[0]) or match[0].isalpha():
-        return False
-    if _NOUN.search(text, max(0, match.start() - 40), match.start()):
-        return not (match[0].isdigit() and _COUNTED.match(text, match.end()))
-    return match[0][0].isalpha() and not re.search(r"\w", text[: match.start()])

@@ -18,6 +18,7 @@ from polycontext.pressure.notes.summariser import ExtractiveSummariser
 from polycontext.testing import FAST
 from polycontext.window import ToolCall, Turn
 from polycontext.window.items import ContextItem
+from tests.pressure.notes.extractive_samples import called
 
 
 def long_session(max_tokens: int = 1_500, steps: int = 60) -> ContextSession:
@@ -62,14 +63,18 @@ def test_a_plan_carries_what_must_stand() -> None:
 def test_a_plan_carries_the_newest_of_a_value() -> None:
     """A plan carries only the newest of several values."""
     turns = [
-        Turn(
-            "user", f"The kiln in the yard stands at {degrees} degrees.", resource_id=f"t{degrees}"
-        )
+        turn
         for degrees in (900, 950, 990)
+        for turn in called(
+            "look",
+            f'{{"at": {degrees}}}',
+            f'{{"kiln_id": "K1", "degrees": {degrees}}}',
+            f"t{degrees}",
+        )
     ]
-    told = [(fact.text, fact.source) for fact in facts_of(turns, FAST) if fact.head is Head.FACTS]
-    assert told == [("The kiln in the yard stands at 990 degrees. (was 950)", "t990")]
-    assert not [fact for fact in facts_of(turns[:1], FAST) if fact.head is Head.FACTS]
+    told = [fact.text for fact in facts_of(turns, FAST) if fact.head is Head.FACTS]
+    assert told == ["K1: degrees 990 (was 950)"]
+    assert not [fact for fact in facts_of(turns[:2], FAST) if fact.head is Head.FACTS]
 
 
 def test_the_facts_of_a_plan_are_those_of_what_yields() -> None:

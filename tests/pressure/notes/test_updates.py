@@ -46,17 +46,17 @@ def results(*texts: str) -> list[Turn]:
         (
             "queue=emails depth=1840 consumers=3",
             "queue=emails depth=26 consumers=3",
-            "queue=emails depth=26 consumers=3 (was 1840)",
+            "queue=emails depth=26 consumers=3 (was depth=1840)",
         ),
         (
             "circuit-breaker payments -> OPEN at 09:14",
             "circuit-breaker payments -> CLOSED at 09:31",
-            "CLOSED at 09:31",
+            "CLOSED at 09:31 (was OPEN)",
         ),
     ],
 )
 def test_the_newest_value_of_a_result_says_what_it_replaces(old: str, new: str, says: str) -> None:
-    """By record and key, by file and setting, by the words of a line around its value."""
+    """By record and key, by file and setting, by the name of what a line is about."""
     text = told(*results(old, new))
     assert says in text
     assert (
@@ -74,7 +74,10 @@ def test_the_newest_value_of_a_result_says_what_it_replaces(old: str, new: str, 
 @pytest.mark.parametrize(
     ("old", "new"),
     [
-        ("The ferry leaves at 17:30 on Saturday.", "The ferry leaves at 19:15 on Saturday."),
+        (
+            "The ferry leaves Ancona at 17:30.",
+            "Update: the ferry leaves Ancona at 19:15.",
+        ),
         (
             "We meet for the regatta at the old pier.",
             "We meet for the regatta at the lighthouse instead of the old pier.",
@@ -86,7 +89,7 @@ def test_the_newest_value_of_a_result_says_what_it_replaces(old: str, new: str, 
     ],
 )
 def test_the_user_puts_a_sentence_right(old: str, new: str) -> None:
-    """With the same words and another value, or with words that say so."""
+    """With words that name the old value or say that it changed."""
     text = told(user(old), BETWEEN, user(new))
     assert old not in text
     assert new in text
@@ -101,12 +104,14 @@ def test_the_user_puts_a_sentence_right(old: str, new: str) -> None:
             "There is booking QX02KZ in the list of them.",
         ),
         ("The unit tests finish in 48 seconds.", "The integration tests finish in 48 minutes."),
+        ("The ferry leaves at 17:30 on Saturday.", "The ferry leaves at 19:15 on Saturday."),
+        ("Book the ferry from Ancona on Monday.", "The ferry from Ancona to Split is booked."),
         ("Does the ferry leave at 17:30?", "Does the ferry leave at 19:15?"),
         ("Please do not open crate 7 in the yard.", "Please do not open the door of the yard."),
     ],
 )
 def test_what_merely_looks_alike_stays(one: str, other: str) -> None:
-    """A number that is a name, other words, a question."""
+    """A number that is a name, another value without a word of change, other words, a question."""
     text = told(user(one), BETWEEN, user(other))
     assert one in text
     assert other in text
@@ -159,7 +164,7 @@ def test_it_is_no_matter_whether_turns_are_read_at_once_or_one_by_one() -> None:
     ]
     turns += [
         *called("look", '{"at": 9}', '{"order_id": "W1", "state": "paid"}', "z"),
-        user("The ferry leaves at 19:15."),
+        user("The ferry leaves at 19:15 instead of 17:30."),
     ]
     summariser, known = ExtractiveSummariser(), Candidates()
     for first in (0, 3, 5):
@@ -169,19 +174,19 @@ def test_it_is_no_matter_whether_turns_are_read_at_once_or_one_by_one() -> None:
 
 def test_what_stays_in_the_view_puts_a_summary_right() -> None:
     """The newer value stands behind it as it is."""
+    newer = user("The ferry leaves at 19:15 on Saturday instead of 17:30.")
     known = ExtractiveSummariser().read(
         [user("The ferry leaves at 17:30 on Saturday."), BETWEEN], counter=EXACT
     )
-    assert (
-        len(known.beside([(user("The ferry leaves at 19:15 on Saturday."), 0)], EXACT).units) == 1
-    )
-    assert (
-        len(known.beside([(user("The ferry leaves at 19:15 on Saturday."), 2)], EXACT).units) == 2
-    )
+    assert len(known.beside([(newer, 0)], EXACT).units) == 1
+    assert len(known.beside([(newer, 2)], EXACT).units) == 2
 
 
 def test_planted_updates_are_seen_and_lookalikes_kept() -> None:
-    """Of those that were written for the benchmark, with room for all of it."""
+    """Of those that were written for the benchmark, with room for all of it.
+
+    A third of the updates repeat the words with another value only, which is no certain change.
+    """
     found = noted.Noted()
     for item in noted.written("updates", "tuning"):
         text = noted._noted_of([*noted._put(item, "old"), *noted._put(item, "new")])
@@ -189,7 +194,7 @@ def test_planted_updates_are_seen_and_lookalikes_kept() -> None:
     for item in noted.written("lookalikes", "tuning"):
         text = noted._noted_of([*noted._put(item, "one"), *noted._put(item, "other")])
         found.add("apart", item, all(recall.flat(each) in text for each in item["both"]))
-    assert (found.tallies["seen"].share or 0) >= 0.75
+    assert (found.tallies["seen"].share or 0) >= 0.6
     assert (found.tallies["apart"].share or 0) >= 0.98
 
 
@@ -204,8 +209,66 @@ def test_what_stands_beside_a_summary_replaces_what_is_older_than_it(
         BETWEEN,
         assistant("Noted, all of it."),
     ]
+    newer = user("The ferry leaves at 19:15 on Saturday instead of 17:30.")
     candidates = ExtractiveSummariser().read(read, counter=EXACT)
-    left = candidates.beside([(user("The ferry leaves at 19:15 on Saturday."), behind)], EXACT)
+    left = candidates.beside([(newer, behind)], EXACT)
     text = ExtractiveSummariser().write(left, 1_000, counter=EXACT)
     assert ("17:30 on Saturday" in text) is stays
-    assert ("(was 19:15)" in text) is stays
+
+
+@pytest.mark.parametrize(
+    ("calls", "says"),
+    [
+        (('{"day": 1}', '{"day": 2}'), ("sky clear", "sky grey")),
+        (("{}", "{}"), ("sky grey",)),
+        (('{"at": 1}', '{"at": 2}'), ("sky grey (was clear)",)),
+    ],
+)
+def test_another_scope_of_a_call_is_another_thing(
+    calls: tuple[str, str], says: tuple[str, ...]
+) -> None:
+    """Two days of one town are no change, the same call again has one result."""
+    texts = [
+        '{"town": "Ulm", "sky": "clear", "wind": 3}',
+        '{"town": "Ulm", "sky": "grey", "wind": 3}',
+    ]
+    text = told(
+        *called("look", calls[0], texts[0], "a"), BETWEEN, *called("look", calls[1], texts[1], "b")
+    )
+    assert all(each in text for each in says)
+    assert ("(was" in text) is ("(was" in says[0])
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("max_rows = 100", "max_rows = 200"),
+        ("Error: seat_map of B7 is locked", "Error: seat_map of B7 is gone"),
+        ("src/dock.py: 3 lines", "src/dock.py: 5 lines"),
+        ("id: 4\nunit-rows: 3", "id: 5\nunit-rows: 8"),
+    ],
+)
+def test_code_errors_paths_and_longer_results_state_no_change(one: str, other: str) -> None:
+    """They may come from another file, command or thing."""
+    assert "(was" not in told(*results(one, other))
+
+
+def test_records_of_a_list_state_no_change_unless_the_call_names_one() -> None:
+    """A search finds the same flight on another day; a call for one booking is about it."""
+    lists = [
+        f'[{{"flight": "HX{seat}", "seats": {seat}}}, {{"flight": "HX9", "seats": {seat}}}]'
+        for seat in (3, 4)
+    ]
+    assert "(was" not in told(*results(*lists))
+    legs = json.dumps([{"leg_id": "L1", "at": "x" * 80}])
+    named = [
+        turn
+        for number, total in enumerate((3, 4))
+        for turn in called(
+            "open" if number else "find",
+            '{"booking_id": "HX9"}',
+            f'{{"booking_id": "HX9", "total": {total}, "legs": {legs}}}',
+            f"c{number}",
+        )
+    ]
+    assert "total 4 (was 3)" in told(*named)
