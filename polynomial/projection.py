@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from itertools import takewhile
+from itertools import pairwise, takewhile
 from typing import TYPE_CHECKING, Any, Never
 
 from attrs import evolve, field, frozen
@@ -28,10 +28,12 @@ from polycontext.window import (
 from polycontext.window.filler import OPENING, opening_of
 from polycontext.window.providers import (
     AUTO,
+    Parsed,
     Provider,
     Rendered,
     WireFormat,
     format_of,
+    fresh,
     unwrap,
 )
 
@@ -177,11 +179,13 @@ def project(
         fit = partial(_fit, projector, wire, query=query)
         error.tokens = _sufficient(fit, window, error.tokens, given.max_tokens - room)
         raise
-    wire.check(
-        rendered.inline(), allow_open_tail=bool(result.window.open_calls), strict_first=False
-    )
+    written = rendered.inline()
+    if result.edit.is_empty and opens is None and not parsed.repaired and _is_moved(parsed):
+        # A result that the provider accepts further behind stays there.
+        written = list(map(fresh, parsed.messages))
+    wire.check(written, allow_open_tail=bool(result.window.open_calls), strict_first=False)
     repaired = [*([] if opens is None else [_OPENING_ID]), *map(_id, parsed.repaired)]
-    written, besides = rendered.inline(), given.max_tokens - room
+    besides = given.max_tokens - room
     return Projection(
         messages=written,
         tokens_before=came.total_tokens + besides,
@@ -194,6 +198,11 @@ def project(
         dropped=result.dropped,
         repaired=tuple(repaired),
     )
+
+
+def _is_moved(parsed: Parsed) -> bool:
+    """Return whether a turn stands before one of an earlier message."""
+    return any(place > following for place, following in pairwise(parsed.places))
 
 
 def _fit(

@@ -1,10 +1,13 @@
-"""Pairing of calls and results by adjacency.
+"""Pairing of calls and results.
 
 Call ids are unique within one turn only (recorded conversations reuse them in later turns). A
 result therefore answers only the calls of the assistant turn directly before its run of results.
+Responses pairs by id, so there a result may stand further behind: it moves to its call, as it does
+in a list that is repaired.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 
 from attrs import Factory, define
 
@@ -24,29 +27,66 @@ ONE_RESULT = "one result for each call, directly after the message that called"
 BEHIND_CALL = "results directly after the assistant message that called"
 
 
-@define
-class Pairing:
-    """Collects turns in order and checks that exactly one result directly follows each call.
+def paired(
+    provider: Provider,
+    turns: Iterable[tuple[Turn, int]],
+    messages: Sequence[Message],
+    *,
+    repair: bool = False,
+    waiting: Iterable[str] = (),
+) -> Parsed:
+    """Return `turns`, each with the index of its message, once every call has one result.
 
-    Linear in the number of turns and calls. A call may stay open at the very end. `waiting` holds
-    the ids of calls without a result, initially those of earlier turns.
+    A call may stay open at the very end. `waiting` are ids of earlier calls without a result. With
+    `repair`, a missing result is added. Linear in the number of turns and calls.
+
+    Raises:
+        InvalidMessagesError: Rules orphan-result, duplicate-result, unanswered-call.
     """
+    if repair or provider is Provider.RESPONSES:
+        turns = _behind_calls(turns, waiting)
+    pairing = _Pairing(provider, repair=repair, waiting=dict.fromkeys(waiting))
+    for turn, place in turns:
+        pairing.add(turn, place)
+    return Parsed(
+        provider,
+        tuple(pairing.turns),
+        tuple(pairing.places),
+        tuple(messages),
+        tuple(pairing.repaired),
+    )
+
+
+def _behind_calls(
+    turns: Iterable[tuple[Turn, int]], waiting: Iterable[str]
+) -> Iterator[tuple[Turn, int]]:
+    """Move each result that stands behind other turns to the other results of its message."""
+    atoms: list[list[tuple[Turn, int]]] = [[]]
+    owners = dict.fromkeys(waiting, atoms[0])
+    for turn, place in turns:
+        if turn.role is Role.TOOL:
+            owners.pop(turn.tool_call_id or "", atoms[-1]).append((turn, place))
+        else:
+            atoms.append([(turn, place)])
+            owners |= dict.fromkeys((call.id for call in turn.tool_calls), atoms[-1])
+    return chain.from_iterable(atoms)
+
+
+@define
+class _Pairing:
+    """Collects turns in order and checks that exactly one result directly follows each call."""
 
     provider: Provider
-    repair: bool = False
+    repair: bool
+    waiting: dict[str, None]
     turns: list[Turn] = Factory(list)
     places: list[int] = Factory(list)
     repaired: list[int] = Factory(list)
-    waiting: dict[str, None] = Factory(dict)
     _answered: set[str] = Factory(set)
     _caller: int = 0
 
     def add(self, turn: Turn, place: int) -> None:
-        """Append `turn`, which comes from message `place`.
-
-        Raises:
-            InvalidMessagesError: Rules orphan-result, duplicate-result, unanswered-call.
-        """
+        """Append `turn`, which comes from message `place`."""
         if turn.role is Role.TOOL:
             self._answer(turn.tool_call_id or "", Place(self.provider, ("messages", place)))
         else:
@@ -57,16 +97,6 @@ class Pairing:
                 place,
             )
         self._append(turn, place)
-
-    def parsed(self, messages: Sequence[Message]) -> Parsed:
-        """Return the collected turns with the messages that they come from."""
-        return Parsed(
-            self.provider,
-            tuple(self.turns),
-            tuple(self.places),
-            tuple(messages),
-            tuple(self.repaired),
-        )
 
     def _append(self, turn: Turn, place: int) -> None:
         self.turns.append(turn)

@@ -238,7 +238,7 @@ def test_names_and_ids_that_the_provider_refuses_are_spelled_anew() -> None:
         ([ASK, call("a"), output("a", 7)], "bad-content", 2),
         ([ASK, output("a")], "orphan-result", 1),
         ([ASK, call("a"), output("a"), output("a")], "duplicate-result", 3),
-        ([ASK, call("a"), ASK, output("a")], "unanswered-call", 1),
+        ([ASK, call("a"), ASK], "unanswered-call", 1),
         ([ASK, call("a")], "unanswered-call", 1),
         ([ASK, {"type": "reasoning", "id": "rs_1", "summary": []}, ASK], "reasoning-alone", 1),
     ],

@@ -15,7 +15,7 @@ from ...wire_text import compact
 from ..blocks import copied_messages
 from ..layout import MISSING, Collector, without
 from ..places import Place, shown
-from ..tool_pairs import Pairing
+from ..tool_pairs import paired
 from ..wire import Message, Parsed, Provider, Rendered
 from .block_rules import THINKING, check_blocks_of
 from .message_rules import Entry, check_entries, check_entry
@@ -46,17 +46,15 @@ def parse(messages: object, *, repair: bool = False, waiting: Iterable[str] = ()
     """
     copies = copied_messages(Provider.ANTHROPIC, messages)
     entries = check_entries(copies)
-    pairing = Pairing(Provider.ANTHROPIC, repair=repair, waiting=dict.fromkeys(waiting))
+    found: list[tuple[Turn, int]] = []
     start = 0
     while start < len(entries):
         stop = _group_end(entries, start)
         _refuse_repeated_ids(entries, start, stop)
         with Place(Provider.ANTHROPIC, ("messages", start)).turn_errors():
-            turns = list(_turns(copies, entries, start, stop))
-        for turn in turns:
-            pairing.add(turn, start)
+            found += ((turn, start) for turn in _turns(copies, entries, start, stop))
         start = stop
-    return pairing.parsed(copies)
+    return paired(Provider.ANTHROPIC, found, copies, repair=repair, waiting=waiting)
 
 
 def check(messages: object, *, allow_open_tail: bool = False, strict_first: bool = True) -> None:

@@ -15,7 +15,7 @@ from ..blocks import check_blocks, copied_messages
 from ..layout import MISSING, Collector, Entry, further_fields, is_plain, layout_of, without
 from ..openai_places import MAX_TOOL_NAME
 from ..places import Place, shown
-from ..tool_pairs import Pairing, refuse_open_tail
+from ..tool_pairs import paired, refuse_open_tail
 from ..wire import Message, Parsed, Provider, Rendered, aliases, speaker
 from .rules import BODIES, MAX_CALL_ID
 
@@ -38,10 +38,11 @@ def parse(messages: object, *, repair: bool = False, waiting: Iterable[str] = ()
     <Role.SYSTEM: 'system'>
     """
     copies = copied_messages(Provider.OPENAI, messages)
-    pairing = Pairing(Provider.OPENAI, repair=repair, waiting=dict.fromkeys(waiting))
-    for index, message in enumerate(copies):
-        pairing.add(_parse_turn(message, Place(Provider.OPENAI, ("messages", index))), index)
-    return pairing.parsed(copies)
+    turns = [
+        (_parse_turn(message, Place(Provider.OPENAI, ("messages", index))), index)
+        for index, message in enumerate(copies)
+    ]
+    return paired(Provider.OPENAI, turns, copies, repair=repair, waiting=waiting)
 
 
 def check(

@@ -1,9 +1,8 @@
 """OpenAI's Responses input: consecutive items that the model created form one turn.
 
 Messages of the user and of the system are separate turns. A call and its output are paired by their
-id. The provider accepts an output anywhere after its call, but here it must directly follow the run
-of items that called (rule `unanswered-call`). Calls that the platform runs itself are kept as whole
-blocks of the turn.
+id: an output that stands further behind becomes a turn directly behind the run of items that
+called. Calls that the platform runs itself are kept as whole blocks of the turn.
 """
 
 from collections.abc import Iterable, Sequence
@@ -18,7 +17,7 @@ from ...wire_text import compact
 from ..blocks import check_blocks, copied_messages
 from ..layout import MISSING, Collector, is_plain, without
 from ..places import Place, shown
-from ..tool_pairs import Pairing, refuse_open_tail
+from ..tool_pairs import paired, refuse_open_tail
 from ..wire import Message, Parsed, Provider
 from .rules import InputJudge
 from .writer import (
@@ -58,13 +57,11 @@ def parse(messages: object, *, repair: bool = False, waiting: Iterable[str] = ()
     others = max(
         (index for index, role in enumerate(roles) if role is not Role.ASSISTANT), default=-1
     )
-    reader = _Reader(
-        Pairing(Provider.RESPONSES, repair=repair, waiting=dict.fromkeys(waiting)), answered
-    )
+    reader = _Reader(answered)
     for place, item, kind, role in zip(places, items, kinds, roles, strict=True):
         reader.read(item, kind, role, place, is_last=(place.index or 0) > others)
     reader.close()
-    return reader.pairing.parsed(items)
+    return paired(Provider.RESPONSES, reader.turns, items, repair=repair, waiting=waiting)
 
 
 def check(
@@ -106,14 +103,16 @@ def _begun_by_the_user(kinds: Sequence[str], roles: Sequence[Role]) -> list[Role
 class _Reader:
     """Reads items one at a time.
 
-    `made` collects the current run of the model's items, and `calls` holds the types of its calls.
+    `made` collects the current run of the model's items, and `called` the ids of its calls. `kinds`
+    holds the type of the last call of each id.
     """
 
-    pairing: Pairing
     answered: AbstractSet[str]
+    turns: list[tuple[Turn, int]] = Factory(list)
     made: Collector | None = None
     start: int = 0
-    calls: dict[str, str] = Factory(dict)
+    called: set[str] = Factory(set)
+    kinds: dict[str, str] = Factory(dict)
 
     def read(self, item: Message, kind: str, role: Role, place: Place, *, is_last: bool) -> None:
         """Read the next item."""
@@ -121,10 +120,11 @@ class _Reader:
             self.close()
             with place.turn_errors():
                 turn = self._said(item, kind, role, place)
-            self.pairing.add(turn, place.index or 0)
+            self.turns.append((turn, place.index or 0))
             return
         if self.made is None:
-            self.made, self.start, self.calls = Collector(Provider.RESPONSES), place.index or 0, {}
+            self.made, self.start = Collector(Provider.RESPONSES), place.index or 0
+            self.called = set()
         if kind == "message":
             take_message(self.made, item, place)
         elif is_call(item, kind, self.answered, is_last=is_last):
@@ -138,23 +138,24 @@ class _Reader:
             with Place(Provider.RESPONSES, ("input", self.start)).turn_errors():
                 turn = self.made.turn(Role.ASSISTANT)
             self.made = None
-            self.pairing.add(turn, self.start)
+            self.turns.append((turn, self.start))
 
     def _call(self, made: Collector, item: Message, kind: str, place: Place) -> None:
         call, further = call_of(item, kind, place)
-        if call.id in self.calls:
+        if call.id in self.called:
             raise place.refuse(
                 "duplicate-call-id",
                 f"the id {shown(call.id)} is used twice",
                 "one id a call among those that wait",
             )
-        self.calls[call.id] = kind
+        self.called.add(call.id)
+        self.kinds[call.id] = kind
         made.call(call, further)
 
     def _said(self, item: Message, kind: str, role: Role, place: Place) -> Turn:
         collector = Collector(Provider.RESPONSES)
         if role is Role.TOOL:
-            take_output(collector, item, self.calls.get(item["call_id"], "function_call"), place)
+            take_output(collector, item, self.kinds.get(item["call_id"], "function_call"), place)
             return collector.turn(role, tool_call_id=item["call_id"])
         if kind == "message":
             take_message(collector, item, place)
