@@ -182,7 +182,7 @@ def copy_json(
 ) -> Any:
     """Return a private copy of JSON data as plain dicts and lists, checked as by `freeze`.
 
-    `integers` can be wider if the copy is not written by orjson: ``range(-(2**1024), 2**1024)``.
+    `integers` can be wider if the copy is not written by orjson.
     """
     try:
         return _taken(

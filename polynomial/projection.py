@@ -20,12 +20,10 @@ from polycontext.pressure import (
 from polycontext.window import (
     REQUEST_OVERHEAD,
     ContextWindow,
-    Role,
     TokenCounter,
     Turn,
     count_turn,
 )
-from polycontext.window.filler import OPENING, opening_of
 from polycontext.window.providers import (
     AUTO,
     Parsed,
@@ -45,8 +43,6 @@ from .session.options import check_rules, room_of
 if TYPE_CHECKING:
     from polycontext.window import ModelProfile
 
-_OPENING_ID = "opening"
-
 _TRIES = 16
 """How often a larger budget is tried before an error names one."""
 
@@ -61,8 +57,7 @@ class Projection:
 
     `first_changed` is the index of the first message that differs from the input, None if none
     does; a prompt cache matches up to there. `floor` is the lowest number of tokens that the
-    request could have been cut to. `repaired` lists the ids of results that ``repair=True`` added,
-    and ``"opening"`` if a user message was added because the provider requires one first.
+    request could have been cut to. `repaired` lists the ids of results that ``repair=True`` added.
     """
 
     messages: list[dict[str, Any]] = field(repr=False)
@@ -156,22 +151,15 @@ def project(
     wire = format_of(told, provider, given.provider)
     parsed = wire.parse(told, repair=repair)
     ruled = check_rules(rules)
-    # Only Anthropic requires the user to begin; elsewhere, a list that fits must be returned
-    # unchanged.
-    opens = opening_of(parsed.turns) if wire.provider is Provider.ANTHROPIC else None
     empty = ContextWindow(given.max_tokens, counter=given.counter, classifier=classified_by(ruled))
-    window = _fill(empty, known_again(parsed.turns, has_task=False), opens)
+    window = _fill(empty, known_again(parsed.turns, has_task=False))
     room = given.max_tokens - REQUEST_OVERHEAD - given.overhead
     projector = ContextProjector(
         summariser or ExtractiveSummariser(),
         Reach(keep_recent=keep_recent, cuts_question=True, rules=ruled),
     )
     # Messages that a host joined are counted as they are, and split only if something must be cut.
-    came = (
-        window
-        if len(window) <= len(parsed.turns) + (opens is not None)
-        else _fill(empty, zip(parsed.turns), opens)
-    )
+    came = window if len(window) <= len(parsed.turns) else _fill(empty, zip(parsed.turns))
     fits = came.total_tokens <= room
     try:
         result, rendered, tokens = _fit(projector, wire, came if fits else window, room, query)
@@ -180,11 +168,10 @@ def project(
         error.tokens = _sufficient(fit, window, error.tokens, given.max_tokens - room)
         raise
     written = rendered.inline()
-    if result.edit.is_empty and opens is None and not parsed.repaired and _is_moved(parsed):
+    if result.edit.is_empty and not parsed.repaired and _is_moved(parsed):
         # A result that the provider accepts further behind stays there.
         written = list(map(fresh, parsed.messages))
-    wire.check(written, allow_open_tail=bool(result.window.open_calls), strict_first=False)
-    repaired = [*([] if opens is None else [_OPENING_ID]), *map(_id, parsed.repaired)]
+    wire.check(written, allow_open_tail=bool(result.window.open_calls))
     besides = given.max_tokens - room
     return Projection(
         messages=written,
@@ -196,7 +183,7 @@ def project(
         kept=result.kept,
         gisted=result.gisted,
         dropped=result.dropped,
-        repaired=tuple(repaired),
+        repaired=tuple(map(_id, parsed.repaired)),
     )
 
 
@@ -256,13 +243,9 @@ def _count_parsed(wire: WireFormat, result: CompressionResult, rendered: Rendere
     return sum(count_turn(counter, turn) for turn in wire.parse(rendered.inline()).turns)
 
 
-def _fill(
-    window: ContextWindow, turns: Iterable[tuple[Turn, ...]], opens: int | None = None
-) -> ContextWindow:
-    """Append the parsed turns in their pieces, with the user's opening line before turn `opens`."""
+def _fill(window: ContextWindow, turns: Iterable[tuple[Turn, ...]]) -> ContextWindow:
+    """Append the parsed turns in their pieces."""
     for position, pieces in enumerate(turns):
-        if position == opens:
-            window = window.append(Turn(Role.USER, OPENING, resource_id=_OPENING_ID))
         for number, turn in enumerate(pieces, 1):
             window = window.append(
                 evolve(

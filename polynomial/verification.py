@@ -262,11 +262,9 @@ def _pairs(messages: Sequence[Any], keys: Sequence[Key]) -> Iterator[tuple[int, 
 def _fault(wire: WireFormat, before: object, after: object) -> InvalidMessagesError | None:
     """Return the rule that `after` breaks, judged as strictly as `before` can be."""
 
-    def refusal(
-        messages: object, *, open_tail: bool, strict: bool = False
-    ) -> InvalidMessagesError | None:
+    def refusal(messages: object, *, open_tail: bool) -> InvalidMessagesError | None:
         try:
-            wire.check(messages, allow_open_tail=open_tail, strict_first=strict)
+            wire.check(messages, allow_open_tail=open_tail)
         except InvalidMessagesError as error:
             return error
         return None
@@ -274,5 +272,4 @@ def _fault(wire: WireFormat, before: object, after: object) -> InvalidMessagesEr
     open_tail = refusal(before, open_tail=False) is not None and (
         refusal(before, open_tail=True) is None
     )
-    strict = refusal(before, open_tail=open_tail, strict=True) is None
-    return refusal(after, open_tail=open_tail, strict=strict)
+    return refusal(after, open_tail=open_tail)

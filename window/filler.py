@@ -13,9 +13,6 @@ OPENING = "[The assistant speaks first]"
 It is neither a task nor a constraint.
 """
 
-ASSISTANT_FIRST = "[the conversation begins with the assistant]"
-"""The user message inserted for Anthropic before a leading assistant message."""
-
 SYSTEM_FOLLOWS = "[a system message follows]"
 """The user message inserted for Anthropic between an assistant and a system message.
 
@@ -60,10 +57,7 @@ class Introduced(NamedTuple):
             role = (
                 Role.ASSISTANT if turn.parts and "anthropic" in turn.native_providers else turn.role
             )
-            if has_begun and last is not None:
-                text = BETWEEN.get((last, role))
-            else:
-                text = ASSISTANT_FIRST if role is Role.ASSISTANT else None
+            text = BETWEEN.get((last, role)) if has_begun and last is not None else None
             tokens += count_introduced(counter, () if text is None else (text,))
             last, has_begun = role, has_begun or role is not Role.SYSTEM
         return type(self)(tokens, last, has_begun)

@@ -113,8 +113,11 @@ class Part:
 
     @property
     def is_bound(self) -> bool:
-        """Return whether the block is valid only behind the prefix it was made on."""
-        return self.type in BOUND
+        """Return whether the block is valid only behind the prefix it was made on.
+
+        Servers of OpenAI's chat format do not sign their thinking.
+        """
+        return self.type in BOUND and (self.provider, self.type) != ("openai", "thinking")
 
     @property
     def is_medium(self) -> bool:

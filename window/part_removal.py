@@ -122,12 +122,22 @@ _SHORT = 100
 """Further fields of up to this many characters are not worth removing."""
 
 
+_REASONING = ("reasoning_content", "reasoning", "reasoning_details")
+"""The fields in which servers of OpenAI's format give the reasoning of a message."""
+
+
 def _role_or_call(part: Part) -> tuple[Part, ...]:
     if part.kind is PartKind.CALL:
         return (_untied(part),)
-    if part.kind is PartKind.MESSAGE and (role := _fields(part).get("role")) is not None:
-        return (Part(part.provider, orjson.dumps({"role": role}).decode(), PartKind.MESSAGE),)
-    return ()
+    if part.kind is not PartKind.MESSAGE:
+        return ()
+    # Servers that want the reasoning of a call back take an empty one.
+    said = _fields(part)
+    kept = {
+        name: type(said[name])() for name in _REASONING if isinstance(said.get(name), str | list)
+    }
+    kept |= {"role": said["role"]} if said.get("role") is not None else {}
+    return (Part(part.provider, orjson.dumps(kept).decode(), PartKind.MESSAGE),) if kept else ()
 
 
 def _untied(part: Part) -> Part:

@@ -14,8 +14,8 @@ EMPTY = "[empty]"
 FOREIGN = "[content in another provider's format]"
 """The text of a turn that holds nothing but another provider's blocks."""
 
-WIRE_INTEGERS = range(-(2**1024), 2**1024)
-"""The integers that a JSON reader using doubles can still hold."""
+WIRE_INTEGERS = range(-(2**14284), 2**14284)
+"""The integers that Python's JSON reader accepts: of up to 4,300 digits."""
 
 
 def compact(value: object) -> str:
@@ -30,12 +30,16 @@ def compact(value: object) -> str:
 def loaded_object(text: str) -> dict[str, Any] | None:
     """Return the JSON object in `text`, or None if it does not hold one that can be sent.
 
+    Blank text is an empty object: so servers write a call without arguments.
+
     >>> loaded_object('{"city": "Paris"}'), loaded_object('{"x": NaN}'), loaded_object("Paris")
     ({'city': 'Paris'}, None, None)
     """
     try:
         # Validate at the depth that it will have inside a message.
-        value = copy_json([[[json.loads(text)]]], integers=WIRE_INTEGERS)[0][0][0]
+        value = copy_json(
+            [[[json.loads(text if is_visible(text) else "{}")]]], integers=WIRE_INTEGERS
+        )[0][0][0]
     except (ValueError, RecursionError, InvalidDataError):
         return None
     return value if isinstance(value, dict) else None

@@ -5,12 +5,13 @@ beside it.
 """
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from attrs import evolve
 
-from polycontext.window import Turn
+from polycontext.polynomial.session import Seen
+from polycontext.window import InvalidMessagesError, Turn
 from polycontext.window.providers import Provider, get_format
 
 from .blocks import block_parts
@@ -53,6 +54,16 @@ class WireDialect(Dialect[Message]):
     def write(self, turns: Sequence[Turn]) -> list[Message]:
         """Return `turns` as messages."""
         return [*self._wire.render(turns, readable=True).inline()]
+
+    def join(self, view: Iterable[Seen]) -> list[Message]:
+        """Return the messages of a view, all written anew if the provider refuses the originals."""
+        seen = [*view]
+        messages = super().join(seen)
+        try:
+            self._wire.check(messages, allow_open_tail=True)
+        except InvalidMessagesError:
+            return self.write([each.turn for each in seen])
+        return messages
 
 
 class ThinkingDialect(WireDialect):

@@ -10,10 +10,9 @@ from hashlib import blake2b
 from itertools import chain, takewhile
 from typing import Any, Generic, TypeVar
 
-import orjson
 from attrs import define, field, frozen
 
-from polycontext.window import REQUEST_OVERHEAD, TokenCounter
+from polycontext.window import REQUEST_OVERHEAD, TokenCounter, compact
 from polycontext.window.providers import Message, Provider, Rendered
 from polycontext.window.tokens import TURN_OVERHEAD
 
@@ -190,7 +189,7 @@ class _Making:
 
 def start_of(*named: object) -> bytes:
     """Return the digest of JSON data that a cache is keyed by, such as a model, a key or tools."""
-    return _digest(b"", orjson.dumps(named))
+    return _digest(b"", compact(named).encode())
 
 
 def _digest(before: bytes, *parts: bytes) -> bytes:
@@ -202,7 +201,7 @@ def _digest(before: bytes, *parts: bytes) -> bytes:
 
 
 def _content(block: Mapping[str, Any]) -> bytes:
-    return orjson.dumps({name: value for name, value in block.items() if name != _MARK})
+    return compact({name: value for name, value in block.items() if name != _MARK}).encode()
 
 
 def _carried(block: Mapping[str, Any]) -> Iterator[float]:

@@ -9,7 +9,6 @@ from datetime import UTC, datetime
 from itertools import chain
 from typing import Any, Literal, Protocol, TypedDict
 
-import orjson
 from attrs import field, frozen
 from attrs.converters import optional
 
@@ -23,6 +22,7 @@ from polycontext.window import (
     Role,
     ToolCall,
     Turn,
+    compact,
     loaded_object,
 )
 from polycontext.window.filler import OPENING, opening_of
@@ -385,8 +385,8 @@ def _load_call(call: object) -> object:
 
 def _json(arguments: object) -> str:
     try:
-        return orjson.dumps(arguments).decode()
-    except TypeError as error:
+        return compact(arguments)
+    except (TypeError, ValueError, RecursionError) as error:
         raise InvalidTurnError(
             "tool_calls.arguments",
             f"no JSON data ({error})",

@@ -13,7 +13,7 @@ from polycontext.base import require, whole_number
 from polycontext.base.effects import Steps
 from polycontext.pressure import ConflictError
 from polycontext.window import REQUEST_OVERHEAD, Role, Turn, count_tools, count_turn
-from polycontext.window.filler import OPENING, opening_of
+from polycontext.window.filler import OPENING, is_opening, opening_of
 from polycontext.window.providers import NO_RESULT
 
 from ..errors import ContextOverflowError
@@ -205,8 +205,16 @@ def pair_by_id(log: Iterable[Turn], pairs: Iterable[Pair]) -> dict[str, Pair]:
 
 
 def pair_view(session: Session, handles: Mapping[str, Pair]) -> tuple[Seen, ...]:
-    """Return the view, each turn with the caller's object for it."""
-    return tuple(_pair_with_handle(turn, handles) for turn in session.window.all_turns())
+    """Return the view, each turn with the caller's object for it, without an opening line.
+
+    A session needs that line where the assistant speaks first, and no provider does.
+    """
+    turns = session.window.all_turns()
+    return tuple(_pair_with_handle(turn, handles) for turn in turns if not _is_added(turn, handles))
+
+
+def _is_added(turn: Turn, handles: Mapping[str, Pair]) -> bool:
+    return is_opening(turn) and handles.get(turn.resource_id, (None, None))[1] is None
 
 
 def _pair_with_handle(turn: Turn, handles: Mapping[str, Pair]) -> Seen:

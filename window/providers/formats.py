@@ -3,7 +3,7 @@
 Each format is imported lazily, on first access.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache, partial
 from importlib import import_module
 from itertools import groupby
@@ -15,7 +15,8 @@ from ..errors import InvalidMessagesError
 from ..turn import Turn
 from .blocks import copied_messages
 from .places import Place
-from .wire import Provider, Rendered, WireFormat, Writer, as_provider
+from .streams import field_of, messages_of_stream, refuse_part, stream_of
+from .wire import Judge, Provider, Rendered, WireFormat, Writer, as_provider
 
 _FOLDERS = {
     Provider.ANTHROPIC: "anthropic",
@@ -41,8 +42,19 @@ def get_format(provider: Provider | str) -> WireFormat:
 def _loaded(known: Provider) -> WireFormat:
     vendor = _vendor(known)
     render = partial(_render, vendor.Writer)
-    form = WireFormat(known, vendor.parse, render, vendor.check, vendor.Writer, vendor.GrowingList)
+    check_list = partial(_check, known, vendor.GrowingList)
+    form = WireFormat(known, vendor.parse, render, check_list, vendor.Writer, vendor.GrowingList)
     return evolve(form, options=vendor.options_after) if known is Provider.ANTHROPIC else form
+
+
+def _check(
+    provider: Provider,
+    judge: Callable[[], Judge],
+    messages: object,
+    *,
+    allow_open_tail: bool = False,
+) -> None:
+    judge()(copied_messages(provider, messages), allow_open_tail=allow_open_tail)
 
 
 def _render(
@@ -206,8 +218,6 @@ def _marks_in(message: Mapping[str, Any]) -> Iterable[tuple[Provider, str]]:
             yield whose, str(name)
 
 
-_ONCE = frozenset({"role", "type", "id", "name"})
-"""Fields whose text a chunk holds as a whole rather than in part."""
 _PLACE = Place(Provider.OPENAI)
 _LEGAL = "an answer with one choice, or the message itself"
 
@@ -215,11 +225,11 @@ _LEGAL = "an answer with one choice, or the message itself"
 def unwrap(messages: object) -> object:
     """Replace each answer in a list by its messages.
 
-    An answer is a chat completion, a response, or the chunks of a chat stream.
+    An answer is a chat completion, a response, or the chunks or events of a stream.
 
     Raises:
-        InvalidMessagesError: Rule bad-answer: an answer has no message or several choices, or is an
-            event of another stream.
+        InvalidMessagesError: Rule bad-answer: an answer has no message or several choices, or is a
+            single chunk or event of a stream.
 
     >>> unwrap(
     ...     [
@@ -233,78 +243,30 @@ def unwrap(messages: object) -> object:
     """
     if not isinstance(messages, list | tuple):
         return messages
-    runs = ([[*run]] if is_chunk else run for is_chunk, run in groupby(messages, _is_chunk))
-    return [message for run in runs for answer in run for message in _messages(answer)]
+    answers: list[Any] = []
+    for stream, run in groupby(messages, stream_of):
+        given = [*run]
+        if stream is not None and len(given) == 1:
+            refuse_part(given[0])
+        answers += given if stream is None else [given]
+    return [message for answer in answers for message in _messages(answer)]
 
 
 def _messages(answer: Any) -> Iterable[Any]:
-    if isinstance(answer, list | tuple) and answer and all(map(_is_chunk, answer)):
-        return [{"role": "assistant", "content": None, **_only(_gathered(answer), "delta")}]
-    choices, output, kind = (_field(answer, name) for name in ("choices", "output", "type"))
+    if isinstance(answer, list | tuple) and any(map(stream_of, answer)):
+        return messages_of_stream(answer)
+    choices, output = (field_of(answer, name) for name in ("choices", "output"))
     if isinstance(choices, list):
-        return [_only(choices, "message")]
-    if isinstance(output, list) and _field(answer, "object") == "response":
-        return output
-    if isinstance(kind, str) and kind.startswith(("message_", "content_block_", "response.")):
-        legal = "the whole answer: stream.get_final_message() or stream.get_final_response()"
-        raise _PLACE.refuse("bad-answer", f"{kind} is an event of a stream", legal)
+        return [_only(choices)]
+    if isinstance(output, list) and field_of(answer, "object") == "response":
+        return output or [{"role": "assistant", "content": ""}]
     return [answer]
 
 
-def _only(choices: Any, name: str) -> Any:
-    message = _field(choices[0], name) if isinstance(choices, list) and len(choices) == 1 else None
+def _only(choices: list[Any]) -> Any:
+    message = field_of(choices[0], "message") if len(choices) == 1 else None
     if message is None or isinstance(message, str):
         raise _PLACE.refuse(
             "bad-answer", "an answer without a message, or with several choices", _LEGAL
         )
     return message
-
-
-def _field(value: object, name: str) -> Any:
-    if isinstance(value, Mapping):
-        return value.get(name)
-    return getattr(value, name, None) if hasattr(value, "model_dump") else None
-
-
-# --- the chunks of a chat stream --------------------------------------------------
-
-
-def _is_chunk(value: object) -> bool:
-    return bool(_field(value, "object") == "chat.completion.chunk")
-
-
-def _gathered(chunks: Sequence[Any]) -> Any:
-    """Return the choices of a stream, assembled from its chunks in O(characters)."""
-    whole: dict[Any, Any] = {}
-    try:
-        for chunk in copied_messages(Provider.OPENAI, chunks):
-            _gather(whole, {"choices": chunk.get("choices")})
-        return _settled(whole).get("choices")
-    except (AttributeError, TypeError):
-        raise _PLACE.refuse(
-            "bad-answer", "chunks that make no message", "the chunks of one answer, in order"
-        ) from None
-
-
-def _gather(whole: dict[Any, Any], delta: Mapping[str, Any]) -> None:
-    for name, value in delta.items():
-        if isinstance(value, str) and name not in _ONCE:
-            whole.setdefault(name, []).append(value)
-        elif isinstance(value, Mapping):
-            _gather(whole.setdefault(name, {}), value)
-        elif isinstance(value, list):
-            entries = whole.setdefault(name, {}) if value else {}
-            for each in value:
-                _gather(entries.setdefault(each.get("index", len(entries)), {}), each)
-        elif value:
-            whole[name] = value
-
-
-def _settled(value: Any) -> Any:
-    if isinstance(value, list):
-        return "".join(value)
-    if not isinstance(value, dict):
-        return value
-    if value and all(isinstance(name, int) for name in value):
-        return [_settled(value[name]) for name in sorted(value)]
-    return {name: _settled(inner) for name, inner in value.items() if name != "index"}

@@ -11,7 +11,6 @@ from itertools import chain
 
 from attrs import Factory, define
 
-from ..atoms import open_calls
 from ..errors import InvalidMessagesError
 from ..turn import Role, Turn
 from .places import Place, shown
@@ -144,11 +143,3 @@ def without_results(calls: Sequence[str]) -> str:
     """
     named = ", ".join(map(shown, calls[:_NAMED])) + ", ..." * (len(calls) > _NAMED)
     return f"no result directly after it for call{'s' * (len(calls) > 1)} {named}"
-
-
-def refuse_open_tail(parsed: Parsed) -> None:
-    """Raise `InvalidMessagesError` if the last calls of `parsed` have no result yet."""
-    calls = open_calls(parsed.turns)
-    if calls:
-        caller = max(index for index, turn in enumerate(parsed.turns) if turn.tool_calls)
-        raise unanswered(parsed.provider, parsed.places[caller], calls)

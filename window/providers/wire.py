@@ -133,9 +133,7 @@ class Render(Protocol):
 class Check(Protocol):
     """The validator of a format."""
 
-    def __call__(
-        self, messages: object, *, allow_open_tail: bool = False, strict_first: bool = True
-    ) -> None:
+    def __call__(self, messages: object, *, allow_open_tail: bool = False) -> None:
         """Raise `InvalidMessagesError` for a message list that the provider would reject."""
         ...
 
@@ -144,7 +142,7 @@ class Writer(Protocol):
     """Renders turns incrementally: a growing history costs only its new turns.
 
     A `readable` writer produces lists that are parsed again rather than sent: turns of one role are
-    not merged, and the assistant may come first.
+    not merged.
     """
 
     @property

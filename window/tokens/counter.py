@@ -32,7 +32,7 @@ from polycontext.base import is_number, require
 
 from ..part import Part, PartKind
 from ..turn import Turn
-from ..wire_text import compact, loaded_object, stand_in
+from ..wire_text import compact, is_visible, loaded_object, stand_in
 
 if TYPE_CHECKING:
     from .media_rules import ImageRule
@@ -185,6 +185,8 @@ def arguments_tokens(counter: TokenCounter, arguments: str) -> int:
     (6, 9)
     """
     tokens = counter.count(arguments)
+    if not is_visible(arguments):
+        return max(tokens, counter.count("{}"))
     if _is_plain_object(arguments):
         return tokens
     if loaded_object(arguments) is None:

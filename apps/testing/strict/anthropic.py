@@ -118,7 +118,7 @@ message (rule empty-message; use content; only a final assistant message may be 
     binding: bool = field(default=True, kw_only=True)
     drops: bool = field(default=False, kw_only=True)
     reads: Mapping[str, Collection[str]] = field(factory=dict, kw_only=True)
-    user_first: bool = field(default=True, kw_only=True)
+    user_first: bool = field(default=False, kw_only=True)
     prefill: bool = field(default=True, kw_only=True)
     summary: Callable[[Request], str | None] = field(default=_summary, kw_only=True)
     faults: Faults = field(factory=Faults, kw_only=True, converter=as_faults)

@@ -27,7 +27,6 @@ from polycontext.window.providers.anthropic import (
     judge_message,
     judge_places,
     marks,
-    refuse_first,
 )
 
 from .anthropic_options import below, check_options, check_tag, is_whole
@@ -327,7 +326,6 @@ def anthropic_findings(
             progress = _after(progress, message)
     if not found:
         try:
-            refuse_first(progress)
             check_whole(body, progress)
         except InvalidMessagesError as error:
             found.append(error)

@@ -226,13 +226,6 @@ BAD: tuple[Bad, ...] = (
         "messages.1: `tool_use` ids were found without `tool_result` blocks immediately after: a",
         messages=[ASK, assistant(call()), user(text("Well:"), result())],
     ),
-    Bad(
-        "the assistant speaks first",
-        "first-role",
-        0,
-        'first message must use the "user" role',
-        messages=[assistant(text("Hi.")), ASK],
-    ),
     Bad("no message", "empty-list", None, "", messages=[]),
     # Roles.
     Bad(

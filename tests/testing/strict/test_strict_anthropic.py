@@ -380,7 +380,9 @@ def test_options_of_older_and_newer_models() -> None:
         "max_tokens": 9,
         "messages": [{"role": "assistant", "content": "Hi."}, ASK],
     }
-    StrictAnthropic(lambda request: "x", user_first=False).create(first)
+    StrictAnthropic(lambda request: "x").create(first)
+    refusal = refused(StrictAnthropic(lambda request: "x", user_first=True), first)
+    assert 'first message must use the "user" role' in refusal.message
     last = {
         "model": "m",
         "max_tokens": 9,

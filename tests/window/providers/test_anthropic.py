@@ -14,13 +14,13 @@ from polycontext.testing import wire_turns
 from polycontext.window.errors import InvalidMessagesError
 from polycontext.window.part import Part, PartKind
 from polycontext.window.providers import Rendered, get_format
-from polycontext.window.providers.anthropic.messages import check, hoist, parse
-from polycontext.window.providers.anthropic.writer import with_user_first
+from polycontext.window.providers.anthropic.messages import hoist, parse
 from polycontext.window.providers.tool_pairs import NO_RESULT
 from polycontext.window.turn import Role, ToolCall, Turn
 from tests.window.providers.wire_conversations import ANYTHING, broken_lists, digested, named, words
 
 render = get_format("anthropic").render
+check = get_format("anthropic").check
 
 Block = dict[str, Any]
 
@@ -197,8 +197,6 @@ def test_a10_rendered_roles_alternate(turns: list[Turn]) -> None:
             "results-first",
             2,
         ),
-        ([assistant(text("hi"))], "first-role", 0),
-        ([{"role": "system", "content": "x"}], "first-role", None),
         ([user(text("a\ud800"))], "lone-surrogate", 0),
         ([user({"type": "image", "source": b"x"})], "not-json", 0),
     ],
@@ -236,10 +234,10 @@ def test_an_error_names_the_block(messages: object, path: str) -> None:
         check(messages)
 
 
-def test_the_assistant_may_speak_first_where_asked_for() -> None:
-    """With `strict_first=False` a history that the assistant begins can be read."""
+def test_the_assistant_may_speak_first() -> None:
+    """A history that the assistant begins is valid."""
     messages = [assistant(text("hi")), ASK]
-    check(messages, strict_first=False)
+    check(messages)
     assert [turn.role for turn in parse(messages).turns] == ["assistant", "user"]
 
 
@@ -551,7 +549,7 @@ def test_leading_system_turns_are_hoisted_and_later_ones_stay() -> None:
 
 
 def test_emptiness_gets_a_visible_stand_in() -> None:
-    """Nothing that was said is silently left out of its place, and the assistant is never first."""
+    """Nothing that was said is silently left out of its place."""
     turns = [
         Turn("assistant", ""),
         Turn("user", None, parts=(Part("openai", '{"type":"file"}'),)),
@@ -560,22 +558,10 @@ def test_emptiness_gets_a_visible_stand_in() -> None:
     messages = render(turns).messages
     check(messages)
     assert [message["content"][0]["text"] for message in messages] == [
-        "[the conversation begins with the assistant]",
         "[empty]",
         "[content in another provider's format]",
         "Well,",
     ]
-
-
-def test_an_assistant_behind_system_messages_gets_a_user_before_it() -> None:
-    """A user message is inserted before an assistant that follows only system messages."""
-    system = {"role": "system", "content": [{"type": "tool_addition", "tool": {}}]}
-    rendered = Rendered([system, assistant(text("hi"))], (text("Be brief."),))
-    opened = with_user_first(rendered)
-    opening = user(text("[the conversation begins with the assistant]"))
-    assert opened == Rendered([system, opening, assistant(text("hi"))], rendered.system)
-    for fine in (opened, Rendered([system, ASK]), Rendered([system])):
-        assert with_user_first(fine) is fine
 
 
 def test_a_result_of_another_providers_blocks_is_written_visibly() -> None:

@@ -11,12 +11,13 @@ from polycontext.testing import wire_turns
 from polycontext.window.errors import InvalidMessagesError
 from polycontext.window.part import Part, PartKind
 from polycontext.window.providers import get_format
-from polycontext.window.providers.responses.messages import check, parse
+from polycontext.window.providers.responses.messages import parse
 from polycontext.window.providers.tool_pairs import NO_RESULT
 from polycontext.window.turn import ToolCall, Turn
 from tests.window.providers.wire_conversations import ANYTHING, broken_lists
 
 render = get_format("openai-responses").render
+check = get_format("openai-responses").check
 
 Item = dict[str, Any]
 ASK: Item = {"role": "user", "content": "weather in Paris?"}
@@ -224,15 +225,15 @@ def test_names_and_ids_that_the_provider_refuses_are_spelled_anew() -> None:
 @pytest.mark.parametrize(
     ("items", "rule", "index"),
     [
-        ([{"type": 7}], "unknown-type", 0),
-        ([{"text": "x"}], "unknown-type", 0),
+        ([{"type": 7}], "bad-item", 0),
+        ([{"text": "x"}], "bad-item-id", 0),
         ([{"role": "tool", "content": "x"}], "unknown-role", 0),
         ([{"role": "user"}], "missing-content", 0),
         ([{"role": "user", "content": 7}], "bad-content", 0),
         ([{"role": "user", "content": [7]}], "bad-content", 0),
         ([{"role": "user", "content": [{"type": "input_text"}]}], "bad-content", 0),
         ([ASK, call(""), ASK], "bad-tool-call", 1),
-        ([ASK, call("a", name=None)], "bad-tool-call", 1),
+        ([ASK, call("a", name=None)], "bad-tool-name", 1),
         ([ASK, call("a", arguments={})], "bad-tool-call", 1),
         ([ASK, call("a"), call("a"), output("a")], "duplicate-call-id", 2),
         ([ASK, call("a"), output("a", 7)], "bad-content", 2),

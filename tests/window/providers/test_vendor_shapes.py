@@ -20,14 +20,26 @@ from polycontext.testing.strict import (
     StrictResponses,
     StrictServer,
 )
+from polycontext.window import InvalidMessagesError
 from polycontext.window.providers import check, get_format
 from tests.window.providers.vendor_shapes import (
+    ANSWERS,
     ANTHROPIC,
     CHAT,
+    PIECES,
     RESPONSES,
+    REWRITTEN,
     UNCHANGED,
+    VOICE,
     Message,
     Shape,
+    assistant,
+    called,
+    choice,
+    chunk,
+    claude_events,
+    response_events,
+    user,
 )
 
 ROOM = 50_000
@@ -70,28 +82,30 @@ def by_client(messages: Sequence[Message], provider: str, _: Path) -> list[Messa
         return "Fine."
 
     kinds: Any = {CHAT: StrictChat, ANTHROPIC: StrictAnthropic, RESPONSES: StrictResponses}
+    options: dict[str, Any] = {"api_key": "none", "max_retries": 0}
     with StrictServer(kinds[provider](reply)) as server:
-        options = {"api_key": "none", "max_retries": 0}
         if provider == ANTHROPIC:
-            plain: Any = anthropic.Anthropic(base_url=server.url, **options)
-            ask = wrap_anthropic(plain, ROOM).messages.create
-            ask(model="claude-sonnet-4-5", max_tokens=9, messages=messages)
+            with anthropic.Anthropic(base_url=server.url, **options) as plain:
+                ask: Any = wrap_anthropic(plain, ROOM).messages.create
+                ask(model="claude-sonnet-5", max_tokens=9, messages=messages)
             return [*seen[0]["messages"]]
-        plain = openai.OpenAI(base_url=f"{server.url}/v1", **options)
-        client = wrap_openai(plain, ROOM)
-        if provider == CHAT:
-            client.chat.completions.create(model="gpt-5", messages=messages)
-            return [*seen[0]["messages"]]
-        client.responses.create(model="gpt-5", input=messages)
-        return [*seen[0]["input"]]
+        with openai.OpenAI(base_url=f"{server.url}/v1", **options) as client:
+            wrapped: Any = wrap_openai(client, ROOM)
+            if provider == CHAT:
+                wrapped.chat.completions.create(model="gpt-5", messages=messages)
+                return [*seen[0]["messages"]]
+            wrapped.responses.create(model="gpt-5", input=messages)
+            return [*seen[0]["input"]]
 
 
 DOORS: list[Door] = [by_project, by_repair, by_session, by_command, by_client]
 
 
 @pytest.mark.parametrize("door", DOORS)
-@pytest.mark.parametrize("shape", UNCHANGED, ids=str)
-def test_every_door_takes_what_a_vendor_accepts(shape: Shape, door: Door, tmp_path: Path) -> None:
+@pytest.mark.parametrize("shape", [*UNCHANGED, *REWRITTEN], ids=str)
+def test_every_door_takes_what_vendors_and_clients_send(
+    shape: Shape, door: Door, tmp_path: Path
+) -> None:
     """The list goes on to the model, valid and with its words."""
     before = copy.deepcopy(shape.value)
     sent = door(shape.value, shape.provider, tmp_path)
@@ -109,7 +123,7 @@ def test_a_list_that_a_vendor_accepts_and_that_fits_is_unchanged(shape: Shape) -
     assert not projection.changed
 
 
-@pytest.mark.parametrize("shape", UNCHANGED, ids=str)
+@pytest.mark.parametrize("shape", [*UNCHANGED, *REWRITTEN], ids=str)
 def test_a_list_that_a_vendor_accepts_is_valid_at_every_length(shape: Shape) -> None:
     """Repeated and shortened, it stays valid for its vendor."""
     given = [*shape.value, *(message for _ in range(4) for message in shape.value)]
@@ -119,3 +133,84 @@ def test_a_list_that_a_vendor_accepts_is_valid_at_every_length(shape: Shape) -> 
         sent = project(given, room, provider=shape.provider)
         assert sent.reached
         get_format(shape.provider).check(sent.messages)
+
+
+@pytest.mark.parametrize("shape", ANSWERS, ids=str)
+def test_an_answer_is_stored_and_the_next_request_is_valid(shape: Shape) -> None:
+    """No answer is refused, none is lost, and the conversation goes on with every vendor."""
+    session = ContextSession(ROOM, provider=shape.provider)
+    session.add_user_turn("Reserve a table, please.")
+    session.add_message(copy.deepcopy(shape.value), shape.provider)
+    assert len(session.log()) == 2
+    for call in session.open_calls:
+        session.add_tool_turn("RX-90", tool_call_id=call.id)
+    session.add_user_turn("Go on, please.")
+    sent = session.request(shape.provider).inline()
+    get_format(shape.provider).check(sent)
+    told = json.dumps(sent)
+    assert [word for word in (*shape.words, "Go on, please.") if word not in told] == []
+    for other in (CHAT, RESPONSES, ANTHROPIC):
+        get_format(other).check(session.messages(other))
+    session.compress(0.0001)
+    get_format(shape.provider).check(session.messages(shape.provider))
+
+
+@pytest.mark.parametrize(
+    "part",
+    [chunk(content="Table "), claude_events()[0], response_events()[0]],
+    ids=["chunk", "message_start", "response.created"],
+)
+def test_a_single_piece_of_a_stream_is_refused(part: Message) -> None:
+    """One chunk given alone would become a turn of its own."""
+    session = ContextSession(ROOM)
+    session.add_user_turn("Reserve a table, please.")
+    with pytest.raises(InvalidMessagesError, match="all chunks or events of one answer"):
+        session.add_message(part)
+
+
+def test_calls_of_a_stream_keep_their_own_arguments() -> None:
+    """A new id begins a new call, whatever its index."""
+    session = ContextSession(ROOM)
+    session.add_user_turn("Reserve a table, please.")
+    session.add_message([*(chunk(**each) for each in PIECES), chunk("tool_calls")])
+    calls = [(call.id, call.name, call.arguments) for call in session.open_calls]
+    assert calls == [("call_look", "look", '{"n": 1}'), ("call_ask", "ask", '{"n": 2}')]
+
+
+def test_a_call_without_arguments_is_converted_to_an_empty_object() -> None:
+    """Servers write no arguments as an empty text."""
+    session = ContextSession(ROOM)
+    session.add_user_turn("Reserve a table, please.")
+    session.add_message(assistant(None, tool_calls=[called("look", "")]))
+    session.add_tool_turn("RX-90", tool_call_id="call_look")
+    assert session.messages(ANTHROPIC)[1]["content"][0]["input"] == {}
+
+
+def test_what_was_spoken_is_the_text_of_the_turn() -> None:
+    """It is searched and converted, and sent as it came to its own vendor."""
+    session = ContextSession(ROOM)
+    session.add_user_turn("Reserve a table, please.")
+    session.add_message(choice(content=None, audio=VOICE))
+    assert session.log()[1].text == VOICE["transcript"]
+    assert session.history.search("Table four")
+    assert session.messages(CHAT)[1] == {"role": "assistant", "content": None, "audio": VOICE}
+
+
+def test_each_call_keeps_its_field_of_reasoning() -> None:
+    """Servers refuse a call without the reasoning that they gave; an empty one will do."""
+    given = [user("Reserve every table, please.")]
+    for number in range(8):
+        calls = [called("look", id=f"c{number}")]
+        thought = f"Table {number} is next. " * 20
+        given.append(assistant("", tool_calls=calls, reasoning_content=thought, reasoning=thought))
+        result = f"Table {number} is free. " * 20
+        given.append({"role": "tool", "tool_call_id": f"c{number}", "content": result})
+    whole = project(given, 10**6).tokens_before
+    for percent in (80, 60, 45):
+        sent = [m for m in project(given, whole * percent // 100).messages if "tool_calls" in m]
+        assert sent
+        assert all(
+            isinstance(each.get(name), str)
+            for each in sent
+            for name in ("reasoning_content", "reasoning")
+        )

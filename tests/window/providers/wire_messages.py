@@ -155,7 +155,6 @@ _SPOKEN: Any = st.one_of(
             [
                 {**form, "refusal": "no"},
                 {**form, "refusal": None, "audio": {"id": "a"}},
-                {**form, "refusal": ""},
             ]
         )
     ),

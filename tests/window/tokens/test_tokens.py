@@ -140,7 +140,7 @@ def test_emptiness_costs_what_stands_in_for_it(content: str | None) -> None:
     ("arguments", "sent"),
     [
         ("Paris", '{"raw_arguments":"Paris"}'),
-        ("", '{"raw_arguments":""}'),
+        ("", "{}"),
         ("[1]", '{"raw_arguments":"[1]"}'),
         ('"\n\\"', '{"raw_arguments":"\\"\\n\\\\\\""}'),
         ('{"a":NaN}', '{"raw_arguments":"{\\"a\\":NaN}"}'),

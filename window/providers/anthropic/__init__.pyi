@@ -2,7 +2,6 @@ from .block_rules import THINKING, check_block, check_mark, marks
 from .message_rules import BLANK, EMPTY_TEXT, EXTRA, MARKED_EMPTY_TEXT, WHOLE, AnthropicPlace
 from .messages import (
     GrowingList,
-    check,
     check_messages,
     hoist,
     judge_message,
@@ -36,7 +35,6 @@ __all__ = [
     "GrowingList",
     "Progress",
     "Writer",
-    "check",
     "check_block",
     "check_mark",
     "check_messages",

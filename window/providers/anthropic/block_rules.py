@@ -5,9 +5,10 @@ errors and public issues. Sources: the Messages API reference; docs/providers.md
 """
 
 import binascii
+import logging
 import re
 from base64 import b64decode
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from ...media_sizes import IMAGE_TYPES, image_size
@@ -193,6 +194,26 @@ FOREIGN_TYPES = frozenset(
 
 _IN_SYSTEM = frozenset({"text", "tool_addition", "tool_removal"})
 _TTLS = ("5m", "1h")
+
+
+_LOG = logging.getLogger("polycontext.window.providers")
+
+
+def known_fields(holder: Message, known: Collection[str], what: str) -> Message:
+    """Return `holder` with its `known` fields alone: the vendor refuses others."""
+    unknown = [name for name in holder if name not in known]
+    if unknown:
+        _LOG.warning("left out of a %s for Anthropic: %s", what, ", ".join(unknown))
+        return {name: value for name, value in holder.items() if name in known}
+    return holder
+
+
+def allowed(block: Message) -> Message:
+    """Return `block`, and the blocks inside a result, with the fields that the vendor knows."""
+    inner = block.get("content") if block["type"] == "tool_result" else None
+    if isinstance(inner, list) and (kept := [*map(allowed, inner)]) != inner:
+        block = {**block, "content": kept}
+    return known_fields(block, FIELDS.get(block["type"], block), f"{block['type']} block")
 
 
 def check_blocks_of(entry: Entry, index: int, *, newest: bool = True) -> None:

@@ -25,8 +25,12 @@ MAX_NAME = 200
 CALL_NAME = re.compile(rf"[a-zA-Z0-9_-]{{1,{MAX_NAME}}}")
 
 _ROLES = ("user", "assistant", "system")
-_FIELDS = {"role", "content"}
-_SYSTEM_FIELDS = {*_FIELDS, "clear_at", "output_config"}
+FIELDS_OF: Mapping[str, frozenset[str]] = {
+    "user": frozenset({"role", "content"}),
+    "assistant": frozenset({"role", "content"}),
+    "system": frozenset({"role", "content", "clear_at", "output_config"}),
+}
+"""The fields of a message of each role."""
 _ONLY_BY = {
     "tool_use": "assistant",
     "thinking": "assistant",
@@ -133,38 +137,44 @@ class Entry:
         return any(block["type"] == "tool_use" for block in self.blocks)
 
 
-def check_entries(messages: Sequence[Message]) -> list[Entry]:
-    """Return `messages` as entries; only a final assistant message may be empty.
+def read_entries(messages: Sequence[Message]) -> list[Entry]:
+    """Return `messages` as entries, to be read.
+
+    Unknown fields and empty answers are accepted, as vendors give them; they are not sent.
 
     Raises:
         InvalidMessagesError: A message breaks a rule on its own; the error is the first.
     """
-    last = len(messages) - 1
     return [
-        check_entry(message, index, final=index == last) for index, message in enumerate(messages)
+        _entry(message, index, final=False, sent=False) for index, message in enumerate(messages)
     ]
 
 
 def check_entry(message: Message, index: int, *, final: bool) -> Entry:
-    """Return the message at `index` as an entry.
+    """Return the message at `index` as an entry; only a final assistant message may be empty.
 
     Raises:
         InvalidMessagesError: The message breaks a rule on its own.
     """
+    return _entry(message, index, final=final, sent=True)
+
+
+def _entry(message: Message, index: int, *, final: bool, sent: bool) -> Entry:
     at = WHOLE.into("messages", index)
     role = message.get("role")
     if not isinstance(role, str) or role not in _ROLES:
         problem, says = f"has the role {shown(role)}", f"Unexpected role {shown(role)}."
         raise at.fault("unknown-role", problem, ", ".join(_ROLES), says)
-    fields = _SYSTEM_FIELDS if role == "system" else _FIELDS
+    fields = FIELDS_OF[role]
     for name in message:
-        if name not in fields:
+        if sent and name not in fields:
             problem, legal = f"has {shown(name)}, which is no field of a message", sorted(fields)
             says = f"messages.{index}.{name}: {EXTRA}"
             raise at.fault("extra-field", problem, ", ".join(legal), says, whole=True)
     blocks = message_blocks(message, at)
     is_silent = role == "system" and bool(message.get("output_config"))
-    _refuse_empty(role, blocks, at, may_be_empty=is_silent or (final and role == "assistant"))
+    if sent or role != "assistant":
+        _refuse_empty(role, blocks, at, may_be_empty=is_silent or (final and role == "assistant"))
     for number, block in enumerate(blocks):
         _check_block(block, role, at.into("content", number))
     _refuse_late_results(blocks, at)

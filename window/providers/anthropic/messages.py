@@ -18,8 +18,8 @@ from ..places import Place, shown
 from ..tool_pairs import paired
 from ..wire import Message, Parsed, Provider, Rendered
 from .block_rules import THINKING, check_blocks_of
-from .message_rules import Entry, check_entries, check_entry
-from .order_rules import Progress, advance, finish, judge_places, refuse_first
+from .message_rules import Entry, check_entry, read_entries
+from .order_rules import Progress, advance, finish, judge_places
 from .versions import BINDING_BETA
 from .writer import hoist_system
 
@@ -45,7 +45,7 @@ def parse(messages: object, *, repair: bool = False, waiting: Iterable[str] = ()
     ['hi']
     """
     copies = copied_messages(Provider.ANTHROPIC, messages)
-    entries = check_entries(copies)
+    entries = read_entries(copies)
     found: list[tuple[Turn, int]] = []
     start = 0
     while start < len(entries):
@@ -57,31 +57,15 @@ def parse(messages: object, *, repair: bool = False, waiting: Iterable[str] = ()
     return paired(Provider.ANTHROPIC, found, copies, repair=repair, waiting=waiting)
 
 
-def check(messages: object, *, allow_open_tail: bool = False, strict_first: bool = True) -> None:
-    """Raise `InvalidMessagesError` for a message list that Anthropic would reject.
+@define
+class GrowingList:
+    """Checks a growing list, each message except the last one only once.
 
     It may begin with system messages, which is a common way to store them. With `allow_open_tail`,
     the list may end like a history that is to be continued: with calls that have no results, or
-    with assistant text that ends in white space. Without `strict_first`, the assistant may come
-    first, which some models accept.
-
-    >>> check([{"role": "assistant", "content": "hi"}])
-    Traceback (most recent call last):
-    polycontext.window.errors.InvalidMessagesError: messages[0] breaks the anthropic rule \
-first-role: the message is the first message and the assistant's. Use a user message first.
+    with assistant text that ends in white space.
     """
-    copies = copied_messages(Provider.ANTHROPIC, messages)
-    GrowingList(strict_first)(copies, allow_open_tail=allow_open_tail)
 
-
-check_messages = check
-
-
-@define
-class GrowingList:
-    """Checks a growing list, each message except the last one only once."""
-
-    strict_first: bool = True
     _settled: Progress = Factory(Progress)
 
     def __call__(self, messages: Sequence[Message], *, allow_open_tail: bool = False) -> None:
@@ -91,10 +75,20 @@ class GrowingList:
         for message in messages[self._settled.count : -1]:
             self._settled = judge_message(message, self._settled, final=False)
         progress = judge_message(messages[-1], self._settled, final=True)
-        if self.strict_first:
-            refuse_first(progress)
         judge_places(progress)
         finish(progress, allow_open_tail=allow_open_tail)
+
+
+def check_messages(messages: object, *, allow_open_tail: bool = False) -> None:
+    """Raise `InvalidMessagesError` for a list that Anthropic would reject; see `GrowingList`.
+
+    >>> check_messages([{"role": "assistant", "content": []}, {"role": "user", "content": "hi"}])
+    Traceback (most recent call last):
+    polycontext.window.errors.InvalidMessagesError: messages[0] breaks the anthropic rule \
+empty-message: the message is a assistant message without content. Use content; only a final \
+assistant message may be empty.
+    """
+    GrowingList()(copied_messages(Provider.ANTHROPIC, messages), allow_open_tail=allow_open_tail)
 
 
 def judge_message(
@@ -124,7 +118,7 @@ def hoist(messages: object) -> Rendered:
     ({'type': 'text', 'text': 'Be brief.'},)
     """
     copies = copied_messages(Provider.ANTHROPIC, messages)
-    check_entries(copies)
+    read_entries(copies)
     return hoist_system(copies)
 
 

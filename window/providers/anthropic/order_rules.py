@@ -264,16 +264,12 @@ def _server_tools(
     deferred = progress.deferred and (runs_on or bool(waiting))
     for number, block in enumerate(entry.blocks):
         kind, at = block["type"], block_at(index, number)
-        if kind in {"server_tool_use", "mcp_tool_use"}:
+        if kind in SERVER_CALLS:
             name = block.get("name") if kind == "server_tool_use" else _MCP
             waiting[_server_id(block, at)] = (name if isinstance(name, str) else "server", index)
         elif kind == "tool_use":
-            deferred = deferred or _called_by_server(block)
-        elif (
-            kind.endswith("_tool_result")
-            and isinstance(block.get("tool_use_id"), str)
-            and waiting.pop(block["tool_use_id"], None) is None
-        ):
+            deferred = deferred or is_called_by_server(block)
+        elif is_server_result(block) and waiting.pop(block["tool_use_id"], None) is None:
             owner = "mcp_tool_use" if kind == "mcp_tool_result" else "server_tool_use"
             says = (
                 f"unexpected `tool_use_id` found in `{kind}` blocks: {block['tool_use_id']}. "
@@ -286,6 +282,13 @@ def _server_tools(
 
 
 _MCP = "mcp"
+SERVER_CALLS = frozenset({"server_tool_use", "mcp_tool_use"})
+"""The types of calls that the vendor's own tools answer."""
+
+
+def is_server_result(block: Message) -> bool:
+    """Return whether `block` is the result of a tool of the vendor's own."""
+    return block["type"].endswith("_tool_result") and isinstance(block.get("tool_use_id"), str)
 
 
 def _server_id(block: Message, at: AnthropicPlace) -> str:
@@ -296,7 +299,8 @@ def _server_id(block: Message, at: AnthropicPlace) -> str:
     return call_id
 
 
-def _called_by_server(block: Message) -> bool:
+def is_called_by_server(block: Message) -> bool:
+    """Return whether code that runs on the server makes this call of the client's tool."""
     caller = block.get("caller")
     return isinstance(caller, Mapping) and caller.get("type") not in {None, "direct"}
 

@@ -11,14 +11,15 @@ from typing import Any
 
 from attrs import Factory, define, evolve
 
-from ...filler import ASSISTANT_FIRST, SYSTEM_FOLLOWS, SYSTEM_READ
+from ...filler import SYSTEM_FOLLOWS, SYSTEM_READ
 from ...part import PartKind
 from ...turn import Role, Turn
 from ...wire_text import EMPTY, is_visible, loaded_object, stand_in
 from ..layout import MISSING, Entry, further_fields, is_native, is_plain, layout_of, without
 from ..wire import Message, Provider, Rendered, aliases
-from .block_rules import THINKING
-from .message_rules import MAX_NAME
+from .block_rules import THINKING, allowed, known_fields
+from .message_rules import FIELDS_OF, MAX_NAME
+from .order_rules import SERVER_CALLS, is_called_by_server, is_server_result
 from .versions import COMPACTION_BETA, THRESHOLD_BETA, adapted
 
 COMPACTION = "compaction"
@@ -32,7 +33,7 @@ _FIELDS = ("role", "content")
 _ROLES = {Role.SYSTEM: "system", Role.USER: "user", Role.ASSISTANT: "assistant", Role.TOOL: "user"}
 
 
-@define
+@define(eq=False)
 class Written:
     """A message under construction.
 
@@ -71,7 +72,7 @@ class Written:
         The `final` text of the assistant loses its trailing white space, and a final empty message
         stays empty.
         """
-        blocks = list(self.blocks)
+        blocks = [*map(allowed, self.blocks)]
         if final and self.role == "assistant":
             if self.empty is not None:
                 return {"role": self.role, "content": self.empty}
@@ -79,7 +80,7 @@ class Written:
                 blocks[-1] = {**blocks[-1], "text": blocks[-1]["text"].rstrip()}
         is_text = self.form == "" and is_plain(blocks, "text")
         return {
-            **self.further,
+            **known_fields(self.further, FIELDS_OF[self.role], "message"),
             "role": self.role,
             "content": blocks[0]["text"] if is_text else blocks,
         }
@@ -107,6 +108,10 @@ class Writer:
     _introduced: list[str] = Factory(list)
     size: int = 0
     _betas: dict[str, None] = Factory(dict)
+    _servers: dict[str, Written] = Factory(dict)
+    """The messages of the server tool calls that have no result yet, by id."""
+    _deferred: bool = False
+    """Whether such a call waits for the client's tools."""
 
     def add(self, turn: Turn) -> None:
         """Append `turn`, unless it is a system turn without visible content."""
@@ -119,6 +124,8 @@ class Writer:
             if turn.role is Role.TOOL
             else _messages(turn, entries, self._ids)
         ):
+            if written.role == "user" and not _only_results(written.blocks):
+                self._leave_out_open_servers()
             last = self._written[-1] if self._written else None
             self.size += len(written.blocks)
             if (
@@ -134,20 +141,50 @@ class Writer:
                 self._introduced += (block["text"] for each in between for block in each.blocks)
                 self._written += [*between, written]
                 self._has_begun = self._has_begun or written.role != "system"
+            self._pair_servers(self._written[-1], len(written.blocks))
+
+    def _pair_servers(self, written: Written, added: int) -> None:
+        """Note the server tool calls among the last `added` blocks, and drop results of none."""
+        self._deferred = self._deferred and bool(self._servers)
+        for number in range(len(written.blocks) - added, len(written.blocks)):
+            block = written.blocks[number]
+            if block["type"] in SERVER_CALLS:
+                self._servers[str(block.get("id"))] = written
+            elif block["type"] == "tool_use":
+                self._deferred = self._deferred or is_called_by_server(block)
+            elif (
+                is_server_result(block)
+                and self._servers.pop(str(block["tool_use_id"]), None) is None
+            ):
+                written.blocks[number] = _left_out(block["type"])
+
+    def _leave_out_open_servers(self) -> None:
+        """Leave out server tool calls that were interrupted: the user goes on without a result."""
+        if self._deferred:
+            return
+        for call_id, written in self._servers.items():
+            for number, block in enumerate(written.blocks):
+                if block["type"] in SERVER_CALLS and block.get("id") == call_id:
+                    written.blocks[number] = _left_out(str(block.get("name")))
+            del self._complete[self._written.index(written) :]
+        self._servers.clear()
 
     def finish(self) -> Rendered:
-        """Return the messages, with leading system text separated.
-
-        Unless they are `readable`, a user message is inserted before a leading assistant message.
-        """
+        """Return the messages, with leading system text separated."""
         complete = self._written[len(self._complete) : -1]
         self._complete += [written.message(final=False) for written in complete]
         messages = self._complete + [each.message(final=True) for each in self._written[-1:]]
-        rendered = hoist_system(messages)
-        whole = rendered if self.readable else with_user_first(rendered)
-        first = [ASSISTANT_FIRST] if len(whole.messages) > len(rendered.messages) else []
         options = {"betas": [*self._betas]} if self._betas else {}
-        return evolve(whole, introduced=(*first, *self._introduced), options=options)
+        introduced = tuple(self._introduced)
+        return evolve(hoist_system(messages), introduced=introduced, options=options)
+
+
+def _left_out(what: str) -> Message:
+    return {"type": "text", "text": f"[{what}, left out: it was interrupted]"}
+
+
+def _only_results(blocks: Sequence[Message]) -> bool:
+    return all(block["type"] == "tool_result" for block in blocks)
 
 
 def _beta_of(entry: Entry) -> str | None:
@@ -190,25 +227,6 @@ def _between(last: Written | None, written: Written, *, is_head: bool) -> list[W
     ):
         return [Written("user", [{"type": "text", "text": SYSTEM_FOLLOWS}])]
     return []
-
-
-def with_user_first(rendered: Rendered) -> Rendered:
-    """Return `rendered` with a user message inserted before a leading assistant message."""
-    roles = (message["role"] for message in rendered.messages)
-    first = next(((index, role) for index, role in enumerate(roles) if role != "system"), None)
-    if (
-        first is None
-        or first[1] == "user"
-        or any(block["type"] == COMPACTION for block in _blocks(rendered.messages[first[0]])[:1])
-    ):
-        return rendered
-    opening: Message = {"role": "user", "content": [{"type": "text", "text": ASSISTANT_FIRST}]}
-    index = first[0]
-    return Rendered(
-        [*rendered.messages[:index], opening, *rendered.messages[index:]],
-        rendered.system,
-        rendered.leading,
-    )
 
 
 def _blocks(message: Message) -> list[Message]:

@@ -1,11 +1,10 @@
-from .messages import Writer, check, parse
+from .messages import Writer, parse
 from .rules import ChatJudge, GrowingList, check_messages
 
 __all__ = [
     "ChatJudge",
     "GrowingList",
     "Writer",
-    "check",
     "check_messages",
     "parse",
 ]

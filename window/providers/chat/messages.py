@@ -4,22 +4,26 @@ The parts of a turn hold everything besides role, text and calls: other content 
 fields of message, blocks and calls.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
 
 from attrs import Factory, define
 
 from ...part import PartKind
 from ...turn import Role, ToolCall, Turn
-from ...wire_text import stand_in
+from ...wire_text import compact, stand_in
 from ..blocks import check_blocks, copied_messages
 from ..layout import MISSING, Collector, Entry, further_fields, is_plain, layout_of, without
 from ..openai_places import MAX_TOOL_NAME
 from ..places import Place, shown
-from ..tool_pairs import paired, refuse_open_tail
+from ..tool_pairs import paired
 from ..wire import Message, Parsed, Provider, Rendered, aliases, speaker
 from .rules import BODIES, MAX_CALL_ID
 
 _ROLES = {"developer": Role.SYSTEM} | {str(role): role for role in Role}
+
+LEGACY = "function_call"
+"""The id of a call in the deprecated form, whose result is a message of the role function."""
 
 
 def parse(messages: object, *, repair: bool = False, waiting: Iterable[str] = ()) -> Parsed:
@@ -40,48 +44,37 @@ def parse(messages: object, *, repair: bool = False, waiting: Iterable[str] = ()
     copies = copied_messages(Provider.OPENAI, messages)
     turns = [
         (_parse_turn(message, Place(Provider.OPENAI, ("messages", index))), index)
-        for index, message in enumerate(copies)
+        for index, message in enumerate(_modern(copies))
     ]
     return paired(Provider.OPENAI, turns, copies, repair=repair, waiting=waiting)
 
 
-def check(
-    messages: object,
-    *,
-    allow_open_tail: bool = False,
-    strict_first: bool = True,  # noqa: ARG001 - one signature for all formats
-) -> None:
-    """Raise `InvalidMessagesError` for a message list that OpenAI would reject.
+def _modern(messages: Sequence[Message]) -> Iterator[Message]:
+    """Yield `messages` with calls and results of the deprecated form in today's form.
 
-    With `allow_open_tail`, the last calls may lack results, as in a history that is to be
-    continued. `strict_first` has no effect here: any role may come first except a result, which is
-    an orphan.
-
-    >>> result = {"role": "tool", "tool_call_id": "a", "content": "21 degrees"}
-    >>> check([result])  # doctest: +ELLIPSIS
-    Traceback (most recent call last):
-    polycontext.window.errors.InvalidMessagesError: messages[0] breaks the openai rule \
-orphan-result: no call 'a' directly before ...
+    A result without its call stays a message of its own, and so does a call that nothing answers.
     """
-    parsed = parse(messages)
-    if not allow_open_tail:
-        refuse_open_tail(parsed)
-    for index, message in enumerate(parsed.messages):
-        _check_refusals(message, Place(Provider.OPENAI, ("messages", index)))
-
-
-def _check_refusals(message: Message, place: Place) -> None:
-    content = message.get("content")
-    for number, part in enumerate(content if isinstance(content, list) else ()):
-        refusal = part.get("refusal")
-        if part["type"] == "refusal" and not (isinstance(refusal, str) and refusal):
-            inner = place.into("content", number, "refusal")
-            raise inner.wrong("bad-refusal", refusal, "text that is not empty")
+    is_called = False
+    for message, following in pairwise([*messages, None]):
+        assert message is not None
+        called = message.get("function_call")
+        is_result = is_called and message.get("role") == "function"
+        is_called = isinstance(called, dict) and not message.get("tool_calls")
+        if is_called and (following is None or following.get("role") == "function"):
+            call = {"id": LEGACY, "type": "function", "function": called}
+            yield {**without(message, LEGACY), "tool_calls": [call]}
+        elif is_result:
+            yield {**message, "role": "tool", "tool_call_id": LEGACY}
+        elif message.get("role") == "function":
+            yield {**message, "role": "user", "_role": "function"}
+        else:
+            yield message
 
 
 def _parse_turn(message: Message, place: Place) -> Turn:
     role = _parse_role(message.get("role"), place)
-    calls = _parse_calls(message, role, place)
+    called = _parse_calls(message, role, place)
+    calls = [call for call, _ in called]
     call_id, name = message.get("tool_call_id") if role is Role.TOOL else None, message.get("name")
     if name is not None and not isinstance(name, str):
         raise place.into("name").wrong("bad-name", name, "text, or no name")
@@ -92,8 +85,8 @@ def _parse_turn(message: Message, place: Place) -> Turn:
         collector.message(further)
     for block in blocks:
         collector.take(block, "text", TEXTS)
-    for call, raw in zip(calls, message.get("tool_calls") or (), strict=True):
-        collector.call(call, _further_of_call(raw))
+    for call, beside in called:
+        collector.call(call, beside)
     if role is Role.TOOL and not isinstance(call_id, str):
         legal = "the id of the call that it answers"
         raise place.into("tool_call_id").wrong("orphan-result", call_id, legal)
@@ -118,20 +111,20 @@ def _parse_content(
             return check_blocks(blocks, place.into("content"))
         case None | [] if calls:
             return []
-        case None | [] as content:
-            return [
-                {"type": "text", "text": _instead(message, role, place, spoken=content is None)}
-            ]
+        case None | []:
+            return [{"type": "text", "text": _instead(message, role, place)}]
         case other:
             legal = "text, or a list of content parts"
             raise place.into("content").wrong("bad-content", other, legal)
 
 
-def _instead(message: Message, role: Role, place: Place, *, spoken: bool) -> str:
+def _instead(message: Message, role: Role, place: Place) -> str:
+    """Return the text of a message without content: a refusal, what was spoken, or nothing."""
     refusal, audio = message.get("refusal"), message.get("audio")
-    if spoken and role is Role.ASSISTANT and (isinstance(refusal, str) or isinstance(audio, dict)):
-        return refusal if isinstance(refusal, str) else ""
-    legal = "content; only an assistant that calls may do without"
+    if role is Role.ASSISTANT and isinstance(refusal, str | None):
+        spoken = audio.get("transcript") if isinstance(audio, dict) else None
+        return refusal or (spoken if isinstance(spoken, str) else "")
+    legal = "content; only an assistant may do without"
     raise place.refuse("missing-content", f"a {message['role']} message without content", legal)
 
 
@@ -145,12 +138,18 @@ def _further(message: Message, role: Role, blocks: Sequence[Message]) -> Message
     further = without(message, *known) | _form(message, blocks)
     if message["role"] != role:
         further["role"] = message["role"]
-    if (
-        "content" in further
-        and not message.get("tool_calls")
-        and isinstance(further.get("refusal"), str)
-    ):
-        further["refusal"] = ""  # already the text of the turn
+    if "_role" in further:
+        further["role"] = further.pop("_role")
+    audio = further.get("audio")
+    if isinstance(audio, dict) and not audio.get("id"):
+        del further["audio"]  # no provider takes it back
+    if "content" not in further or message.get("tool_calls"):
+        return further
+    # The text of the turn is not stored twice.
+    if isinstance(further.get("refusal"), str):
+        further["refusal"] = ""
+    elif "audio" in further and isinstance(audio, dict) and "transcript" in audio:
+        further["audio"] = {**audio, "transcript": ""}
     return further
 
 
@@ -163,49 +162,46 @@ def _form(message: Message, blocks: Sequence[Message]) -> Message:
     return {} if content and not is_plain(blocks, "text") else {"content": []}
 
 
-def _further_of_call(raw: Message) -> Message:
-    kind = raw["type"]
-    inner = without(raw[kind], "name", BODIES[kind])
-    further = without(raw, "id", "type", kind) | ({kind: inner} if inner else {})
-    if len(raw["id"]) > MAX_CALL_ID:
-        further["id"] = raw["id"]  # accepted by the server it comes from
-    return further if kind == "function" else {"type": kind, **further}
-
-
-def _parse_calls(message: Message, role: Role, place: Place) -> tuple[ToolCall, ...]:
+def _parse_calls(message: Message, role: Role, place: Place) -> list[tuple[ToolCall, Message]]:
+    """Return the calls of a message with their further fields; an empty list is like none."""
     raw, inner, rule = message.get("tool_calls"), place.into("tool_calls"), "bad-tool-call"
-    if raw is None:
-        return ()
+    if raw is None or raw == []:
+        return []
     if role is not Role.ASSISTANT:
         problem = f"tool_calls on a {message['role']} message"
         raise place.refuse(rule, problem, "tool_calls on assistant messages only")
-    if not isinstance(raw, list) or not raw:
-        found = "empty" if raw == [] else shown(raw)
-        raise place.refuse(rule, f"tool_calls is {found}", "a list of calls, or no such field")
-    calls = tuple(_parse_call(call, inner.into(number)) for number, call in enumerate(raw))
-    if len({call.id for call in calls}) < len(calls):
+    if not isinstance(raw, list):
+        raise place.refuse(rule, f"tool_calls is {shown(raw)}", "a list of calls, or no such field")
+    calls = [_parse_call(call, inner.into(number)) for number, call in enumerate(raw)]
+    if len({call.id for call, _ in calls}) < len(calls):
         problem, legal = "two calls of this message share an id", "one id a call within a message"
         raise place.refuse("duplicate-call-id", problem, legal)
     return calls
 
 
-def _parse_call(raw: object, place: Place) -> ToolCall:
+def _parse_call(raw: object, place: Place) -> tuple[ToolCall, Message]:
+    """Return a call and its further fields; servers may leave out its type."""
     rule = "bad-tool-call"
     if not isinstance(raw, dict):
         raise place.wrong(rule, raw, "an object with id, type and function")
-    kind = raw.get("type")
+    kind = raw.get("type") or next((kind for kind in BODIES if kind in raw), None)
     if not isinstance(kind, str) or kind not in BODIES or not isinstance(raw.get(kind), dict):
         problem = f"{place.within} of type {shown(kind)} holds no call"
         raise place.refuse(rule, problem, "type function or custom, with an object of that name")
+    body = raw[kind].get(BODIES[kind])
     found = {
         ("id",): raw.get("id"),
         (kind, "name"): raw[kind].get("name"),
-        (kind, BODIES[kind]): raw[kind].get(BODIES[kind]),
+        (kind, BODIES[kind]): compact(body) if isinstance(body, dict) else body or "",
     }
     for steps, value in found.items():
         if not isinstance(value, str) or (not value and steps[-1] != BODIES[kind]):
             raise place.into(*steps).wrong(rule, value, "text; id and name not empty")
-    return ToolCall(*map(str, found.values()))
+    inner = without(raw[kind], "name", BODIES[kind])
+    further = without(raw, "id", "type", kind) | ({kind: inner} if inner else {})
+    if len(raw["id"]) > MAX_CALL_ID:
+        further["id"] = raw["id"]  # accepted by the server it comes from
+    return ToolCall(*found.values()), further if kind == "function" else {"type": kind, **further}
 
 
 TEXTS = {"text": "text", "refusal": "refusal"}
@@ -219,6 +215,7 @@ class Writer:
     readable: bool = False
     _messages: list[Message] = Factory(list)
     _ids: dict[str, str] = Factory(dict)
+    _called: str = ""
 
     @property
     def size(self) -> int:
@@ -234,7 +231,9 @@ class Writer:
             message = {"role": turn.role.value, "content": turn.content}
         if turn.name:
             message["name"] = turn.name if self.readable else speaker(turn.name)
-        if turn.tool_call_id is not None:
+        if turn.tool_call_id == LEGACY:
+            message |= {"role": "function", "name": message.get("name", self._called)}
+        elif turn.tool_call_id is not None:
             message["tool_call_id"] = self._ids.get(turn.tool_call_id, turn.tool_call_id)
         self._messages.append(message)
 
@@ -247,9 +246,13 @@ class Writer:
         further = further_fields(entries, PartKind.MESSAGE)
         form = further.get("content", "natural")
         message = without(further, "role", "content")
-        is_developer = turn.role is Role.SYSTEM and further.get("role") == "developer"
-        message["role"] = "developer" if is_developer else turn.role.value
-        if turn.tool_calls:
+        own = further.get("role")
+        message["role"] = own if _ROLES_OF.get(str(own)) is turn.role else turn.role.value
+        if [call.id for call in turn.tool_calls] == [LEGACY]:
+            call = turn.tool_calls[0]
+            message[LEGACY] = {"name": call.name, "arguments": call.arguments}
+            self._called = call.name
+        elif turn.tool_calls:
             further_of = {
                 entry.call: entry.data for entry in entries if entry.kind is PartKind.CALL
             }
@@ -260,17 +263,25 @@ class Writer:
         return {**message, "content": _render_content(turn, entries, is_list=form == [])}
 
 
+_ROLES_OF = {"developer": Role.SYSTEM, "function": Role.USER}
+"""The roles of messages that share a role of turns."""
+
+
 def _may_be_absent(turn: Turn, message: Message) -> bool:
     """Return whether the content may be null or missing.
 
-    In that case, a refusal holds the text of the turn.
+    In that case, a refusal or a transcript holds the text of the turn.
     """
-    if turn.role is not Role.ASSISTANT:
-        return False
-    if not turn.tool_calls and isinstance(message.get("refusal"), str):
+    if turn.tool_calls or turn.role is not Role.ASSISTANT:
+        return turn.role is Role.ASSISTANT and not turn.text
+    audio = message.get("audio")
+    if turn.text and isinstance(message.get("refusal"), str):
         message["refusal"] = turn.text
         return True
-    return not turn.text and (bool(turn.tool_calls) or isinstance(message.get("audio"), dict))
+    if isinstance(audio, dict) and "transcript" in audio:
+        message["audio"] = {**audio, "transcript": turn.text}
+        return True
+    return not turn.text and isinstance(message.get(LEGACY, audio), dict)
 
 
 def _render_content(

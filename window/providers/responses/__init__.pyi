@@ -1,5 +1,5 @@
 from .item_rules import ID_STARTS, check_item, type_of
-from .messages import check, parse
+from .messages import parse
 from .rules import ANSWERS, CALLS, TRIGGER, GrowingList, InputJudge, check_messages
 from .writer import Writer
 
@@ -11,7 +11,6 @@ __all__ = [
     "GrowingList",
     "InputJudge",
     "Writer",
-    "check",
     "check_item",
     "check_messages",
     "parse",

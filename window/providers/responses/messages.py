@@ -17,9 +17,8 @@ from ...wire_text import compact
 from ..blocks import check_blocks, copied_messages
 from ..layout import MISSING, Collector, is_plain, without
 from ..places import Place, shown
-from ..tool_pairs import paired, refuse_open_tail
+from ..tool_pairs import paired
 from ..wire import Message, Parsed, Provider
-from .rules import InputJudge
 from .writer import (
     BODIES,
     CALL_FIELDS,
@@ -62,29 +61,6 @@ def parse(messages: object, *, repair: bool = False, waiting: Iterable[str] = ()
         reader.read(item, kind, role, place, is_last=(place.index or 0) > others)
     reader.close()
     return paired(Provider.RESPONSES, reader.turns, items, repair=repair, waiting=waiting)
-
-
-def check(
-    messages: object,
-    *,
-    allow_open_tail: bool = False,
-    strict_first: bool = True,  # noqa: ARG001 - one signature for all formats
-) -> None:
-    """Raise `InvalidMessagesError` for input items that OpenAI would reject.
-
-    With `allow_open_tail`, the last calls may lack outputs, as in a history that is to be
-    continued. `strict_first` has no effect here.
-
-    >>> output = {"type": "function_call_output", "call_id": "a", "output": "21 degrees"}
-    >>> check([output])  # doctest: +ELLIPSIS
-    Traceback (most recent call last):
-    polycontext.window.errors.InvalidMessagesError: messages[0] breaks the openai-responses rule \
-orphan-result: no call 'a' directly ...
-    """
-    parsed = parse(messages)
-    if not allow_open_tail:
-        refuse_open_tail(parsed)
-    InputJudge(foreign=True)(parsed.messages, allow_open_tail=allow_open_tail)
 
 
 def _begun_by_the_user(kinds: Sequence[str], roles: Sequence[Role]) -> list[Role]:

@@ -121,7 +121,7 @@ class InputJudge(ListJudge):
         self.trigger = index if entry.get("type") == TRIGGER else None
         check_item(entry, place, foreign=self.foreign)
         kind = type_of(entry)
-        self._check_follower(entry, kind, index)
+        self._check_follower(entry, index)
         own = entry.get("id")
         if isinstance(own, str):
             # An item that is also referred to counts as a duplicate.
@@ -150,16 +150,11 @@ class InputJudge(ListJudge):
         """Return an independent judge that continues from here."""
         return evolve(self, calls=dict(self.calls), answered=set(self.answered), ids=set(self._ids))
 
-    def _check_follower(self, item: Message, kind: str, index: int) -> None:
-        """Refuse an item behind reasoning that the model did not create.
-
-        A message only counts as the model's if it has an id.
-        """
-        if self.reasoning is not None and not _is_made(item, kind):
+    def _check_follower(self, item: Message, index: int) -> None:
+        """Refuse an item behind reasoning that the model did not create."""
+        if self.reasoning is not None and not is_made(item):
             raise self._unfollowed(*self.reasoning)
-        own, is_own = item.get("id"), kind == "reasoning"
-        is_own = is_own and isinstance(own, str) and own.startswith(_OWN_ID)
-        self.reasoning = (index, str(own)) if is_own else None
+        self.reasoning = (index, item["id"]) if is_own_reasoning(item) else None
 
     def _unfollowed(self, index: int, own: str) -> InvalidMessagesError:
         message = (
@@ -205,7 +200,18 @@ def _fault(rule: str, message: str, legal: str, index: int) -> InvalidMessagesEr
     return _INPUT.into(index).fault(rule, message, legal, None, "input")
 
 
-def _is_made(item: Message, kind: str) -> bool:
+def is_own_reasoning(item: Message) -> bool:
+    """Return whether `item` is the platform's reasoning, which needs an item of the model next."""
+    own = item.get("id")
+    return item.get("type") == "reasoning" and isinstance(own, str) and own.startswith(_OWN_ID)
+
+
+def is_made(item: Message) -> bool:
+    """Return whether the model made `item`, so that it may follow reasoning.
+
+    A message only counts as the model's if it has an id.
+    """
+    kind = type_of(item)
     if kind == "message":
         return item.get("role") == "assistant" and isinstance(item.get("id"), str)
     return kind not in _NOT_MADE

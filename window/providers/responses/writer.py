@@ -13,7 +13,7 @@ from ..layout import MISSING, Entry, further_fields, is_native, is_plain, layout
 from ..openai_places import MAX_TOOL_NAME
 from ..wire import Message, Provider, Rendered, aliases
 from .item_rules import MAX_ID
-from .rules import TRIGGER
+from .rules import TRIGGER, is_made, is_own_reasoning
 
 CONTENT = frozenset(
     {
@@ -75,15 +75,20 @@ class Spoken:
     def item(self) -> Message:
         """Return the item; single plain text becomes a string, unless it was parsed from a list."""
         form = self.further.get("content", _NATURAL)
+        blocks = [*map(self._typed, self.blocks)]
         item = {**without(self.further, "content"), "role": self.role}
         if isinstance(form, list) and form:
             # Content of an unknown type is kept unchanged.
             return {**item, "content": form}
-        if form is None and all(block == {"type": self.kind, "text": ""} for block in self.blocks):
+        if form is None and all(block == {"type": self.kind, "text": ""} for block in blocks):
             return {**item, "content": []}
-        if form == [] or not is_plain(self.blocks, self.kind):
-            return {**item, "content": self.blocks}
-        return {**item, "content": self.blocks[0]["text"]}
+        if form == [] or not is_plain(blocks, self.kind):
+            return {**item, "content": blocks}
+        return {**item, "content": blocks[0]["text"]}
+
+    def _typed(self, block: Message) -> Message:
+        """Return text with the type that a message of this role may hold."""
+        return {**block, "type": self.kind} if TEXTS.get(block["type"]) == "text" else block
 
 
 @define
@@ -113,24 +118,28 @@ class Writer:
                 for number, call in enumerate(turn.tool_calls)
             }
         if turn.role is Role.TOOL:
-            self._items.append(
-                _output(
-                    turn,
-                    entries,
-                    self._ids,
-                    self._kinds.get(turn.tool_call_id or "", "function_call"),
-                )
-            )
+            called = self._kinds.get(turn.tool_call_id or "", "function_call")
+            self._add([_output(turn, entries, self._ids, called)])
         elif is_native(Provider.RESPONSES, turn):
             # The model does not see anything before a compaction, so earlier system messages move
             # after it.
             self._items = [*(entry.data for entry in entries), *self._items]
         else:
-            self._items += _items(turn, entries, self._ids)
+            self._add(_items(turn, entries, self._ids))
+
+    def _add(self, items: Sequence[Message]) -> None:
+        """Append `items`; reasoning without the item that the model made behind it is left out."""
+        for item in items:
+            if self._items and is_own_reasoning(self._items[-1]) and not is_made(item):
+                self._items.pop()
+            self._items.append(item)
 
     def finish(self) -> Rendered:
         """Return the items."""
-        return Rendered(list(self._items))
+        items = list(self._items)
+        if items and is_own_reasoning(items[-1]):
+            items.pop()
+        return Rendered(items)
 
 
 def _items(turn: Turn, entries: Sequence[Entry], ids: dict[str, str]) -> list[Message]:

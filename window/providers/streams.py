@@ -1,0 +1,192 @@
+"""Answers that arrive as a stream, assembled from the chunks or events of their vendor."""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from attrs import Factory, define
+
+from .blocks import copied_messages, dumped
+from .places import Place
+from .wire import Message, Provider
+
+_ONCE = frozenset({"role", "type", "id", "name"})
+"""Fields whose text a chunk holds as a whole rather than in part."""
+_FINAL = ("response.completed", "response.incomplete", "response.failed")
+_PLACE = Place(Provider.OPENAI)
+
+
+def stream_of(value: object) -> Provider | None:
+    """Return the vendor of which `value` is a chunk or event of a stream, or None."""
+    kind = field_of(value, "type")
+    if field_of(value, "object") == "chat.completion.chunk":
+        return Provider.OPENAI
+    if isinstance(kind, str) and kind.startswith("response."):
+        return Provider.RESPONSES
+    if isinstance(kind, str) and kind.startswith(("message_", "content_block_")):
+        return Provider.ANTHROPIC
+    return None
+
+
+def field_of(value: object, name: str) -> Any:
+    """Return a field of JSON data or of an SDK's object, or None."""
+    if isinstance(value, Mapping):
+        return value.get(name)
+    return getattr(value, name, None) if hasattr(value, "model_dump") else None
+
+
+def messages_of_stream(stream: Sequence[Any]) -> Sequence[Any]:
+    """Return the messages of an answer from its chunks or events, in O(characters).
+
+    Raises:
+        InvalidMessagesError: Rule bad-answer: they make no message.
+    """
+    provider = next(filter(None, map(stream_of, stream)))
+    try:
+        found = _ASSEMBLE[provider](stream)
+    except (AttributeError, KeyError, TypeError):
+        found = None
+    if found is None:
+        raise _PLACE.refuse("bad-answer", "chunks that make no message", _LEGAL)
+    return found
+
+
+def refuse_part(value: object) -> None:
+    """Raise `InvalidMessagesError` if `value`, given alone, is only a part of an answer."""
+    choices = field_of(value, "choices")
+    is_whole = field_of(value, "type") in _FINAL or (
+        isinstance(choices, list)
+        and any(field_of(choice, "finish_reason") is not None for choice in choices)
+    )
+    if not is_whole:
+        raise _PLACE.refuse("bad-answer", "a single chunk or event of a stream", _LEGAL)
+
+
+_LEGAL = "all chunks or events of one answer, in order, or the whole answer"
+
+
+def _chat(chunks: Sequence[Any]) -> Sequence[Message] | None:
+    whole = dict[str, Any]()
+    for chunk in copied_messages(Provider.OPENAI, chunks):
+        _gather(whole, {"choices": chunk.get("choices")})
+    choices: Any = _settled(whole).get("choices") or ()
+    if len(choices) != 1:
+        return None
+    return [{"role": "assistant", "content": None, **choices[0].get("delta", {})}]
+
+
+@define
+class _Entries:
+    """The entries of a list that arrives in parts."""
+
+    order: list[tuple[int, dict[str, Any]]] = Factory(list)
+    latest: dict[Any, dict[str, Any]] = Factory(dict)
+
+    def take(self, part: Mapping[str, Any]) -> None:
+        """Add a part to the entry that it continues, or to a new one."""
+        index = part.get("index")
+        entry = self.latest.get(index)
+        if entry is None or _begins(part, entry):
+            entry = self.latest[index] = {}
+            self.order.append((len(self.order) if index is None else index, entry))
+        _gather(entry, part)
+
+    def settled(self) -> list[Any]:
+        """Return the entries in the order of their index."""
+        ordered = sorted(self.order, key=lambda placed: placed[0])
+        return [_settled(entry) for _, entry in ordered]
+
+
+def _begins(part: Mapping[str, Any], last: Mapping[str, Any]) -> bool:
+    """Return whether `part` begins a new entry: some servers number each of several calls 0."""
+    begun, own = last.get("id"), part.get("id")
+    if begun and own:
+        return bool(begun != own)
+    if part.get("index") is not None:
+        return False
+    called = part.get("function") or {}
+    is_other = bool(part.get("type")) and part["type"] != last.get("type", part["type"])
+    return is_other or bool(own or called.get("name"))
+
+
+def _gather(whole: dict[str, Any], delta: Mapping[str, Any]) -> None:
+    for name, value in delta.items():
+        held = whole.get(name)
+        if isinstance(value, list) or isinstance(held, _Entries):
+            whole[name] = entries = held if isinstance(held, _Entries) else _Entries()
+            if isinstance(held, list):
+                entries.take({"type": "text", "text": "".join(held)})
+            for each in (
+                [{"type": "text", "text": value}] if isinstance(value, str) else value or ()
+            ):
+                entries.take(each)
+        elif isinstance(value, str) and name not in _ONCE:
+            whole.setdefault(name, []).append(value)
+        elif isinstance(value, Mapping):
+            _gather(whole.setdefault(name, {}), value)
+        elif value:
+            whole[name] = value
+
+
+def _settled(value: Any) -> Any:
+    match value:
+        case _Entries():
+            return value.settled()
+        case list():
+            return "".join(value)
+        case dict():
+            return {name: _settled(inner) for name, inner in value.items() if name != "index"}
+        case _:
+            return value
+
+
+def _messages(events: Sequence[Any]) -> Sequence[Message]:
+    message = Message()
+    blocks = dict[int, Message]()
+    inputs = dict[int, list[str]]()
+    for event in map(dumped, events):
+        match event:
+            case {"type": "message_start", "message": dict(begun)}:
+                message = {"role": begun["role"]}
+            case {"type": "content_block_start", "index": index, "content_block": block}:
+                blocks[index] = dict(block)
+            case {"type": "content_block_delta", "index": index, "delta": delta}:
+                inputs.setdefault(index, []).append(delta.pop("partial_json", ""))
+                _extend(blocks[index], delta)
+            case _:
+                pass
+    for index, parts in inputs.items():
+        if given := "".join(parts):
+            blocks[index]["input"] = _input(given)
+    return [{"role": message["role"], "content": [blocks[index] for index in sorted(blocks)]}]
+
+
+def _extend(block: Message, delta: Mapping[str, Any]) -> None:
+    for name, value in delta.items():
+        if name == "citation":
+            block["citations"] = [*(block.get("citations") or ()), value]
+        elif name != "type":
+            block[name] = (block.get(name) or "") + value if isinstance(value, str) else value
+
+
+def _input(given: str) -> Any:
+    """Return the input of a call; a stream that was stopped leaves only a part of it."""
+    try:
+        return json.loads(given)
+    except ValueError:
+        return {"raw_arguments": given}
+
+
+def _items(events: Sequence[Any]) -> Sequence[Any]:
+    kinds = [(field_of(event, "type"), event) for event in events]
+    answers = [field_of(event, "response") for kind, event in kinds if kind in _FINAL]
+    done = [field_of(event, "item") for kind, event in kinds if kind == "response.output_item.done"]
+    output = field_of(answers[-1], "output") if answers else None
+    return output or done or [{"role": "assistant", "content": ""}]
+
+
+_ASSEMBLE: Mapping[Provider, Callable[[Sequence[Any]], Sequence[Any] | None]] = {
+    Provider.OPENAI: _chat,
+    Provider.ANTHROPIC: _messages,
+    Provider.RESPONSES: _items,
+}
