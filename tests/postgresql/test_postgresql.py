@@ -24,7 +24,7 @@ from psycopg.sql import SQL, Identifier
 from polycontext.base import InvalidOptionError, errors
 from polycontext.polynomial import ContextSession
 from polycontext.polynomial.errors import StoreBusyError, StoreError
-from polycontext.polynomial.journal.events import Event, TurnEvent
+from polycontext.polynomial.journal.events import Event, TurnEvent, is_erased
 from polycontext.polynomial.stores.locations import store_at
 from polycontext.postgresql import PostgreSQLStore
 from polycontext.postgresql import schema as tables
@@ -543,6 +543,38 @@ def test_forgotten_words_are_in_no_row_and_after_a_vacuum_in_no_file(
         "the files of the tables are looked at"
     )
     assert not any(b"xyzzy" in path.read_bytes() for path in files)
+
+
+def test_only_the_named_turn_and_its_copies_are_forgotten(
+    store: PostgreSQLStore, asked: psycopg.Connection[Any]
+) -> None:
+    """Turns that were added at once may have no words; a system turn is added again by `clear`."""
+    session = session_of(store)
+    session.add_system("The key is xyzzy4711.")
+    session.add_user_turn("Look for both.")
+    session.extend([message for name in ("plums", "pears") for message in _looked_for(name)])
+    fork = session.history.fork("fork")
+    fork.clear(keep_system=True)
+    for chosen in ("t3", "t1"):
+        assert session.history.forget(chosen)
+    for log in (session.log(), fork.history.refresh().log()):
+        erased = [turn.resource_id for turn in log if is_erased(turn)]
+        assert erased in (["t1", "t3"], ["t1", "t3", "t7"])
+        assert log[4].tool_calls[0].arguments == '{"for": "pears"}'
+    for table in TABLES:
+        assert not any("xyzzy" in str(row) or "plums" in str(row) for row in rows(asked, table))
+
+
+def _looked_for(name: str) -> list[dict[str, object]]:
+    """Return a call without words, and its result."""
+    call = {"name": "search", "arguments": f'{{"for": "{name}"}}'}
+    return [
+        {
+            "role": "assistant",
+            "tool_calls": [{"id": name[2:], "type": "function", "function": call}],
+        },
+        {"role": "tool", "tool_call_id": name[2:], "content": "none"},
+    ]
 
 
 def test_tables_of_another_version_are_refused_and_left_as_they_are(
