@@ -1,14 +1,16 @@
 """Selection of units by their worth per token, with diminishing weight for repeated terms."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from heapq import heapify, heappop, heappush
-from itertools import chain, groupby
-
-from attrs import frozen
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from functools import cache
+from heapq import heapify, heappop, heappush, heappushpop
+from itertools import chain, compress, groupby
+from typing import NamedTuple
 
 from polycontext.window import Role, TokenCounter
+from polycontext.window.tokens import is_exact
 
-from .lines import HEADED_FROM, Entry, Unit, render_notes
+from .lines import HEADED_FROM, Entry, Page, Unit, render_notes
 from .pieces import GAP, clip, most
 from .terms import terms_of
 
@@ -29,7 +31,7 @@ WHOLE_RECORD = 130
 """A record of at most this many characters is taken whole or not at all."""
 
 _NEARLY, _TRIES, _LEAST_LETTERS, _LEAST_BEGUN = 1.05, 12, 6, 12
-_SPECK = 1e-6
+_SPECK, _ASKED = 1e-6, 1
 
 Bundle = tuple[int, ...]
 """Indices of units that are printed together: the pairs of a short record, or one unit after its
@@ -54,6 +56,18 @@ def bundles_of(units: Sequence[Unit]) -> list[Bundle]:
     return found
 
 
+class _Part(NamedTuple):
+    """What is printed before a unit, with the fields that count: an opening or a header."""
+
+    terms: tuple[str, ...]
+    cost: int
+    boost: float
+
+
+_Offer = tuple[int, float, Bundle, "list[Unit | _Part]"]
+"""The share that a bundle uses, its rank in it, best first, and what it prints."""
+
+
 class Chooser:
     """Ranks bundles by the weight of the terms that they add per token.
 
@@ -69,8 +83,13 @@ class Chooser:
         weights: Mapping[str, float],
         asked: Sequence[float],
     ) -> None:
-        self._entries, self._units, self._left, self._asked = entries, units, dict(weights), asked
-        self._opened: set[tuple[int, int | None]] = set()
+        self._entries, self._units, self._asked = entries, units, asked
+        self._left = defaultdict[str, float](float, weights)
+        self._openings = {
+            number: _Part(entry.terms, entry.cost, 1.0) for number, entry in entries.items()
+        }
+        self._terms, self._is_asked = cache(terms_of), any(asked)
+        self._headed: set[tuple[int, int]] = set()
         self._taken: set[int] = set()
         self._rooms: list[float] = []
         self._claimed: dict[Bundle, tuple[int, ...]] = {}
@@ -82,23 +101,25 @@ class Chooser:
         taken: list[Bundle] = []
         alike: dict[object, list[Bundle]] = {}
         for bundle in reversed(bundles_of(self._units)):
-            self._claimed[bundle] = self._claims(bundle)
+            if claims := self._claims(bundle):
+                self._claimed[bundle] = claims
             alike.setdefault(self._worth(bundle), []).append(bundle)
         # Of units with equal worth, only the first one left is in the heap.
-        heap = [(*self._rank(same[-1]), same[-1]) for same in alike.values()]
+        heap = [self._offer(same[-1]) for same in alike.values()]
         heapify(heap)
-        while heap and tokens > 0:
-            bundle = heappop(heap)[-1]
-            rank = self._rank(bundle)
-            if heap and (rank[0], _NEARLY * rank[1]) > heap[0][:2]:
-                heappush(heap, (*rank, bundle))
+        offer = heappop(heap) if heap else None
+        while offer and tokens > 0:
+            share, rank, bundle, _ = offer = self._offer(offer[2])
+            if heap and (share, _NEARLY * rank) > heap[0]:
+                offer = heappushpop(heap, offer)
                 continue
-            tokens -= self._take(bundle)
+            tokens -= self._take(offer)
             taken.append(bundle)
             same = alike[self._worth(bundle)]
             same.pop()
             if same:
-                heappush(heap, (*self._rank(same[-1]), same[-1]))
+                heappush(heap, self._offer(same[-1]))
+            offer = heappop(heap) if heap else None
         return taken
 
     def _worth(self, bundle: Bundle) -> object:
@@ -107,126 +128,126 @@ class Chooser:
         unit = self._units[index]
         if unit.header or len(bundle) > 1:
             return bundle
-        return (
-            unit.entry,
-            unit.terms,
-            unit.cost,
-            unit.boost,
-            self._asked[index],
-            self._claimed[bundle],
-        )
+        asked, claims = self._asked[index], self._claimed.get(bundle)
+        return unit.entry, unit.terms, unit.cost, unit.boost, asked, claims
 
     def _claims(self, bundle: Bundle) -> tuple[int, ...]:
         """Return the numbers of the shares that a bundle may use, the preferred one first."""
         unit = self._units[bundle[-1]]
-        role = self._entries[unit.entry].role
         claims = (
             unit.standing,
-            any(self._asked[index] > 0 for index in bundle),
+            self._is_asked and any(self._asked[index] > 0 for index in bundle),
             unit.step,
-            role == Role.USER and unit.said,
+            unit.said and self._entries[unit.entry].role == Role.USER,
         )
-        return tuple(number for number, claim in enumerate(claims) if claim)
+        return tuple(compress(range(4), claims))
 
-    def _class(self, bundle: Bundle) -> int:
-        rooms = self._rooms
-        return next((number for number in self._claimed[bundle] if rooms[number] > 0), len(rooms))
-
-    def _rank(self, bundle: Bundle) -> tuple[int, float]:
-        gain, cost = 0.0, 0
-        for terms, tokens, boost in self._parts(bundle):
-            gain += boost * sum([self._left.get(term, 0.0) for term in terms])
-            cost += tokens
-        of_class = self._class(bundle)
-        if of_class == 1:
-            gain = 1000 * max(self._asked[index] for index in bundle) + gain
-        return of_class, -(gain + _SPECK) / max(1, cost) ** COST_POWER
-
-    def _parts(self, bundle: Bundle) -> Iterator[tuple[Sequence[str], int, float]]:
-        """Yield the terms, tokens and boost of everything that a bundle prints.
+    def _offer(self, bundle: Bundle) -> _Offer:
+        """Return the rank of a bundle, and what it prints.
 
         These are its units, and the opening and header before them unless already printed.
         """
-        unit = self._units[bundle[-1]]
-        for index in bundle:
-            if index not in self._taken:
-                yield self._units[index].terms, self._units[index].cost, self._units[index].boost
-        if (unit.entry, None) not in self._opened:
-            yield self._entries[unit.entry].terms, self._entries[unit.entry].cost, 1.0
-        if unit.header and (unit.entry, unit.record) not in self._opened:
-            yield terms_of(unit.header), 2 + (len(unit.header) + len(unit.parent)) // 4, unit.boost
+        units, taken, unit = self._units, self._taken, self._units[bundle[-1]]
+        parts: list[Unit | _Part] = [units[index] for index in bundle if index not in taken]
+        if opening := self._openings.get(unit.entry):
+            parts.append(opening)
+        if unit.header and (unit.entry, unit.record) not in self._headed:
+            tokens = 2 + (len(unit.header) + len(unit.parent)) // 4
+            parts.append(_Part(self._terms(unit.header), tokens, unit.boost))
+        gain, cost, weight = 0.0, 0, self._left.__getitem__
+        for part in parts:
+            gain += part.boost * sum(map(weight, part.terms))
+            cost += part.cost
+        share = len(self._rooms)
+        for claim in self._claimed.get(bundle, ()):
+            if self._rooms[claim] > 0:
+                share = claim
+                break
+        if share == _ASKED:
+            gain = 1000 * max(self._asked[index] for index in bundle) + gain
+        return share, -(gain + _SPECK) / max(1, cost) ** COST_POWER, bundle, parts
 
-    def _take(self, bundle: Bundle) -> int:
-        cost, of_class = 0, self._class(bundle)
-        for terms, tokens, _ in [*self._parts(bundle)]:
-            cost += tokens
-            for term in terms:
-                self._left[term] = self._left.get(term, 0.0) * REPEATED
-        unit = self._units[bundle[-1]]
-        self._opened |= {(unit.entry, None), (unit.entry, unit.record)}
-        if of_class < len(self._rooms):
-            self._rooms[of_class] -= cost
+    def _take(self, offer: _Offer) -> int:
+        share, _, bundle, parts = offer
+        cost, unit = 0, self._units[bundle[-1]]
+        for part in parts:
+            cost += part.cost
+            for term in part.terms:
+                self._left[term] *= REPEATED
+        self._openings.pop(unit.entry, None)
+        self._headed.add((unit.entry, unit.record))
         self._taken.update(bundle)
+        if share < len(self._rooms):
+            self._rooms[share] -= cost
         return cost
 
 
-@frozen
 class Fitter:
     """Prints as many bundles as fit the token limit, by count."""
 
-    entries: Mapping[int, Entry]
-    units: Sequence[Unit]
-    max_tokens: int
-    counter: TokenCounter
+    def __init__(
+        self,
+        entries: Mapping[int, Entry],
+        units: Sequence[Unit],
+        max_tokens: int,
+        counter: TokenCounter,
+    ) -> None:
+        self._entries, self._most, self._counter = entries, max_tokens, counter
+        self._page = Page(entries, units, headed=max_tokens >= HEADED_FROM)
+        self._count, self._adds_up = cache(counter.count), is_exact(counter)
 
     def fit(self, order: Sequence[Bundle]) -> str:
         """Return the first bundles of `order` that fit.
 
         If not even one unit fits, the start of the first one is returned with a mark.
         """
-        count = most(len(order), lambda number: self._tokens(order[:number]) <= self.max_tokens)
+        count = most(len(order), lambda number: self._tokens(order[:number]) <= self._most)
         kept = [*order[:count]]
-        left = self.max_tokens - self._tokens(kept)
+        left = self._most - self._tokens(kept)
         small = [
-            each for each in order[count:] if sum(self.units[index].cost for index in each) <= left
+            each
+            for each in order[count:]
+            if sum(self._page.units[index].cost for index in each) <= left
         ]
         for bundle in small[:_TRIES]:
-            if self._tokens([*kept, bundle]) <= self.max_tokens:
+            if self._tokens([*kept, bundle]) <= self._most:
                 kept.append(bundle)
-        return (
-            (self._extend(kept, order[count:]) or self._text(kept))
-            if kept
-            else self._truncate_first(order[:_TRIES])
-        )
+        while kept:
+            text = self._page.text(chain.from_iterable(kept))
+            if self._counter.count(text) <= self._most:
+                return self._extend(kept, order[count:]) or text
+            kept.pop()  # The tokens of lines do not quite add up with every tokenizer.
+        return self._truncate_first(order[:_TRIES])
+
+    def _tokens(self, bundles: Sequence[Bundle]) -> int:
+        if not bundles:
+            return 0
+        indices = chain.from_iterable(bundles)
+        if self._adds_up:
+            return self._page.tokens(indices, self._count)
+        return self._counter.count(self._page.text(indices))
 
     def _extend(self, kept: Sequence[Bundle], rest: Sequence[Bundle]) -> str:
         """Return the kept bundles with the marked start of the next sentence or line.
 
         The result is empty if there is no room for one.
         """
-        taken = {*chain.from_iterable(kept)}
-        left = self.max_tokens - self._tokens(kept)
+        taken, page = {*chain.from_iterable(kept)}, self._page
+        left = self._most - self._tokens(kept)
         single = (bundle[0] for bundle in rest if len(bundle) == 1)
-        plain = (self.units[index] for index in single if index not in taken)
-        unit = next((u for u in plain if not (u.subject or u.header or u.hidden)), None)
+        plain = ((index, page.units[index]) for index in single if index not in taken)
+        index, unit = next(
+            (each for each in plain if not (each[1].subject or each[1].header or each[1].hidden)),
+            (-1, None),
+        )
         if unit is None or left < _LEAST_BEGUN:
             return ""
-        start = clip(unit.text, left - 4 - self.entries[unit.entry].cost, self.counter)
+        start = clip(unit.text, left - 4 - self._entries[unit.entry].cost, self._counter)
         if not start or start == unit.text:
             return ""
-        units = [self.units[index] for index in taken]
-        units.append(unit._replace(text=start, ends=False, was=""))
-        longer = self._render(sorted(units, key=_place))
-        return longer if self.counter.count(longer) <= self.max_tokens else ""
-
-    def _tokens(self, bundles: Sequence[Bundle]) -> int:
-        return self.counter.count(self._text(bundles)) if bundles else 0
-
-    def _text(self, bundles: Sequence[Bundle]) -> str:
-        return self._render([self.units[i] for i in sorted({*chain.from_iterable(bundles)})])
-
-    def _render(self, units: Sequence[Unit]) -> str:
-        return render_notes(self.entries, units, headed=self.max_tokens >= HEADED_FROM)
+        page.units[index] = unit._replace(text=start, ends=False, was="")
+        longer = page.text({*taken, index})
+        return longer if self._counter.count(longer) <= self._most else ""
 
     def _truncate_first(self, order: Sequence[Bundle]) -> str:
         """Return the start of the first unit of which a start fits.
@@ -234,20 +255,16 @@ class Fitter:
         It includes the speaker if there is room, and the mark unless there is room for a token or
         two only.
         """
-        for unit in (self.units[bundle[-1]] for bundle in order):
-            opening = self.entries[unit.entry].opening
+        for unit in (self._page.units[bundle[-1]] for bundle in order):
+            opening = self._entries[unit.entry].opening
             words = unit.text if unit.opens else f"{GAP} {unit.text}"
             bare = () if unit.subject else ((words, f" {GAP}"), (words, GAP), (words, ""))
             for text, mark in (
-                () if unit.hidden else ((render_notes(self.entries, [unit]), f" {GAP}"), *bare)
+                () if unit.hidden else ((render_notes(self._entries, [unit]), f" {GAP}"), *bare)
             ):
-                start = clip(text, self.max_tokens, self.counter, mark)
+                start = clip(text, self._most, self._counter, mark)
                 if len(start.strip(f"{GAP} ")) > (
                     len(opening) + _LEAST_LETTERS if text is not words else 0
                 ):
                     return start
         return ""
-
-
-def _place(unit: Unit) -> tuple[int, int, int, int]:
-    return unit.entry, unit.record, unit.item, unit.place

@@ -4,9 +4,11 @@ The mark ``…`` stands for everything that is left out; nothing else writes it.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import Enum
 from itertools import groupby
+from operator import attrgetter, itemgetter
 from typing import NamedTuple
 
 from polycontext.linearity import constraint_sentences
@@ -118,40 +120,76 @@ def left_out(number: int, what: str) -> str:
     return f"{GAP} {number:,} {what}{'' if number == 1 else 's'}"
 
 
-def render_notes(
-    entries: Mapping[int, Entry], units: Sequence[Unit], *, headed: bool = False
-) -> str:
-    """Return `units`, which are in order, as the lines of their entries.
+class Page:
+    """A summary in the making: a line is printed and counted anew only if units on it change.
 
     With `headed`, standing instructions and next steps come under headings of their own.
     """
-    standing = [unit for unit in units if unit.standing] if headed else []
-    coming = [unit for unit in units if unit.step and not unit.standing] if headed else []
-    if not standing and not coming:
-        return "\n".join(_lines(entries, units))
-    others = [unit for unit in units if not unit.standing and not unit.step]
-    parts = ((STANDING, standing), (NEXT, coming), (CONVERSATION, others))
-    return "\n".join(
-        line for title, under in parts if under for line in (title, *_lines(entries, under))
-    )
+
+    def __init__(
+        self, entries: Mapping[int, Entry], units: Sequence[Unit], *, headed: bool = False
+    ) -> None:
+        self.units = [*units]
+        self._entries, self._headed = entries, headed
+        self._shown: set[int] = set()
+        self._on_line: defaultdict[tuple[int, int], set[int]] = defaultdict(set)
+        self._lines: dict[tuple[int, int], str] = {}
+
+    def text(self, indices: Iterable[int]) -> str:
+        """Return the units with these indices as the lines of their entries."""
+        return "".join(self._show(indices)).removesuffix("\n")
+
+    def tokens(self, indices: Iterable[int], count: Callable[[str], int]) -> int:
+        """Return the sum of the tokens of the lines, which a tokenizer finds for the text, too."""
+        *lines, last = self._show(indices)
+        return sum(map(count, lines)) + count(last.removesuffix("\n"))
+
+    def _show(self, indices: Iterable[int]) -> list[str]:
+        shown, changed = {*indices}, set[tuple[int, int]]()
+        for index in shown ^ self._shown:
+            place = self._section(self.units[index]), self.units[index].entry
+            self._on_line[place] ^= {index}
+            changed.add(place)
+        self._shown = shown
+        for place in changed:
+            units = [self.units[index] for index in sorted(self._on_line[place])]
+            self._lines[place] = f"{_line(self._entries[place[1]], units)}\n" if units else ""
+        places = sorted(place for place, line in self._lines.items() if line)
+        lines = list[str]()
+        for section, group in groupby(places, key=itemgetter(0)):
+            lines += [f"{_SECTIONS[section]}\n"] if places[0][0] < _OTHERS else []
+            lines += map(self._lines.__getitem__, group)
+        return lines
+
+    def _section(self, unit: Unit) -> int:
+        return 0 if self._headed and unit.standing else 1 if self._headed and unit.step else _OTHERS
 
 
-def _lines(entries: Mapping[int, Entry], units: Sequence[Unit]) -> Iterator[str]:
-    for number, said in groupby(units, key=lambda unit: unit.entry):
-        entry = entries[number]
-        arguments: dict[int, str] = {}
-        records: list[list[Unit]] = []
-        for record, each in groupby(said, key=lambda unit: unit.record):
-            if record < 0:
-                arguments = _pairs(each, entry)
-            else:
-                records.append([*each])
-        opening, body = opening_of(entry, arguments), "\n".join(_body(entry, records))
-        arrow = " -> " if entry.arguments is not None and body else ""
-        text = f"{opening}{arrow}{body}"
-        # Continuation lines are indented by a space, so that no quoted text can pose as another
-        # speaker.
-        yield text.replace("\n", "\n ") if opening else text
+_SECTIONS = (STANDING, NEXT, CONVERSATION)
+_OTHERS = 2
+
+
+def render_notes(
+    entries: Mapping[int, Entry], units: Sequence[Unit], *, headed: bool = False
+) -> str:
+    """Return `units`, which are in order, as the lines of their entries; see `Page`."""
+    return Page(entries, units, headed=headed).text(range(len(units)))
+
+
+def _line(entry: Entry, units: Sequence[Unit]) -> str:
+    arguments: dict[int, str] = {}
+    records: list[list[Unit]] = []
+    for record, each in groupby(units, key=attrgetter("record")):
+        if record < 0:
+            arguments = _pairs(each, entry)
+        else:
+            records.append([*each])
+    opening, body = opening_of(entry, arguments), "\n".join(_body(entry, records))
+    arrow = " -> " if entry.arguments is not None and body else ""
+    text = f"{opening}{arrow}{body}"
+    # Continuation lines are indented by a space, so that no quoted text can pose as another
+    # speaker.
+    return text.replace("\n", "\n ") if opening else text
 
 
 def _body(entry: Entry, records: Sequence[Sequence[Unit]]) -> Iterator[str]:

@@ -283,7 +283,7 @@ class ExtractiveSummariser:
             candidates = candidates.of(
                 tuple(unit._replace(hidden=False) for unit in candidates.units)
             )
-        if candidates.cost <= 3 * max_tokens:
+        if candidates.cost <= _MORE * max_tokens:
             text = render_notes(
                 candidates.entries,
                 candidates.units,
