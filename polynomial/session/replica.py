@@ -110,13 +110,15 @@ class Replica:
             raise refused
         with self._publishing:
             known, events = self.stored, stored.events[max(0, self.stored.revision - after) :]
-            if goes_behind(events, known.revision):
+            behind = goes_behind(events, known.revision)
+            if behind:
                 # Forget facts that were read from turns whose text was erased.
                 self.empty = evolve(self.empty, past=Past())
                 if self.live is None:
                     self._load(reads_ahead=False)
                     return
                 known, events = self.empty, self.store.load(self.session_id).events
+                self._snapped = self.empty
             newest = self.stored.revision
             for before, event, conversation in replayed(events, known):
                 if conversation.revision <= newest:
@@ -126,6 +128,9 @@ class Replica:
                     self._snapped = conversation
                 if self.live is not None:
                     self.live.add(self._made(before, event, conversation), before.state)
+            if behind:
+                # Earlier conversations may hold text that was erased.
+                self._near.clear()
             # Another writer may have published since this was loaded.
             if stored.companions and self.stored.revision == after + len(stored.events):
                 self.stored = evolve(self.stored, companions=dict(stored.companions))

@@ -227,7 +227,7 @@ class SQLiteStore:
         Raises:
             ConflictError: a session does not have as many events as its `base` says.
         """
-        with self._writing() as there:
+        with self._erasing() as there:
             for name, journal in journals.items():
                 session, revision = there.find(name)
                 if session is None or revision != journal.base:
@@ -237,16 +237,18 @@ class SQLiteStore:
                 there.add_events(session, revision, journal.added)
                 drop_index(there.db, session)
                 there.delete_rows(session, "snapshots")
-        self._file.checkpoint()
 
     def delete(self, session_id: str) -> bool:
         """Delete a session with all its data; return whether there was one.
 
         Afterwards the store's files contain nothing of its text.
         """
-        with self._writing() as journals:
+        with self._reading() as journals:
+            if journals.find(session_id)[0] is None:
+                return False
+        with self._erasing() as journals:
             session, _ = journals.find(session_id)
-            if session is None:
+            if session is None:  # another thread was first
                 return False
             # Texts that another session shares are kept.
             journals.db.execute(sql.DELETE_OWN_TEXTS, (session, session))
@@ -254,7 +256,6 @@ class SQLiteStore:
             journals.delete_rows(session, *sql.OF_A_SESSION)
             journals.db.execute("DELETE FROM sessions WHERE id = ?", (session,))
             del self._file.known[session_id]
-        self._file.checkpoint()
         return True
 
     def close(self) -> None:
@@ -282,6 +283,15 @@ class SQLiteStore:
         After the block, all changes are durable, or none was made.
         """
         with self._open.transaction() as db:
+            yield SQLiteJournals(self._file, db)
+
+    @contextmanager
+    def _erasing(self) -> Generator[SQLiteJournals]:
+        """Yield the journals for deleting data.
+
+        After the block, the files hold nothing of it.
+        """
+        with self._open.erasing() as db:
             yield SQLiteJournals(self._file, db)
 
     @contextmanager

@@ -6,6 +6,7 @@ to the database keeps other processes out, and contains the id of the process th
 """
 
 import ctypes
+import logging
 import os
 import sqlite3
 from collections.abc import Generator
@@ -17,7 +18,14 @@ from typing import ClassVar, Self
 from filelock import FileLock, Timeout
 
 from ..errors import StoreBusyError, StoreError
-from .sqlite_schema import DAMAGED, create_tables, problem_of
+from .sqlite_schema import (
+    DAMAGED,
+    IS_UNCLEAN,
+    MARK_CLEAN,
+    MARK_UNCLEAN,
+    create_tables,
+    problem_of,
+)
 
 _FAILED = (sqlite3.Error, UnicodeDecodeError)
 """The exceptions that SQLite raises.
@@ -67,6 +75,11 @@ _PROBLEMS = {
     ),
     sqlite3.SQLITE_BUSY: ("another program has the file open", "Close it there first"),
 }
+
+
+_COPIES = "the data is deleted, but the file may still hold copies of it"
+_REOPEN = "Make room on the disk and open the file again, which cleans it"
+_LOG = logging.getLogger("polycontext.stores")
 
 
 class SQLiteFile:
@@ -163,14 +176,24 @@ class SQLiteFile:
                 self._roll_back(db, error)
                 raise
 
-    def checkpoint(self) -> None:
-        """Move everything into the database file, without gaps, and empty the write-ahead log.
+    @contextmanager
+    def erasing(self) -> Generator[sqlite3.Connection]:
+        """Yield the connection in a transaction that deletes data; then clean the files of it.
 
         `secure_delete` overwrites deleted cells, but not the copies that moving a cell leaves.
+
+        Raises:
+            StoreError: it could not be stored, or the files could not be cleaned; opening the file
+                again tries to clean them again.
         """
-        with self.reading() as db:
-            db.execute("VACUUM")
-            db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        with self.transaction() as db:
+            db.execute(MARK_UNCLEAN)
+            yield db
+        try:
+            with self.reading() as db:
+                _clean(db)
+        except StoreError as error:
+            raise StoreError(self.name, f"{_COPIES}: {error}", _REOPEN) from error
 
     def damaged(self, what: str) -> StoreError:
         """Return the error for data that differs from what was written."""
@@ -230,10 +253,19 @@ class SQLiteFile:
             for setting in _SETTINGS:
                 db.execute(setting)
             create_tables(db)
+            if db.execute(IS_UNCLEAN).fetchone():
+                self._clean_again(db)
         except BaseException:
             db.close()
             raise
         self._connection = db
+
+    def _clean_again(self, db: sqlite3.Connection) -> None:
+        """Clean a file whose cleaning failed or was interrupted, or log that it failed again."""
+        try:
+            _clean(db)
+        except sqlite3.Error as error:
+            _LOG.warning("%s: %s: %s. %s.", self.name, _COPIES, error, _REOPEN)
 
     def _check(self, db: sqlite3.Connection) -> None:
         """Raise if a file is not writable or not a store, before anything in it is changed."""
@@ -289,6 +321,13 @@ class SQLiteFile:
             unknown = ("the file is damaged, or not what it was", DAMAGED)
             problem, legal = _PROBLEMS.get(code & 0xFF, unknown)
             raise StoreError(self.name, f"{problem} ({error})", legal) from error
+
+
+def _clean(db: sqlite3.Connection) -> None:
+    """Move everything into the database file, without gaps, and empty the write-ahead log."""
+    db.execute("VACUUM")
+    db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    db.execute(MARK_CLEAN)
 
 
 def may_exist(path: Path) -> bool:

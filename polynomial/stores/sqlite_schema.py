@@ -89,6 +89,11 @@ SNAPSHOT = "SELECT max(revision) FROM snapshots WHERE session = ?"
 COPY_SNAPSHOT = """
 INSERT INTO snapshots SELECT ?, revision, piece, head FROM snapshots WHERE session = ?
 """
+MARK_UNCLEAN = "CREATE TABLE IF NOT EXISTS unclean (mark)"
+"""States that the file may hold copies of deleted data, until it is cleaned."""
+
+IS_UNCLEAN = "SELECT 1 FROM sqlite_master WHERE name = 'unclean'"
+MARK_CLEAN = "DROP TABLE IF EXISTS unclean"
 PUT_COMPANION = "INSERT OR REPLACE INTO companions VALUES (?, ?, ?, ?)"
 DELETE_ROWS = "DELETE FROM {table} WHERE session = ?"
 

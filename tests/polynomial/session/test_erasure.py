@@ -168,6 +168,23 @@ def test_forgetting_a_turn_erases_what_was_undone_when_it_was_added_again(tmp_pa
     assert b"hunter2" not in path.read_bytes()
 
 
+@pytest.mark.parametrize("location", ["memory", "file"])
+def test_a_session_with_a_live_machine_shows_no_erased_words(location: str, tmp_path: Path) -> None:
+    """At no earlier revision, and not when it is opened from the snapshot that it makes next."""
+    store = SQLiteStore(tmp_path / "chat.db") if location == "file" else InMemoryStore()
+    session = ContextSession(max_tokens=900, counter=WORDS, store=store)
+    assert session.machine
+    for number in range(300):
+        session.add_user_turn(f"The code of door {number} is xyzzy{number}.")
+    assert session.history.forget("t1")
+    for revision in (1, 257, 299, 300, 301):
+        assert session.history.at(revision).log()[0].text == "[forgotten]"
+    for number in range(300):
+        session.add_user_turn(f"The code of gate {number} is xyzzy{number}.")
+    again = ContextSession(max_tokens=900, counter=WORDS, store=store)
+    assert again.log() == session.log()
+
+
 def test_an_erasure_that_changes_more_than_words_is_refused(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -23,7 +23,7 @@ from polycontext.base import InvalidOptionError
 from polycontext.polynomial import ContextSession
 from polycontext.polynomial.errors import StoreBusyError, StoreError
 from polycontext.polynomial.journal.events import CompressEvent
-from polycontext.polynomial.stores import InMemoryStore, Snapshot, SQLiteStore
+from polycontext.polynomial.stores import InMemoryStore, Snapshot, SQLiteStore, sqlite_file
 from polycontext.polynomial.stores.sqlite_schema import SCHEMA
 from polycontext.pressure import ConflictError
 from polycontext.testing.store_lives import lived_events
@@ -409,6 +409,32 @@ def test_what_is_deleted_is_nowhere(path: Path) -> None:
     assert not any(b"Quittengelee" in file.read_bytes() for file in path.parent.iterdir())
     with opened(path) as again:
         assert [turn.text for turn in again.log()] == ["this stays"]
+
+
+def test_a_file_that_could_not_be_cleaned_is_cleaned_when_it_is_opened_again(
+    path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The error says so; what is erased stays erased, and the file opens even if it fails again."""
+    clean, cleaned = sqlite_file._clean, list[bool]()
+
+    def fail(db: sqlite3.Connection) -> None:
+        cleaned.append(False)
+        raise sqlite3.OperationalError("database or disk is full")
+
+    monkeypatch.setattr(sqlite_file, "_clean", fail)
+    with opened(path) as session:
+        session.add_user_turn("the secret is Quittengelee")
+        with pytest.raises(StoreError, match=r"may still hold copies of it.*open the file again"):
+            session.history.forget("t1")
+        assert [turn.text for turn in session.log()] == ["[forgotten]"]
+    with opened(path):
+        assert "may still hold copies" in caplog.text
+    monkeypatch.setattr(sqlite_file, "_clean", lambda db: cleaned.append(True) or clean(db))
+    for _ in range(2):
+        with opened(path) as session:
+            assert not any(b"Quittengelee" in file.read_bytes() for file in path.parent.iterdir())
+            assert [turn.text for turn in session.log()] == ["[forgotten]"]
+    assert cleaned == [False, False, True]
 
 
 def test_threads_and_tasks_write_one_session(path: Path) -> None:
