@@ -421,6 +421,10 @@ def test_a_file_that_could_not_be_cleaned_is_cleaned_when_it_is_opened_again(
         cleaned.append(False)
         raise sqlite3.OperationalError("database or disk is full")
 
+    def succeed(db: sqlite3.Connection) -> None:
+        cleaned.append(True)
+        clean(db)
+
     monkeypatch.setattr(sqlite_file, "_clean", fail)
     with opened(path) as session:
         session.add_user_turn("the secret is Quittengelee")
@@ -429,7 +433,7 @@ def test_a_file_that_could_not_be_cleaned_is_cleaned_when_it_is_opened_again(
         assert [turn.text for turn in session.log()] == ["[forgotten]"]
     with opened(path):
         assert "may still hold copies" in caplog.text
-    monkeypatch.setattr(sqlite_file, "_clean", lambda db: cleaned.append(True) or clean(db))
+    monkeypatch.setattr(sqlite_file, "_clean", succeed)
     for _ in range(2):
         with opened(path) as session:
             assert not any(b"Quittengelee" in file.read_bytes() for file in path.parent.iterdir())
