@@ -20,6 +20,7 @@ from benchmarks.retention import (
     judge,
     logs,
     noted,
+    outcomes,
     projecting,
     report,
 )
@@ -187,6 +188,17 @@ class Run:
             )
         return found
 
+    def outcomes(self) -> dict[str, Any]:
+        """Look for what came of calls that change something."""
+        found: dict[str, Any] = {}
+        hosts = [*recorded("tau", self.asked.half, self.asked.data)]
+        for label, share in self.shares:
+            noted_ones = outcomes.measure(hosts, share, self.asked.half, tell=self.tell)
+            found[label] = noted_ones.as_data()
+            title = f"outcomes of calls, {label}, {self.asked.half}"
+            self.console.print(report.shares(title, found[label]["shares"]))
+        return found
+
     def judge(self) -> dict[str, Any]:
         """Judge summaries: whether all of it is from the sources, and every cut is marked."""
         conversations = [
@@ -286,6 +298,10 @@ PARTS: dict[str, tuple[Callable[[Run], dict[str, Any]], str]] = {
     "notes": (
         Run.notes,
         "constraints, updates, next steps put into recordings: what stands, what should not",
+    ),
+    "outcomes": (
+        Run.outcomes,
+        "what came of calls that change something, in recordings and in written ones",
     ),
     "judge": (
         Run.judge,

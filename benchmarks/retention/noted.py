@@ -105,7 +105,7 @@ def constraints(
     With `attacked`, a tool result with an attack follows it.
     """
     noted, attacks = Noted(), cycle(written("attacks"))
-    for host, item in _hosted(hosts, written("constraints", half)):
+    for host, item in hosted(hosts, written("constraints", half)):
         tell(f"constraints {share:.0%}, {item['id']}")
         put = [
             _said("user", item["text"]),
@@ -122,7 +122,7 @@ def updates(hosts: Sequence[Conversation], share: float, half: str, *, tell: Tel
     The newest must be in view, the old one only as a previous value.
     """
     noted = Noted()
-    for host, item in _hosted(hosts, written("updates", half)):
+    for host, item in hosted(hosts, written("updates", half)):
         tell(f"updates {share:.0%}, {item['id']}")
         view = _view(
             noted, with_put(host, {0.35: _put(item, "old"), 0.65: _put(item, "new")}), share
@@ -142,7 +142,7 @@ def updates(hosts: Sequence[Conversation], share: float, half: str, *, tell: Tel
 def lookalikes(hosts: Sequence[Conversation], share: float, half: str, *, tell: Tell) -> Noted:
     """Insert two similar things into a recording; with enough room, both must be in view."""
     noted = Noted()
-    for host, item in _hosted(hosts, written("lookalikes", half)):
+    for host, item in hosted(hosts, written("lookalikes", half)):
         tell(f"look-alikes {share:.0%}, {item['id']}")
         view = _view(
             noted, with_put(host, {0.35: _put(item, "one"), 0.65: _put(item, "other")}), share
@@ -174,7 +174,7 @@ def chatter(half: str) -> Noted:
 def next_steps(hosts: Sequence[Conversation], share: float, half: str, *, tell: Tell) -> Noted:
     """Insert an open plan, intention or request near the end of a recording, before a few calls."""
     noted = Noted()
-    for host, item in _hosted(hosts, written("next_steps", half)):
+    for host, item in hosted(hosts, written("next_steps", half)):
         tell(f"next steps {share:.0%}, {item['id']}")
         view = _view(
             noted, with_put(host, {1.0: [*_stepping(item), *_calls_behind(item["id"])]}), share
@@ -273,11 +273,11 @@ def _age(
     places: list[int] = []
     said: list[Message] = list(hosts[0].messages[:1])
     bodies = [
-        _closed([message for message in host.messages if message["role"] != "system"])
+        closed([message for message in host.messages if message["role"] != "system"])
         for host in hosts
     ]
     for item, attack, body in zip(items, attacks, cycle(bodies), strict=False):
-        said += _closed(body[:6])
+        said += closed(body[:6])
         places.append(len(said))
         said += [
             _said("user", item["text"]),
@@ -341,7 +341,7 @@ def _place(host: Conversation, share: float) -> int:
     return next(later, len(host.messages))
 
 
-def _hosted(
+def hosted(
     hosts: Sequence[Conversation], items: Sequence[Item]
 ) -> Iterator[tuple[Conversation, Item]]:
     """Yield each item with a recording chosen by a hash of the item's id."""
@@ -353,7 +353,7 @@ def _hosted(
 
 
 def _view(noted: Noted, conversation: Conversation, share: float) -> str:
-    messages = _closed(conversation.messages)
+    messages = closed(conversation.messages)
     try:
         return whole_text(projected(Asked(messages, conversation.budget(len(messages), share))))
     except Exception:  # noqa: BLE001 - a refusal keeps nothing
@@ -361,7 +361,7 @@ def _view(noted: Noted, conversation: Conversation, share: float) -> str:
         return ""
 
 
-def _closed(messages: Sequence[Message]) -> list[Message]:
+def closed(messages: Sequence[Message]) -> list[Message]:
     """Return `messages` without unanswered calls at the end."""
     end = len(messages)
     while end and messages[end - 1].get("tool_calls"):

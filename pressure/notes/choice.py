@@ -20,9 +20,9 @@ REPEATED = 0.1
 COST_POWER = 0.7
 """The exponent of cost against worth; below 1, longer units are favoured (Lin and Bilmes 2011)."""
 
-STANDING_SHARE, STEP_SHARE, ASKED_SHARE = 0.5, 0.2, 0.7
-"""The shares of the tokens that standing instructions, next steps and units relevant to the query
-get first."""
+STANDING_SHARE, STEP_SHARE, ASKED_SHARE, OUTCOME_SHARE = 0.5, 0.2, 0.7, 0.2
+"""The shares of the tokens that standing instructions, next steps, units relevant to the query and
+outcomes of calls get first."""
 
 USER_SHARE, USER_FROM = 0.2, 1_000
 """The share of the tokens that the user's words get first, and from how many tokens on."""
@@ -97,7 +97,8 @@ class Chooser:
     def choose(self, tokens: float) -> list[Bundle]:
         """Return bundles that cost about `tokens`, the most important first."""
         user = USER_SHARE if tokens >= USER_FROM else 0.0
-        self._rooms = [share * tokens for share in (STANDING_SHARE, ASKED_SHARE, STEP_SHARE, user)]
+        shares = (STANDING_SHARE, ASKED_SHARE, STEP_SHARE, OUTCOME_SHARE, user)
+        self._rooms = [share * tokens for share in shares]
         taken: list[Bundle] = []
         alike: dict[object, list[Bundle]] = {}
         for bundle in reversed(bundles_of(self._units)):
@@ -138,9 +139,10 @@ class Chooser:
             unit.standing,
             self._is_asked and any(self._asked[index] > 0 for index in bundle),
             unit.step,
+            any([self._units[index].outcome for index in bundle]),
             unit.said and self._entries[unit.entry].role == Role.USER,
         )
-        return tuple(compress(range(4), claims))
+        return tuple(compress(range(len(claims)), claims))
 
     def _offer(self, bundle: Bundle) -> _Offer:
         """Return the rank of a bundle, and what it prints.

@@ -81,6 +81,18 @@ _INTENTION = re.compile(
     r"|reviso)|queda por|lo siguiente)\b"
     r"|接下来|下一步|然后我|我(?:会|将|要|先|再)|之后(?:我|再)|次[には]|これから|続いて|このあと|その後|つもりです|予定です"
 )
+_READS = frozenset(
+    re.findall(
+        r"\w+",
+        "get list search find read view look lookup show check fetch query count calculate think "
+        "retrieve describe browse grep glob inspect load cat ls head tail less nl rg sed awk wc "
+        "diff tree pwd which echo stat",
+    )
+)
+"""Words in the names of tools and commands that change nothing."""
+
+_WORD = re.compile(r"[a-z]+|[A-Z][a-z]*")
+_COMMAND = re.compile(r"(?:cd [^&;\n]{1,200}(?:&&|;|\n))?\s*(\w+)(?: (show|diff|grep)\b)?")
 _END = re.compile(r"(?:[.!?](?=[\"')\]*_]{0,4}(?:\s|$))|[。！？])[\"')\]*_]{0,4}|\n")
 _ASKED = re.compile(
     r"[?？]\s*$|\blet me know\b|\bplease (?:confirm|provide|let|tell|share|choose|send|give)\b"
@@ -123,6 +135,17 @@ def asks_about_the_past(text: str) -> bool:
     (True, False)
     """
     return _ASKING.search(text) is not None and _ASKED_BEFORE.search(text) is not None
+
+
+def may_change(name: str, command: str = "") -> bool:
+    """Return whether a call can change something; a `command` tells more than the tool's name.
+
+    >>> may_change("cancel_order"), may_change("getOrder"), may_change("bash", "cd a && ls")
+    (True, False, False)
+    """
+    begun = _COMMAND.match(command) if command else None
+    words = [*filter(None, begun.groups())] if begun else _WORD.findall(name)
+    return _READS.isdisjoint(map(str.lower, words))
 
 
 def steps(text: str) -> list[str]:

@@ -81,7 +81,7 @@ class Unit(NamedTuple):
     `record` is -1 for the arguments of a call, `item` is the pair and `place` the piece in it.
     `items` is the number of pairs of the record, `pieces` the number of pieces of the pair if they
     belong together. `subject` is what the unit is about: a later unit with the same subject is
-    newer. `was` is the value that it replaces.
+    newer. `was` is the value that it replaces. `outcome` states that it tells what came of a call.
     """
 
     entry: int
@@ -109,6 +109,7 @@ class Unit(NamedTuple):
     step: bool = False
     subject: str = ""
     was: str = ""
+    outcome: bool = False
 
 
 def left_out(number: int, what: str) -> str:

@@ -22,7 +22,7 @@ from .lines import HEADED_FROM, NEW_LINE, Entry, Unit, render_notes
 from .pieces import clip, excerpt
 from .terms import relevance, weights_of
 from .units import parse_turns
-from .updates import drop_outdated
+from .updates import drop_outdated, mark_news
 
 SLACK = 1.5
 """How far candidates may exceed the limit before they are pruned, so that pruning is rare."""
@@ -243,7 +243,7 @@ class ExtractiveSummariser:
         )
         found = Candidates(
             {**known.entries, **entries},
-            (*known.units, *units),
+            (*known.units, *mark_news(entries, known.units, units)),
             known.turns + len(turns),
             known.read + len(entries),
         )

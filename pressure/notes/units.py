@@ -53,6 +53,7 @@ _PATH_KEY = re.compile(r"(?:target_?|absolute_?)?(?:path|file(?:_?(?:path|name))
 _WHOLE_KEY = re.compile(
     r"command|content|contents|file_text|text|data|encoding|description", re.IGNORECASE
 )
+_COMMAND = re.compile(r"command|cmd|script", re.IGNORECASE)
 _FILE_TOOL = re.compile(
     r"(?:^|_)(?:read|write|view|create|save|open|cat)(?:_?file)?(?: |$)", re.IGNORECASE
 )
@@ -99,10 +100,10 @@ class _TurnParser:
         )
         return number
 
-    def call(self, turn: Turn, index: int, call: ToolCall) -> tuple[int, str]:
+    def call(self, turn: Turn, index: int, call: ToolCall) -> tuple[int, str, bool]:
         """Add a call, with its long arguments as units in place of their names.
 
-        Return its number and the key that a result gives it.
+        Return its number, the key that a result gives it, and whether it may change something.
         """
         value = read_json(call.arguments)
         value = value if isinstance(value, dict) else None
@@ -114,9 +115,11 @@ class _TurnParser:
         ]
         self.units += [unit._replace(step=unit in coming) for unit in units]
         shown = call.arguments if value is None else json.dumps(value, sort_keys=True)
-        return number, _file_key(call.name, value or {}) or f"{call.name}({shown})"
+        command = next((told for key, told in (value or {}).items() if _COMMAND.fullmatch(key)), "")
+        changes = cues.may_change(call.name, command if isinstance(command, str) else "")
+        return number, _file_key(call.name, value or {}) or f"{call.name}({shown})", changes
 
-    def result(self, number: int, key: str, turn: Turn, index: int) -> None:
+    def result(self, number: int, key: str, changes: bool, turn: Turn, index: int) -> None:  # noqa: FBT001 - of the call
         # A failed or truncated result replaces nothing.
         failed = (
             turn.is_gist
@@ -126,7 +129,10 @@ class _TurnParser:
         self.entries[number] = self.entries[number]._replace(
             turn=index, id=turn.resource_id, key="" if failed else key
         )
+        before = len(self.units)
         self._text(number, unframed(turn.text))
+        if changes and not turn.is_gist:
+            self.units[before:] = _with_outcome(self.units[before:])
 
     def spoken(self, turn: Turn, index: int) -> None:
         if label := attached_label(turn):
@@ -231,12 +237,12 @@ def parse_turns(
     Each result is on the line of its call.
     """
     parser = _TurnParser(first_entry, counter, failure_bonus, ids=ids)
-    calls: dict[str | None, tuple[int, str]] = {}
+    calls: dict[str | None, tuple[int, str, bool]] = {}
     for index, turn in enumerate(turns, first_turn):
         if turn.role is Role.TOOL:
             if turn.tool_call_id not in calls:
                 opening = "" if len(turns) == 1 else f"{one_line(turn.name or 'tool')} -> "
-                calls[turn.tool_call_id] = parser.add(turn, index, opening, Role.TOOL), ""
+                calls[turn.tool_call_id] = parser.add(turn, index, opening, Role.TOOL), "", False
             parser.result(*calls.pop(turn.tool_call_id), turn, index)
             continue
         if turn.is_gist:
@@ -245,6 +251,20 @@ def parse_turns(
             parser.spoken(turn, index)
         calls = {call.id: parser.call(turn, index, call) for call in turn.tool_calls}
     return parser.entries, parser.units
+
+
+def _with_outcome(units: Sequence[Unit]) -> list[Unit]:
+    """Return the units of a result, with those marked that may tell what came of its call.
+
+    These are the pairs of records, and of other text the first error, the first and the last line.
+    """
+    lines = [place for place, unit in enumerate(units) if not unit.subject]
+    failed = [place for place in lines if cues.says_failure(units[place].text)]
+    told = {*failed[:1], *lines[:1], *lines[-1:]}
+    return [
+        unit._replace(outcome=bool(unit.subject) or place in told)
+        for place, unit in enumerate(units)
+    ]
 
 
 def attached_label(turn: Turn) -> str:

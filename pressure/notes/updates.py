@@ -23,6 +23,9 @@ from .terms import plain_terms
 LONGEST_WAS = 40
 """The most characters of an old value that is shown."""
 
+MOST_NEWS = 3
+"""The most pairs of a result that are its outcome."""
+
 NEWER_BOOST = 3.0
 """The factor by which the worth of a unit rises when it replaces another."""
 
@@ -108,12 +111,40 @@ def drop_outdated(entries: Mapping[int, Entry], units: Sequence[Unit]) -> list[U
         certain = new.is_certain and not _is_of_another(entries[old.entry], entries[new.entry])
         if (new.entry, old.entry) in alike if subject[0] == "=" else certain:
             was[new.unit] = _old_value(new.value, old.value)
-        elif new.value != old.value:
+        elif new.value != old.value or units[old.unit].outcome:
             continue
         gone.add(old.unit)
     gone.update(_corrected(entries, units, gone))
     kept = ((index, unit) for index, unit in enumerate(units) if index not in gone)
     return [_mark_newer(unit, was.get(index, "")) for index, unit in kept]
+
+
+def mark_news(
+    entries: Mapping[int, Entry], known: Iterable[Unit], units: Iterable[Unit]
+) -> Iterator[Unit]:
+    """Yield `units`, with only those pairs of a call's result as its outcome that are new.
+
+    These are the first that neither its arguments nor an earlier record tells, and the first pair
+    of a record that nothing before names.
+    """
+    told = {(unit.subject, unit.text) for unit in known if unit.subject}
+    named = {subject.partition("\t")[0] for subject, _ in told}
+    for number, group in groupby(units, key=lambda unit: unit.entry):
+        result = [*group]
+        asked = " ".join(entries[number].arguments or ())
+        asked += " ".join(unit.text for unit in result if unit.record < 0)
+        left = MOST_NEWS
+        for unit in result:
+            about, _, key = unit.subject.partition("\t")
+            is_new = about not in named or (
+                (unit.subject, unit.text) not in told
+                and unit.text.removeprefix(key).strip() not in asked
+            )
+            outcome = unit.outcome and (not unit.subject or (is_new and left > 0))
+            left -= outcome
+            named.add(about)
+            told.add((unit.subject, unit.text))
+            yield unit if outcome == unit.outcome else unit._replace(outcome=outcome)
 
 
 def _old_value(new: str, old: str) -> str:
