@@ -139,7 +139,7 @@ class Chooser:
             unit.standing,
             self._is_asked and any(self._asked[index] > 0 for index in bundle),
             unit.step,
-            any([self._units[index].outcome for index in bundle]),
+            any(self._units[index].outcome for index in bundle),
             unit.said and self._entries[unit.entry].role == Role.USER,
         )
         return tuple(compress(range(len(claims)), claims))
