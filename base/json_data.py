@@ -170,7 +170,7 @@ def freeze_object(
     True
     """
     if type(value) is not dict and not isinstance(value, Mapping):
-        raise fault(path, f"{type(value).__name__} is no object", "a mapping of JSON data")
+        raise fault(path, f"{type(value).__name__} is not an object", "a mapping of JSON data")
     try:
         return _frozen_object(_taken_object(value, levels - 1, _FROZEN), value)
     except InvalidDataError as found:

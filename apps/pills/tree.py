@@ -62,7 +62,7 @@ A rule with more ignores everything beside and below it, or nothing if it is neg
 _A_RULE = 25_000
 
 _A_REPOSITORY = 1_000_000
-"""What one call to git below the root costs a walk, in matched characters: it makes about 1,000."""
+"""The cost of one call to git below the root, in matched characters: a walk makes about 1,000."""
 
 _Rules = tuple[tuple[int, "GitIgnoreSpec"], ...]
 """Ignore files from the root down, each with the length of its folder's path."""
@@ -305,4 +305,4 @@ def kept_back(root: Path, path: str) -> str | None:
     ignored = is_ignored(root, path)
     if ignored is None:
         return "has more ignore rules above it than can be matched"
-    return "is ignored by version control" if ignored else None
+    return "is ignored by version control, or git could not list it" if ignored else None

@@ -58,7 +58,7 @@ def decode(data: object) -> Document:
     """
     legal = "what to_dict returned"
     if not isinstance(data, Mapping):
-        raise InvalidDataError("$", f"{type(data).__name__} is no object", legal)
+        raise InvalidDataError("$", f"{type(data).__name__} is not an object", legal)
     for name, known in (("schema", SCHEMA), ("version", SCHEMA_VERSION)):
         # 1 == True == 1.0, so compare the types as well.
         if type(data.get(name)) is not type(known) or data[name] != known:

@@ -56,7 +56,7 @@ class Storable:
         """
         legal = f"what {cls.__name__}.to_data returned"
         if not isinstance(data, Mapping):
-            raise InvalidDataError("$", f"{type(data).__name__} is no object", legal)
+            raise InvalidDataError("$", f"{type(data).__name__} is not an object", legal)
         fields = dict(data)
         schema = fields.pop("schema", None)
         # True == 1, so compare the types as well.

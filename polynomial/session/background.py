@@ -32,7 +32,7 @@ _REMEMBERED = 32
 _MOST_PATIENCE = 64
 """The longest pause between attempts that keep failing, in revisions."""
 _BEGINS = 0.5
-"""Where a summary starts, as a share of the way from the low mark to the high mark."""
+"""The point at which a summary starts, as a share of the way from the low to the high mark."""
 _NO_GOOD = ("refused", "failed", "cancelled")
 
 Became = Literal["landed", "refused", "outdated", "failed", "cancelled"]

@@ -422,7 +422,7 @@ def test_changes_that_change_nothing_do_nothing() -> None:
 
 def test_a_record_of_changes_holds_an_object() -> None:
     """The changes of an audit record are an object, whatever is in it."""
-    with pytest.raises(InvalidDataError, match="changes: list is no object"):
+    with pytest.raises(InvalidDataError, match="changes: list is not an object"):
         ContextDiff(changes=[])  # type: ignore[arg-type]
 
 

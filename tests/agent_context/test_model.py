@@ -248,7 +248,7 @@ FAULTS: dict[str, tuple[Any, dict[str, Any], str, str]] = {
         "intents[0]",
         "Fact is not an object",
     ),
-    "a list for a map": (ReasoningContext, {"entities": []}, "entities", "list is no object"),
+    "a list for a map": (ReasoningContext, {"entities": []}, "entities", "list is not an object"),
     "a map for a list": (ReasoningContext, {"intents": {}}, "intents", "dict is not an array"),
     "a truth value for a number": (
         LLMUsage,

@@ -240,7 +240,7 @@ FAULTS: dict[str, tuple[object, str, str]] = {
     ),
     "no moment": (_inner(when="noon"), "$.items[1].when", "'noon' is not a moment"),
     "a moment as a number": (_inner(when=0), "$.items[1].when", "int is not text"),
-    "no JSON object": (_inner(data=[1]), "$.items[1].data", "list is no object"),
+    "no JSON object": (_inner(data=[1]), "$.items[1].data", "list is not an object"),
     "a fault in JSON data": (
         _inner(more={"a": [0, {"b": {1}}]}),
         "$.items[1].more.a[1].b",

@@ -356,7 +356,7 @@ def test_subclasses_of_text_and_numbers_become_plain() -> None:
 def test_an_object_is_a_mapping(value: Any) -> None:
     """Where an object is asked for, nothing else is taken, empty or not."""
     with pytest.raises(
-        InvalidDataError, match=r"^metadata: \w+ is no object. Use a mapping of JSON data\.$"
+        InvalidDataError, match=r"^metadata: \w+ is not an object. Use a mapping of JSON data\.$"
     ):
         freeze_object(value, "metadata")
 

@@ -82,7 +82,7 @@ FAULTS = [
         "an object is not a list",
     ),
     Bad(
-        "a message is no object",
+        "a message is not an object",
         '[{"role": "user", "content": "a"},\n 3]',
         "chat.json, line 2, messages[1]",
         "not-an-object",

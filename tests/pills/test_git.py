@@ -145,6 +145,7 @@ def test_a_repository_that_git_cannot_read_is_withheld(
     assert offered(root) == set()
     assert "git has not listed all files" in caplog.text
     assert "bad config" in caplog.text
+    assert "git could not list it" in (tree.kept_back(root, "a.txt") or "")
 
 
 def test_a_list_that_takes_too_long_is_cut(

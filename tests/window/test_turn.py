@@ -68,7 +68,7 @@ ILLEGAL: dict[str, tuple[dict[str, Any], str, str]] = {
         "timestamp",
         "out of range",
     ),
-    "metadata of another type": ({"metadata": [1]}, "metadata", "list is no object"),
+    "metadata of another type": ({"metadata": [1]}, "metadata", "list is not an object"),
     "metadata that is no JSON": (
         {"metadata": {"a": {"b": object()}}},
         "metadata.a.b",

@@ -1,4 +1,4 @@
-"""What the view shows of each turn of a session."""
+"""The fate of each turn of a session: what the view shows of it."""
 
 from collections.abc import Iterator
 from enum import StrEnum
@@ -34,7 +34,7 @@ _GIST = {Now.POINTED, Now.CUT, Now.SUMMARISED}
 
 @frozen
 class Fate:
-    """What the view shows of one turn of the log.
+    """The fate of one turn of the log: what the view shows of it.
 
     `inside` is the id of the gist that stands for it.
     """

@@ -208,7 +208,7 @@ def request_fields(request: Rendered, provider: Provider) -> dict[str, Any]:
 
 def _fields_of(body: str | None) -> Mapping[str, Any]:
     """Parse the JSON object given with `--body`."""
-    fields, problem = None, "is no object"
+    fields, problem = None, "is not an object"
     try:
         fields = json.loads(body or "{}")
     except (ValueError, RecursionError) as error:

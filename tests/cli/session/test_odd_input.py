@@ -100,7 +100,7 @@ USAGE: tuple[tuple[tuple[object, ...], str], ...] = (
     (("compress", "--target", "2"), "--target"),
     (("messages", "--format", "auto"), "--format"),
     (("messages", "--body", "{"), "--body is no JSON"),
-    (("messages", "--body", "[]"), "--body is no object"),
+    (("messages", "--body", "[]"), "--body is not an object"),
     (("show", "--max-tokens", "0"), "--max-tokens"),
     (("show", "--timeout", "-1"), "--timeout"),
     (("recall",), "ID"),

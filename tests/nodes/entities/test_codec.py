@@ -92,7 +92,7 @@ BAD: list[tuple[Callable[[Doc], None], str, str]] = [
     (set_in(*SNAPSHOT, "ref", "soup"), "$.entities[0].snapshot.ref", "'soup' is no ref"),
     (set_in(*SNAPSHOT, "ref", ""), "$.entities[0].snapshot.ref", "'' was never given out"),
     (set_in(*SNAPSHOT, "type", "a b"), "$.entities[0].snapshot.type", "'a b' is no name"),
-    (set_in(*SNAPSHOT, "data", [1]), "$.entities[0].snapshot.data", "list is no object"),
+    (set_in(*SNAPSHOT, "data", [1]), "$.entities[0].snapshot.data", "list is not an object"),
     (
         set_in(*SNAPSHOT, "data", {"x": float("nan")}),
         "$.entities[0].snapshot.data.x",
@@ -182,5 +182,7 @@ def test_a_document_that_is_no_registry_is_refused(
 @pytest.mark.parametrize("data", [None, [], "{}", 3])
 def test_what_is_no_object_is_refused(data: Any) -> None:
     """A context is built from a registry or a stored dict, nothing else."""
-    with pytest.raises(InvalidDataError, match=r"^\$: .* is no object. Use what to_dict returned"):
+    with pytest.raises(
+        InvalidDataError, match=r"^\$: .* is not an object. Use what to_dict returned"
+    ):
         get_entity_context(data, 1)

@@ -165,7 +165,7 @@ def _without(*path: str | int) -> Callable[[Any], None]:
         (
             _at("recent_turns", 0, "routing", put=[]),
             r"\$.recent_turns\[0\].routing",
-            "list is no object",
+            "list is not an object",
         ),
         (
             _at("pending", "type", put="demand"),
@@ -192,7 +192,7 @@ def _without(*path: str | int) -> Callable[[Any], None]:
         (
             _at("id_registry", put=[]),
             r"\$.id_registry",
-            "list is no object. Use what to_dict returned",
+            "list is not an object. Use what to_dict returned",
         ),
         (
             _at("content_archive", "entries", put="x"),

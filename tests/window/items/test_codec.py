@@ -106,7 +106,7 @@ WRONG: dict[str, tuple[Any, str, str]] = {
     "another type": (DOCUMENT | {"type": "poem"}, "$.type", "unknown 'poem'"),
     "a type that is no text": (DOCUMENT | {"type": {"code": 1}}, "$.type", "unknown dict"),
     "content null": (DOCUMENT | {"content": None}, "$.content", "NoneType is not text"),
-    "metadata as a list": (DOCUMENT | {"metadata": []}, "$.metadata", "list is no object"),
+    "metadata as a list": (DOCUMENT | {"metadata": []}, "$.metadata", "list is not an object"),
     "a truth for a line": (
         DOCUMENT | {"metadata": {"start_line": True}},
         "$.metadata.start_line",

@@ -29,7 +29,11 @@ ILLEGAL: dict[str, tuple[dict[str, Any], str, str]] = {
     "bytes for content": ({"content": b"x"}, "content", "bytes is not text"),
     "no content": ({"content": None}, "content", "NoneType is not text"),
     "lone surrogate": ({"content": SURROGATE}, "content", "U+D800 at character 2"),
-    "a plist for metadata": ({"metadata": [("filename", "a")]}, "metadata", "list is no object"),
+    "a plist for metadata": (
+        {"metadata": [("filename", "a")]},
+        "metadata",
+        "list is not an object",
+    ),
     "surrogate in metadata": ({"metadata": {"by": SURROGATE}}, "metadata.by", "surrogate"),
     "a set in metadata": ({"metadata": {"by": {1}}}, "metadata.by", "set is not JSON data"),
     "not a number": ({"metadata": {"by": float("nan")}}, "metadata.by", "finite"),
