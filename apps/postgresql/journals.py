@@ -73,11 +73,7 @@ class Journals:
             if after < revision
             else ()
         )
-        turns_at = partial(self.turns_at, db, session)
-        events = [
-            self._read(number, lambda row: event_of_row(row, turns_at), row)
-            for number, row in _rows(rows)
-        ]
+        events = [event for _, event in self._events(db, session, rows)]
         if len(events) != max(0, revision - after):
             raise self._damaged(f"{len(events)} events are there of {revision - after}")
         companions = {
@@ -85,6 +81,20 @@ class Journals:
             for name, body in db.execute(self.sql.companions, {"session": session})
         }
         return Stored(events, companions, db.scalar(self.sql.newest, {"session": session}) or 0)
+
+    def steps(
+        self, db: Connection, session: int, first: int, last: int
+    ) -> Iterator[tuple[int, Event]]:
+        """Yield the events among ``first..last`` that add turns or rewind, after their numbers."""
+        where = {"session": session, "first": first, "last": last}
+        return self._events(db, session, db.execute(self.sql.steps, where))
+
+    def _events(
+        self, db: Connection, session: int, rows: Iterable[Any]
+    ) -> Iterator[tuple[int, Event]]:
+        turns_at = partial(self.turns_at, db, session)
+        for number, row in _rows(rows):
+            yield number, self._read(number, lambda row: event_of_row(row, turns_at), row)
 
     def turns_at(self, db: Connection, session: int, numbers: Sequence[int]) -> dict[int, Turn]:
         """Return the turns that some events added, by the events' numbers."""

@@ -1,16 +1,15 @@
 """Rare operations on a PostgreSQL store: forking, erasing and searching sessions."""
 
-import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import partial
 from secrets import randbits
-from typing import Any
 
+from attrs import frozen
 from sqlalchemy import (
+    ARRAY,
     Connection,
-    Text,
+    Table,
     bindparam,
-    cast,
     delete,
     func,
     insert,
@@ -18,28 +17,18 @@ from sqlalchemy import (
     select,
     update,
 )
-from sqlalchemy.dialects.postgresql import REGCONFIG, TSQUERY
 from sqlalchemy.dialects.postgresql import insert as upsert
-from sqlalchemy.sql.elements import ColumnElement
 
 from polycontext.polynomial.journal import Event
 from polycontext.polynomial.journal.rows import row_of
-from polycontext.polynomial.stores import Found, Rewritten, check_fork
-from polycontext.polynomial.stores.search_query import AskedWords, folded, found_in, said, spaced
+from polycontext.polynomial.stores import AskedWords, Found, Rewritten, WordIndex, check_fork
 from polycontext.pressure import ConflictError
-from polycontext.window import Turn
 
 from .journals import Journals, columns_of, has_words, words_of
 from .schema import Tables, escape, unescape
 
 _BATCH = 1_000
 """The number of events that one statement indexes."""
-
-_MOST_SEARCHED = 100_000
-"""The number of characters of a turn that are searched: a tsvector is limited to a megabyte."""
-
-_NO_WORD = re.compile(r"[\W_]+")
-_PLAIN = cast("simple", REGCONFIG)
 
 
 class Altering:
@@ -176,77 +165,62 @@ class Altering:
 
     def index(self, db: Connection, name: str) -> bool:
         """Index the new turns of a session, up to a batch; return whether everything is indexed."""
-        sessions, words = self._tables.sessions, self._tables.words
-        found = db.execute(
-            select(sessions.c.id, sessions.c.revision, sessions.c.indexed).where(
-                sessions.c.name == escape(name)
-            )
-        ).first()
-        if found is None or found.indexed >= found.revision:
+        sessions = self._tables.sessions
+        session, revision = self._journals.found(db, name)
+        if session is None:
             return True
         # A concurrent search would index the same turns, so only one of them does it at a time.
-        db.execute(select(func.pg_advisory_xact_lock(found.id)))
-        stop = min(found.revision, found.indexed + _BATCH)
-        rows = [
-            {"session": found.id, "number": number, "text": _searchable_text(turn)}
-            for number, turn in self._journals.turns(db, found.id, found.indexed + 1, stop).items()
-        ]
-        if rows:
-            vector = func.to_tsvector(_PLAIN, bindparam("text", type_=Text))
-            db.execute(
-                upsert(words)
-                .values(session=bindparam("session"), number=bindparam("number"), said=vector)
-                .on_conflict_do_nothing(),
-                rows,
-            )
-        db.execute(update(sessions).where(sessions.c.id == found.id).values(indexed=stop))
-        return bool(stop == found.revision)
+        db.execute(select(func.pg_advisory_xact_lock(session)))
+        mine = sessions.c.id == session
+        start: int = db.scalar(select(sessions.c.indexed).where(mine)) or 0
+        stop = min(revision, start + _BATCH)
+        if stop > start:
+            steps = self._journals.steps(db, session, start + 1, stop)
+            WordIndex(_Postings(db, self._tables.words, session)).add(steps)
+            db.execute(update(sessions).where(mine).values(indexed=stop))
+        return stop >= revision
 
     def search(self, db: Connection, name: str, asked: AskedWords, limit: int) -> tuple[Found, ...]:
         """Return the turns of a session that match the query, best first."""
         session, _ = self._journals.found(db, name)
-        if session is None or not asked:
+        if session is None:
             return ()
-        words, query = self._tables.words, _query(asked)
-        rank = func.ts_rank(words.c.said, query, 1).label("rank")
-        wanted = select(words.c.number, rank).where(
-            words.c.session == session, words.c.said.op("@@")(query)
+        turns_at = partial(self._journals.turns_at, db, session)
+        index = WordIndex(_Postings(db, self._tables.words, session))
+        return index.search(asked, limit, turns_at)
+
+
+@frozen
+class _Postings:
+    """The postings of a session in the table `words`."""
+
+    _db: Connection
+    _words: Table
+    _session: int
+
+    def read(self, terms: Sequence[str]) -> Iterable[tuple[str, int, bytes]]:
+        """Return all postings of some terms."""
+        words = self._words.c
+        wanted = select(words.term, words.block, words.postings).where(
+            words.session == self._session, words.term.in_(terms)
         )
-        hits = db.execute(wanted.order_by(rank.desc(), words.c.number.desc()).limit(limit)).all()
-        turns = self._journals.turns_at(db, session, [number for number, _ in hits])
-        return tuple(found_in(turns[number], asked, score) for number, score in hits)
+        return [
+            (term, block, bytes(postings)) for term, block, postings in self._db.execute(wanted)
+        ]
 
-
-def _query(asked: AskedWords) -> ColumnElement[Any]:
-    """Return the query for the server: all phrases, or any of the words if there is no phrase.
-
-    If there are phrases, the words only affect the rank.
-    """
-    every, some = (_join(terms, by) for terms, by in ((asked.phrases, "&&"), (asked.words, "||")))
-    if every is None or some is None:
-        return some if every is None else every  # type: ignore[return-value]  # one is not None
-    return every.op("||")(every.op("&&")(some))
-
-
-def _join(terms: Iterable[str], by: str) -> ColumnElement[Any] | None:
-    joined: ColumnElement[Any] | None = None
-    for term in terms:
-        query = func.phraseto_tsquery(_PLAIN, _plain(term), type_=TSQUERY)
-        joined = query if joined is None else joined.op(by)(query)
-    return joined
-
-
-def _searchable_text(turn: Turn) -> str:
-    return _plain(said(turn)[:_MOST_SEARCHED])
-
-
-def _plain(text: str) -> str:
-    """Return the words of `text` in lower case, without accents and without punctuation.
-
-    The server's parser would otherwise recognise addresses in it.
-    """
-    return " ".join(_words(spaced(folded(text))))
-
-
-def _words(text: str) -> Iterator[str]:
-    return (word for word in _NO_WORD.split(text) if word)
+    def append(self, rows: Sequence[tuple[str, int, bytes]]) -> None:
+        """Add to the end of postings, in one statement however many there are."""
+        words = self._words.c
+        added = [words.term, words.block, words.postings]
+        columns = {each.name: [row[at] for row in rows] for at, each in enumerate(added)}
+        arrays = (func.unnest(bindparam(each.name, type_=ARRAY(each.type))) for each in added)
+        statement = upsert(self._words).from_select(
+            ["session", *columns], select(literal(self._session), *arrays)
+        )
+        self._db.execute(
+            statement.on_conflict_do_update(
+                index_elements=["session", "term", "block"],
+                set_={"postings": words.postings.op("||")(statement.excluded.postings)},
+            ),
+            columns,
+        )

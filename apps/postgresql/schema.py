@@ -39,14 +39,13 @@ from sqlalchemy import (
     true,
     update,
 )
-from sqlalchemy.dialects.postgresql import TSVECTOR
 from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.schema import CreateSchema
 from sqlalchemy.sql.dml import ReturningInsert
 
 from polycontext.window import Role
 
-VERSION = "polycontext 1"
+VERSION = "polycontext 2"
 """The version of the tables below, which is the comment of the first one."""
 
 EVENT_COLUMNS = ("kind", "state", "at", "resource_id", "class", "pinned", "tokens")
@@ -105,10 +104,13 @@ class Tables:
             Column("piece", LargeBinary, nullable=False),
             Column("head", LargeBinary),
         )
-        said = Index("words_said", "said", postgresql_using="gin")
-        number = Column("number", Integer, primary_key=True, autoincrement=False)
         self.words = Table(
-            "words", every, self._session(), number, Column("said", TSVECTOR, nullable=False), said
+            "words",
+            every,
+            self._session(),
+            Column("term", Text, primary_key=True),
+            Column("block", Integer, primary_key=True, autoincrement=False),
+            Column("postings", LargeBinary, nullable=False),
         )
 
     def _named(self, table: str, name: str, said: "Column[str] | Column[int]") -> Table:
@@ -200,9 +202,9 @@ class Statements:
             .order_by(events.c.number)
         )
         self.events = rows.where(events.c.number > bindparam("after"))
-        self.turns = rows.where(
-            turn, events.c.number.between(bindparam("first"), bindparam("last"))
-        )
+        between = rows.where(events.c.number.between(bindparam("first"), bindparam("last")))
+        self.turns = between.where(turn)
+        self.steps = between.where(turn | (events.c.kind == "rewind"))
         self.turns_at = rows.where(turn, events.c.number == _any_of("numbers", Integer))
         # After a rewind, an id may be used by several events. In that case the turn itself is
         # stored.

@@ -17,8 +17,15 @@ from sqlalchemy import Connection
 from polycontext.base import InvalidOptionError
 from polycontext.polynomial import StoreBusyError, StoreError
 from polycontext.polynomial.journal import Event, TurnEvent
-from polycontext.polynomial.stores import Found, Opened, Rewritten, Snapshot, Stored, hide_secrets
-from polycontext.polynomial.stores.search_query import AskedWords
+from polycontext.polynomial.stores import (
+    AskedWords,
+    Found,
+    Opened,
+    Rewritten,
+    Snapshot,
+    Stored,
+    hide_secrets,
+)
 from polycontext.pressure import ConflictError
 from polycontext.window import Turn
 

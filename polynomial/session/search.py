@@ -3,7 +3,6 @@
 See docs/history.md.
 """
 
-import sqlite3
 from collections.abc import Sequence
 from datetime import datetime
 from operator import is_
@@ -20,9 +19,9 @@ from polycontext.window.items import attachment_of
 from ..journal.conversation import Conversation, standing
 from ..journal.events import ClearEvent, CompressEvent, Event, RecallEvent, TurnEvent
 from ..journal.log import Log
-from ..stores.search_query import AskedWords, found_in
+from ..stores.search_query import AskedWords
 from ..stores.session_store import Found, SearchableStore
-from ..stores.word_index import WordIndex
+from ..stores.word_index import MemoryPostings, WordIndex
 from .part import Session
 
 MOST_FOUND = 1_000
@@ -64,23 +63,22 @@ class LogIndex:
 
     def search(self, log: Log, text: str, limit: int) -> tuple[Found, ...]:
         """Return the turns of `log` that match `text`, best first."""
-        asked = AskedWords.of(text)
         with self._lock:
-            hits = self._update(log).find(asked, limit)
-        return tuple(found_in(log[number - 1], asked, score) for number, score in hits)
+            index = self._update(log)
+            return index.search(
+                AskedWords.of(text),
+                limit,
+                lambda numbers: {each: log[each - 1] for each in numbers},
+            )
 
     def _update(self, log: Log) -> WordIndex:
         index, known = self._index, len(self._log)
         # Rewinding and forgetting change known turns. Comparing every turn is far cheaper than a
         # search.
         if index is None or known > len(log) or not all(map(is_, self._log, log)):
-            db = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
-            index, known = WordIndex(db, "words"), 0
-            index.make()
+            index, known = WordIndex(MemoryPostings()), 0
         self._index = None  # never continue an interrupted update
-        with index.db:
-            index.db.execute("BEGIN")
-            index.add(enumerate(log[known:], known + 1))
+        index.add(enumerate(log[known:], known + 1))
         self._index, self._log = index, log
         return index
 

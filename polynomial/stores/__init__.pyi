@@ -1,6 +1,6 @@
-from . import search_query
 from .in_memory import InMemoryStore
 from .locations import store_at
+from .search_query import AskedWords
 from .session_store import (
     AsyncSessionStore,
     ErasingStore,
@@ -16,8 +16,10 @@ from .session_store import (
     hide_secrets,
 )
 from .sqlite import SQLiteStore
+from .word_index import WordIndex
 
 __all__ = [
+    "AskedWords",
     "AsyncSessionStore",
     "ErasingStore",
     "Found",
@@ -30,8 +32,8 @@ __all__ = [
     "Snapshot",
     "SnapshotStore",
     "Stored",
+    "WordIndex",
     "check_fork",
     "hide_secrets",
-    "search_query",
     "store_at",
 ]

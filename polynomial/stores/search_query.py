@@ -1,13 +1,13 @@
 """Search queries: the words and quoted phrases that were typed, and snippets of the turns found.
 
-SQLite's FTS5 splits text at everything that is not a letter or a digit. Scripts without spaces
-between words have nothing to split at. Their characters therefore become words of their own, both
-in the index and in queries, and a query looks for pairs of them. No dictionary is needed, and
-"快递" finds "我的快递在哪里".
+Texts and queries are compared by stems: words without case, accents and common endings. Scripts
+without spaces between words have nothing to split at, so that their characters and pairs of
+characters are stems. No dictionary is needed, and "快递" finds "我的快递在哪里".
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from itertools import chain, islice, pairwise
 from typing import Self
 from unicodedata import category, combining, normalize
@@ -24,16 +24,10 @@ MOST_CHARACTERS = 4_000
 """The number of characters of a query that are read."""
 
 MOST_TERMS = 64
-"""The number of different words and phrases of a query that are searched for."""
+"""The number of different phrases, and of different words, of a query that are searched for."""
 
-MOST_TOKENS = 96
-"""The number of tokens in all terms of a query that are searched for.
-
-Each common token costs a pass over the index.
-"""
-
-MOST_TOKENS_A_TERM = 32
-"""The number of tokens of a term that are searched for."""
+MOST_WORDS_A_PHRASE = 32
+"""The number of words of a phrase that are searched for."""
 
 SNIPPET = 160
 """The maximum number of characters of a snippet."""
@@ -41,20 +35,20 @@ SNIPPET = 160
 _LEAD = 40
 """The number of characters of a snippet before the word that was found."""
 
+_LONGEST_STEM = 64
 _PIECE = re.compile(r'"([^"]*)"|([^\s"]+)')
-_UNSPACED = re.compile(f"[{UNSPACED}]")
-_TOKEN = re.compile(f"[{UNSPACED}]|[^ {UNSPACED}]+")
 _RUN = re.compile(f"[{UNSPACED}]+|[^{UNSPACED}]+")
-_NO_TEXT = re.compile("[\0\ud800-\udfff]")
+_UNSPACED = re.compile(f"[{UNSPACED}]")
+_GAP = r"[\W_]*"
 
 
 @frozen
 class AskedWords:
     """A parsed query: the phrases that a turn must contain, and the words.
 
-    If there is no phrase, a turn must contain at least one of the words.
+    If there is no phrase, a turn must contain the stem of at least one of the words.
 
-    >>> AskedWords.of('where is "my parcel"')
+    >>> AskedWords.of('where is "My parcel"')
     AskedWords(phrases=('my parcel',), words=('where', 'is'))
     """
 
@@ -66,49 +60,43 @@ class AskedWords:
         """Parse `query`; any text is a query.
 
         The result is empty if the query has neither letters nor digits. Repeated terms count once.
-        Anything past `MOST_CHARACTERS`, `MOST_TERMS` or `MOST_TOKENS` is ignored.
+        Anything past `MOST_CHARACTERS`, `MOST_TERMS` or `MOST_WORDS_A_PHRASE` is ignored.
 
         Raises:
             InvalidOptionError: it is not a text.
         """
         if not isinstance(query, str):
             raise InvalidOptionError("text", query, "the words to look for")
-        found = _PIECE.findall(_NO_TEXT.sub(" ", query[:MOST_CHARACTERS]))
-        phrases = _first((phrase.strip() for phrase, _ in found), MOST_TERMS, MOST_TOKENS)
-        tokens = MOST_TOKENS - sum(map(_tokens, phrases))
-        return cls(
-            phrases,
-            _first(
-                chain.from_iterable(_words(word) for _, word in found),
-                MOST_TERMS - len(phrases),
-                tokens,
-            ),
-        )
+        found = _PIECE.findall(query[:MOST_CHARACTERS])
+        phrases = (" ".join(islice(_words(phrase), MOST_WORDS_A_PHRASE)) for phrase, _ in found)
+        runs = chain.from_iterable(_runs(word) for _, word in found)
+        return cls(_first(filter(None, phrases)), _first(chain.from_iterable(map(_pairs, runs))))
 
     def __bool__(self) -> bool:
         return bool(self.phrases or self.words)
 
     @property
-    def match(self) -> str:
-        """Return the query for FTS5, which ranks by words and phrases.
+    def required(self) -> tuple[str, ...]:
+        """Return the stems that every turn with all phrases contains."""
+        return _first(map(stem_of, " ".join(self.phrases).split()))
 
-        Nothing that the caller typed is interpreted as FTS5 syntax.
-        """
-        phrases, words = (
-            " AND ".join(map(_quoted, self.phrases)),
-            " OR ".join(map(_quoted, self.words)),
-        )
-        return (
-            f"({phrases} AND ({words})) OR ({phrases})" if phrases and words else phrases or words
-        )
+    @property
+    def stems(self) -> tuple[str, ...]:
+        """Return the stems by which turns are ranked."""
+        return _first((*self.required, *map(stem_of, self.words)))
+
+    def is_in(self, text: str) -> bool:
+        """Return whether `text` contains all phrases."""
+        if not self.phrases:
+            return True
+        plain = f" {' '.join(_words(text))} "
+        return all(f" {phrase} " in plain for phrase in self.phrases)
 
     def snippet(self, text: str) -> str:
         """Return a line of `text`, around a match, of at most `SNIPPET` characters."""
         bare = folded(text)
-        places = (
-            bare.find(folded(term))
-            for term in (*self.phrases, *sorted(self.words, key=len, reverse=True))
-        )
+        terms = sorted((*self.words, *self.stems), key=len, reverse=True)
+        places = (_place(term, bare) for term in (*self.phrases, *terms))
         at = next((place for place in places if place >= 0), 0)
         start = max(0, min(at - _LEAD, len(text) - (SNIPPET - 1)))
         # White space is collapsed, so more than `SNIPPET` characters may fit.
@@ -116,6 +104,14 @@ class AskedWords:
         before, behind = "…" if start else "", start + 2 * SNIPPET < len(text)
         room = SNIPPET - len(before)
         return before + (line[: room - 1] + "…" if behind or len(line) > room else line)
+
+
+def _place(term: str, bare: str) -> int:
+    """Return where the words of `term` begin in `bare` text, or -1."""
+    if " " not in term:
+        return bare.find(term)
+    match = re.search(_GAP.join(map(re.escape, term.split())), bare)
+    return match.start() if match else -1
 
 
 def found_in(turn: Turn, asked: AskedWords, score: float) -> Found:
@@ -128,60 +124,75 @@ def said(turn: Turn) -> str:
     return "\n".join([turn.text, *(f"{call.name} {call.arguments}" for call in turn.tool_calls)])
 
 
-def spaced(text: str) -> str:
-    """Return `text` with each character of a script without spaces as a word of its own.
+# --- words and stems --------------------------------------------------------------------
 
-    >>> spaced("the 快递 is late")
-    'the  快  递  is late'
+
+def stems_in(text: str) -> Iterator[str]:
+    """Yield the stems of `text`, with repeats.
+
+    In scripts without spaces between words, each character and each pair of characters is one.
+
+    >>> list(stems_in("My parcels: 快递"))
+    ['my', 'parcel', '快', '递', '快递']
     """
-    return text if text.isascii() else _UNSPACED.sub(r" \g<0> ", text)
+    for run in _runs(text):
+        if _is_unspaced(run):
+            yield from run
+            yield from map("".join, pairwise(run))
+        else:
+            yield stem_of(run)
 
 
-def _words(piece: str) -> Iterator[str]:
-    """Yield the words of a text without spaces; for scripts without spaces, pairs of characters."""
-    for run in _RUN.findall(piece):
-        yield from map("".join, pairwise(run)) if len(run) > 1 and _UNSPACED.match(run) else (run,)
+@lru_cache(50_000)
+def stem_of(word: str) -> str:
+    """Return a word without a common ending; words in other than Latin letters stay as they are.
 
-
-def _first(terms: Iterator[str], most: int, tokens: int) -> tuple[str, ...]:
-    """Return the first different terms with a letter or digit, within both limits.
-
-    At most `most` terms are returned, with at most `tokens` tokens together.
+    >>> [stem_of(word) for word in ("parties", "party", "planned", "planning", "moves", "moved")]
+    ['parti', 'parti', 'plan', 'plan', 'mov', 'mov']
     """
-    first: dict[str, None] = {}
-    for term in map(_shortened, terms):
-        if term in first or not any(map(str.isalnum, term)):
-            continue
-        tokens -= _tokens(term)
-        if len(first) == most or tokens < 0:
+    if len(word) < _SHORTEST_INFLECTED or not (word.isascii() and word.isalpha()):
+        return word[:_LONGEST_STEM]
+    if word.endswith("ies"):
+        word = word[:-3] + "y"
+    elif word.endswith("s") and not word.endswith(("ss", "us", "is")):
+        word = word[:-1]
+    for ending in _ENDINGS:
+        root = word.removesuffix(ending)
+        if root != word and len(root) >= _SHORTEST_ROOT:
+            doubled = root[-1] == root[-2] and root[-1] not in "aeiousl"
+            word = root[:-1] if doubled else root
             break
-        first[term] = None
-    return tuple(first)
+    return (word[:-1] + "i" if word.endswith("y") else word.removesuffix("e"))[:_LONGEST_STEM]
 
 
-def _shortened(term: str) -> str:
-    """Return a term up to the last token that is searched for."""
-    last = next(islice(_TOKEN.finditer(_indexed(term)), MOST_TOKENS_A_TERM - 1, None), None)
-    return term[: last.end()] if last else term
+_ENDINGS = ("ingly", "edly", "ing", "ed", "ly", "ment", "er", "e")
+_SHORTEST_INFLECTED, _SHORTEST_ROOT = 4, 3
 
 
-def _tokens(term: str) -> int:
-    return sum(1 for _ in _TOKEN.finditer(_indexed(term)))
+def _runs(text: str) -> Iterator[str]:
+    """Yield the words of `text`, and the runs of characters of scripts without spaces."""
+    for word in text.translate(_FOLDED_WORDS).split():
+        if word.isascii():
+            yield word
+        else:
+            yield from _RUN.findall(word)
 
 
-def _indexed(term: str) -> str:
-    """Return a term with a space for each character that ends a token in FTS5.
-
-    Accents and vowel signs are parts of tokens.
-    """
-    return "".join(
-        char if category(char)[0] in "LN" or category(char) in {"Co", "Mn", "Mc"} else " "
-        for char in term
-    )
+def _words(text: str) -> Iterator[str]:
+    """Yield the words of `text`; each character of a script without spaces is one."""
+    return chain.from_iterable(run if _is_unspaced(run) else (run,) for run in _runs(text))
 
 
-def _quoted(term: str) -> str:
-    return f'"{spaced(term)}"'
+def _pairs(run: str) -> Iterable[str]:
+    return map("".join, pairwise(run)) if len(run) > 1 and _is_unspaced(run) else (run,)
+
+
+def _is_unspaced(run: str) -> bool:
+    return not run.isascii() and _UNSPACED.match(run) is not None
+
+
+def _first(terms: Iterable[str]) -> tuple[str, ...]:
+    return tuple(islice(dict.fromkeys(terms), MOST_TERMS))
 
 
 class _Bare(dict[int, str]):
@@ -194,7 +205,18 @@ class _Bare(dict[int, str]):
         return bare
 
 
-_BARE = _Bare()
+class _FoldedWords(dict[int, str | None]):
+    """A cache of each character of a word, folded; others become a space, and accents nothing."""
+
+    def __missing__(self, code: int) -> str | None:
+        kind = category(chr(code))
+        in_word = kind[0] in "LN" or kind in {"Co", "Mn", "Mc"}
+        self[code] = found = None if code in _ACCENTS else _BARE[code] if in_word else " "
+        return found
+
+
+_ACCENTS = range(0x300, 0x370)
+_BARE, _FOLDED_WORDS = _Bare(), _FoldedWords()
 
 
 def folded(text: str) -> str:

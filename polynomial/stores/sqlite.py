@@ -1,6 +1,7 @@
 """The store in a SQLite file, the default for embedded use; it only needs a path."""
 
 import sqlite3
+import struct
 import weakref
 import zlib
 from collections.abc import Collection, Generator, Mapping, Sequence
@@ -16,11 +17,11 @@ from polycontext.window import Turn
 from ..errors import StoreError
 from ..journal.events import Event
 from . import sqlite_schema as sql
-from .search_query import AskedWords, found_in
+from .search_query import AskedWords
 from .session_store import Found, Opened, Rewritten, Snapshot, Stored, check_fork
 from .sqlite_file import SQLiteFile, may_exist
+from .sqlite_index import drop_index, updated_index
 from .sqlite_journals import SQLiteJournals
-from .word_index import drop_index, next_index
 
 
 class SQLiteStore:
@@ -102,14 +103,15 @@ class SQLiteStore:
         while True:
             try:
                 found = self._search(session_id, asked, limit)
-            except StoreError as error:
-                code = getattr(error.__cause__, "sqlite_errorcode", None)
-                if made_anew or code != sqlite3.SQLITE_CORRUPT_VTAB:
+            except (KeyError, struct.error):
+                if made_anew:
                     raise
                 made_anew = True
                 # The index is derived, so a damaged one is made again from the texts.
                 with self._writing() as journals:
-                    drop_index(journals.db, journals.find(session_id)[0])
+                    session, _ = journals.find(session_id)
+                    if session is not None:
+                        drop_index(journals, session)
             else:
                 if found is not None:
                     return found
@@ -123,15 +125,10 @@ class SQLiteStore:
             session, revision = journals.find(session_id)
             if session is None:
                 return ()
-            turns = partial(journals.turns_between, session)
-            index = next_index(journals.db, session, revision, turns)
+            index = updated_index(journals, session, revision)
             if index is None:
                 return None
-            hits = index.find(asked, limit)
-            found = journals.turns_at(session, [number for number, _ in hits])
-            return tuple(
-                found_in(found[number], asked, score) for number, score in hits if number in found
-            )
+            return index.search(asked, limit, partial(journals.turns_at, session))
 
     def committed(self, session_id: str, key: str) -> int | None:
         """Return the revision to which the command with that key led, None if there is none."""
@@ -235,7 +232,7 @@ class SQLiteStore:
                 self._file.known[name] = session, revision + len(journal.added)
                 there.replace_events(session, journal.events)
                 there.add_events(session, revision, journal.added)
-                drop_index(there.db, session)
+                drop_index(there, session)
                 there.delete_rows(session, "snapshots")
 
     def delete(self, session_id: str) -> bool:
@@ -252,7 +249,6 @@ class SQLiteStore:
                 return False
             # Texts that another session shares are kept.
             journals.db.execute(sql.DELETE_OWN_TEXTS, (session, session))
-            drop_index(journals.db, session)
             journals.delete_rows(session, *sql.OF_A_SESSION)
             journals.db.execute("DELETE FROM sessions WHERE id = ?", (session,))
             del self._file.known[session_id]

@@ -77,20 +77,32 @@ class SQLiteJournals:
         self, session: int | None, first: int, last: int
     ) -> Iterator[tuple[int, Turn]]:
         """Yield the turns that the events ``first..last`` added, each after its event's number."""
-        where = (
-            f"{sql.EVENTS} AND e.number BETWEEN ? AND ? AND e.kind IN {sql.TURNS} ORDER BY e.number"
-        )
-        return self._turns(self.db.execute(where, (session, first, last)).fetchall())
+        return self._turns(self._rows_between(session, first, last, sql.TURNS))
+
+    def steps_between(self, session: int, first: int, last: int) -> Iterator[tuple[int, Event]]:
+        """Yield the events among ``first..last`` that add turns or rewind, after their numbers."""
+        rows = self._rows_between(session, first, last, f"{sql.TURNS}, 'rewind'")
+        return self._numbered(session, rows)
+
+    def _rows_between(
+        self, session: int | None, first: int, last: int, kinds: str
+    ) -> Sequence[Any]:
+        where = f"{sql.EVENTS} AND e.number BETWEEN ? AND ? AND e.kind IN ({kinds})"
+        return self.db.execute(f"{where} ORDER BY e.number", (session, first, last)).fetchall()
 
     def _newest(self, session: int | None) -> int:
         newest: int | None = self.db.execute(sql.SNAPSHOT, (session,)).fetchone()[0]
         return newest or 0
 
     def _events(self, session: int, rows: Iterable[Any], after: int) -> Iterator[Event]:
-        for number, (found, row) in enumerate(self._rows(rows), after + 1):
+        for number, (found, event) in enumerate(self._numbered(session, rows), after + 1):
             self._check(found == number, f"event {number} is missing")
+            yield event
+
+    def _numbered(self, session: int, rows: Iterable[Any]) -> Iterator[tuple[int, Event]]:
+        for number, row in self._rows(rows):
             try:
-                yield event_of_row(row, lambda numbers: self.turns_at(session, numbers))
+                yield number, event_of_row(row, lambda numbers: self.turns_at(session, numbers))
             except InvalidDataError as error:
                 raise self.file.damaged(f"event {number}: {error}") from error
 

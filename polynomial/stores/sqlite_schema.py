@@ -1,12 +1,11 @@
 """The tables of a SQLite store.
 
 `texts` stores each text once, however many events and sessions refer to it; `events` stores
-everything else. `snapshots` is derived; the newest row alone has a head. `indexes` is derived too.
-It records up to which event the words of a session are indexed, in a table of their own that the
-first search creates (`word_index`). Losing derived tables costs time and nothing else. Each other
-row that is read back has a checksum (a snapshot is compressed, which includes one), and each
-session records how many events it had when the file was last closed or a snapshot was made, since
-SQLite does not detect missing or changed rows.
+everything else. `snapshots` is derived; the newest row alone has a head. `words` is derived too:
+the postings of the events that a session has `indexed` (`word_index`). Losing derived tables costs
+time and nothing else. Each other row that is read back has a checksum (a snapshot is compressed,
+which includes one), and each session records how many events it had when the file was last closed
+or a snapshot was made, since SQLite does not detect missing or changed rows.
 """
 
 import sqlite3
@@ -14,12 +13,12 @@ import sqlite3
 APPLICATION_ID = 0x504C5943
 """The application id ("PLYC") that distinguishes these files from other databases."""
 
-SCHEMA = 1
+SCHEMA = 2
 """The version of the tables; files of another one are refused."""
 
 TABLES = """
 CREATE TABLE sessions (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, revision INTEGER NOT
-    NULL);
+    NULL, indexed INTEGER NOT NULL DEFAULT 0);
 CREATE TABLE texts (id INTEGER PRIMARY KEY, content TEXT, more TEXT, checksum INTEGER NOT NULL);
 CREATE TABLE events (
     session INTEGER NOT NULL, number INTEGER NOT NULL, kind TEXT NOT NULL, state TEXT NOT NULL,
@@ -35,14 +34,15 @@ CREATE TABLE commands (session INTEGER NOT NULL, key TEXT NOT NULL, revision INT
     PRIMARY KEY (session, key)) WITHOUT ROWID;
 CREATE TABLE snapshots (session INTEGER NOT NULL, revision INTEGER NOT NULL, piece BLOB NOT NULL,
     head BLOB, PRIMARY KEY (session, revision));
-CREATE TABLE indexes (session INTEGER PRIMARY KEY, made INTEGER NOT NULL, upto INTEGER NOT NULL);
+CREATE TABLE words (session INTEGER NOT NULL, term TEXT NOT NULL, block INTEGER NOT NULL,
+    postings BLOB NOT NULL, PRIMARY KEY (session, term, block)) WITHOUT ROWID;
 """
 
 DAMAGED = "Restore a copy of the file, or what `sqlite3 FILE .recover` brings back of it"
 """The advice for a file that differs from what was written."""
 
-OF_A_SESSION = ("snapshots", "commands", "companions", "events")
-"""The tables whose rows belong to one session, apart from its index."""
+OF_A_SESSION = ("words", "snapshots", "commands", "companions", "events")
+"""The tables whose rows belong to one session."""
 
 # --- statements ---------------------------------------------------------------------------
 
@@ -73,7 +73,7 @@ DELETE_TEXTS = """
 DELETE FROM texts WHERE id IN (SELECT value FROM json_each(?)) AND id NOT IN (SELECT text FROM
 events WHERE text IS NOT NULL)
 """
-TURNS = "('system', 'user', 'assistant', 'tool')"
+TURNS = "'system', 'user', 'assistant', 'tool'"
 NUMBERS = """
 SELECT resource_id, min(number) FROM events WHERE session = ? AND kind IN ('system', 'user',
 'assistant', 'tool') AND resource_id IN ({marks})

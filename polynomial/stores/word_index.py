@@ -1,138 +1,210 @@
-"""A full-text index of one session, made by SQLite's FTS5.
+"""An index of the words of one session, and the ranking of its turns by BM25.
 
-Each session has a table of its own, which stores no text; its row numbers are those of the turns'
-events. The time of a search therefore depends on the session and not on the file, ranks depend only
-on words of the session, and dropping the table leaves no word behind (docs/history.md, "Search").
+Stores keep the index as postings: bytes by stem and block of turns, which only grow. All stores
+therefore find the same turns in the same order, at a cost that depends on the words of the query
+and not on the text of the session (docs/history.md, "Search").
 """
 
-import sqlite3
-from collections.abc import Callable, Iterable
+import struct
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from math import log
+from typing import Protocol
 
-from attrs import frozen
+from attrs import field, frozen
 
 from polycontext.window import Turn
 
-from ..errors import StoreError
-from .search_query import AskedWords, said, spaced
+from ..journal.events import Event, RewindEvent, TurnEvent
+from .search_query import AskedWords, found_in, said, stems_in
+from .session_store import Found
 
-_MAKE = (
-    "CREATE VIRTUAL TABLE {table} USING fts5(said, content = '', "
-    "tokenize = \"unicode61 remove_diacritics 2 categories 'L* N* Co Mn Mc'\")"
-)
-_ADD = "INSERT INTO {table} (rowid, said) VALUES (?, ?)"
-_FIND = (
-    "SELECT rowid, -bm25({table}) FROM {table} WHERE {table} MATCH ? "
-    "ORDER BY rank, rowid DESC LIMIT ?"
-)
+BLOCK = 1_024
+"""The number of events whose postings for one stem are stored together."""
+
+SATURATION, BY_LENGTH = 1.2, 0.75
+"""The parameters k1 and b of BM25 (Robertson and Zaragoza, 2009)."""
+
+NEXT, SECOND = 0.4, 0.2
+"""The shares of its neighbours' scores that a turn also gets: a question is near its answer, and
+few turns repeat what the conversation is about."""
+
+_LENGTHS, _REWINDS = "", " "
+"""The terms, which are no stems, of the lengths of turns and the targets of rewinds."""
+_PAIR = struct.Struct("<HH")
+"""The place of an event in its block, and a number: of uses, or of the stems of a turn."""
+_REWIND = struct.Struct("<HI")
+_MOST_USES, _MOST_EVENTS = 0xFFFF, 1 << 32
+
+Step = tuple[int, Turn | Event]
+"""A turn of a log, or an event that may add one or rewind the log, after the event's number."""
+Row = tuple[str, int, bytes]
+"""Postings, after their term and block."""
+
+
+class Postings(Protocol):
+    """The stored postings of a session."""
+
+    def read(self, terms: Sequence[str]) -> Iterable[Row]:
+        """Return all postings of some terms."""
+        ...
+
+    def append(self, rows: Sequence[Row]) -> None:
+        """Add to the end of postings; no term and block is there twice."""
+        ...
+
+
+@frozen
+class MemoryPostings:
+    """Postings in memory."""
+
+    _blocks: dict[str, dict[int, bytes]] = field(factory=lambda: defaultdict(dict))
+
+    def read(self, terms: Sequence[str]) -> Iterator[Row]:
+        """Yield all postings of some terms."""
+        for term in terms:
+            for block, postings in self._blocks.get(term, {}).items():
+                yield term, block, postings
+
+    def append(self, rows: Sequence[Row]) -> None:
+        """Add to the end of postings."""
+        for term, block, postings in rows:
+            self._blocks[term][block] = self._blocks[term].get(block, b"") + postings
 
 
 @frozen
 class WordIndex:
-    """The full-text index of one session in a database.
+    """The index of one session.
 
-    `table` must be a trusted name, since it becomes part of the SQL.
-
-    >>> index = WordIndex(sqlite3.connect(":memory:"), "words")
-    >>> index.make()
-    >>> index.add([(1, Turn("user", "Where is my parcel?")), (2, Turn("assistant", "On its way."))])
-    >>> [number for number, score in index.find(AskedWords.of("parcel"), 10)]
-    [1]
+    >>> index = WordIndex(MemoryPostings())
+    >>> turns = {1: Turn("user", "Where is my parcel?"), 2: Turn("assistant", "On its way.")}
+    >>> index.add(turns.items())
+    >>> [found.snippet for found in index.search(AskedWords.of("parcels"), 10, lambda _: turns)]
+    ['Where is my parcel?']
     """
 
-    db: sqlite3.Connection
-    table: str
+    _postings: Postings
 
-    def make(self) -> None:
-        """Create the table.
+    def add(self, steps: Iterable[Step]) -> None:
+        """Index events; their numbers must rise."""
+        added: dict[tuple[str, int], bytearray] = defaultdict(bytearray)
+        for number, step in steps:
+            block, place = divmod(number, BLOCK)
+            if isinstance(step, RewindEvent):
+                added[_REWINDS, block] += _REWIND.pack(place, step.to)
+            turn = step.turn if isinstance(step, TurnEvent) else step
+            if not isinstance(turn, Turn):
+                continue
+            uses = Counter(stems_in(said(turn)))
+            for stem, count in (*uses.items(), (_LENGTHS, uses.total())):
+                added[stem, block] += _PAIR.pack(place, min(count, _MOST_USES))
+        self._postings.append([(*key, bytes(postings)) for key, postings in added.items()])
+
+    def search(
+        self,
+        asked: AskedWords,
+        limit: int,
+        turns_at: Callable[[Sequence[int]], Mapping[int, Turn]],
+    ) -> tuple[Found, ...]:
+        """Return at most `limit` turns that match, best first, then newest.
+
+        `turns_at` returns the turns that events added, by the events' numbers.
 
         Raises:
-            StoreError: SQLite was built without FTS5.
+            KeyError, struct.error: the postings are damaged.
         """
-        try:
-            self.db.execute(_MAKE.format(table=self.table))
-        except sqlite3.OperationalError as error:
-            if "fts5" not in str(error):
-                raise
-            raise StoreError(
-                "the search index",
-                f"the SQLite of this Python has no FTS5 ({error})",
-                "Use a Python whose SQLite has it",
-            ) from None
-
-    def drop(self) -> None:
-        """Drop the table with all its words, if it exists."""
-        self.db.execute(f"DROP TABLE IF EXISTS {self.table}")
-
-    def add(self, turns: Iterable[tuple[int, Turn]]) -> None:
-        """Index turns, each with its number; the numbers must rise."""
-        rows = ((number, spaced(said(turn))) for number, turn in turns)
-        self.db.executemany(_ADD.format(table=self.table), rows)
-
-    def find(self, asked: AskedWords, limit: int) -> list[tuple[int, float]]:
-        """Return the numbers and scores of the turns that match: best first, then newest."""
-        return (
-            self.db.execute(_FIND.format(table=self.table), (asked.match, limit)).fetchall()
-            if asked
-            else []
-        )
-
-
-# --- in a file -------------------------------------------------------------------------
-# The index of a session is made at its first search and updated at each later one, so that no
-# append waits for it. Deleting a session deletes its index.
-
-BATCH = 2_000
-"""The number of events that are indexed in one transaction; others can write between two."""
-
-MOST_INDEXES = 1_000
-"""The number of sessions in a file that can have an index.
-
-If there are more, the oldest index is dropped until its session is searched again.
-"""
-
-Turns = Callable[[int, int], Iterable[tuple[int, Turn]]]
-"""Read the turns that the events first..last added, each with its number."""
+        if not asked:
+            return ()
+        stored: dict[str, list[tuple[int, bytes]]] = defaultdict(list)
+        for term, block, postings in sorted(
+            self._postings.read((_LENGTHS, _REWINDS, *asked.stems))
+        ):
+            stored[term].append((block * BLOCK, postings))
+        standing = _standing([*_unpacked(_REWIND, stored[_REWINDS])])
+        lengths = dict(_unpacked(_PAIR, stored[_LENGTHS]))
+        numbers = [number for number in lengths if any(number in part for part in standing)]
+        places = {**dict.fromkeys(lengths), **{number: at for at, number in enumerate(numbers)}}
+        uses = {
+            stem: [
+                (place, count)
+                for number, count in _unpacked(_PAIR, stored[stem])
+                if (place := places[number]) is not None
+            ]
+            for stem in asked.stems
+        }
+        scores = bm25([*uses.values()], [lengths[number] for number in numbers])
+        near = with_neighbours(scores)
+        matching = {place for place, score in enumerate(scores) if score}
+        for stem in asked.required:
+            matching.intersection_update(place for place, _ in uses[stem])
+        ranked = sorted(matching, key=lambda place: (-near[place], -place))
+        found: list[Found] = []
+        start, stop = 0, limit
+        while start < len(ranked) and len(found) < limit:
+            some = {numbers[place]: near[place] for place in ranked[start:stop]}
+            turns = turns_at([*some])
+            found += (
+                found_in(turns[number], asked, score)
+                for number, score in some.items()
+                if asked.is_in(said(turns[number]))
+            )
+            start, stop = stop, 3 * stop  # few turns have the words of a phrase, but not it
+        return tuple(found[:limit])
 
 
-def next_index(
-    db: sqlite3.Connection, session: int, revision: int, turns: Turns
-) -> WordIndex | None:
-    """Index the new turns of a session, up to `BATCH` events.
+def bm25(uses: Iterable[Sequence[tuple[int, int]]], lengths: Sequence[int]) -> list[float]:
+    """Return the score of each turn from the lengths of all turns and the uses of each stem.
 
-    Return its index if everything is indexed now, None if there is more to do.
+    Uses are pairs of a turn's index and a number.
+
+    >>> scores = bm25([[(0, 1), (2, 3)], [(2, 1)]], [4, 4, 4, 4, 4])
+    >>> scores[2] > scores[0] > scores[1] == 0.0
+    True
     """
-    index = WordIndex(db, _table(session))
-    (upto,) = db.execute("SELECT upto FROM indexes WHERE session = ?", (session,)).fetchone() or (
-        None,
-    )
-    if upto is None:
-        _make_room(db)
-        index.make()
-        db.execute(
-            "INSERT INTO indexes SELECT ?, coalesce(max(made), 0) + 1, 0 FROM indexes", (session,)
-        )
-    start = upto or 0
-    stop = min(revision, start + BATCH)
-    if stop > start:
-        index.add(turns(start + 1, stop))
-        db.execute("UPDATE indexes SET upto = ? WHERE session = ?", (stop, session))
-    return index if stop == revision else None
+    average = sum(lengths) / max(1, len(lengths)) or 1.0
+    norms = [SATURATION * (1 - BY_LENGTH + BY_LENGTH * length / average) for length in lengths]
+    scores = [0.0] * len(lengths)
+    for pairs in uses:
+        rarity = log(1 + (len(lengths) - len(pairs) + 0.5) / (len(pairs) + 0.5))
+        worth = rarity * (SATURATION + 1)
+        for place, count in pairs:
+            scores[place] += worth * count / (count + norms[place])
+    return scores
 
 
-def drop_index(db: sqlite3.Connection, session: int | None) -> None:
-    """Drop the index of a session with all its words, if there is one.
+def with_neighbours(scores: Sequence[float]) -> list[float]:
+    """Return scores with a share of those of the two turns before and the two behind.
 
-    The next search makes it again.
+    >>> with_neighbours([1.0, 0.0, 0.0, 0.0])
+    [1.0, 0.4, 0.2, 0.0]
     """
-    WordIndex(db, _table(session)).drop()
-    db.execute("DELETE FROM indexes WHERE session = ?", (session,))
+    wide = [0.0, 0.0, *scores, 0.0, 0.0]
+    # Opposite neighbours are added first, so that the score does not depend on the direction.
+    return [
+        own + NEXT * (before + behind) + SECOND * (first + last)
+        for first, before, own, behind, last in zip(
+            wide, wide[1:], wide[2:], wide[3:], wide[4:], strict=False
+        )
+    ]
 
 
-def _make_room(db: sqlite3.Connection) -> None:
-    oldest = "SELECT session FROM indexes ORDER BY made DESC LIMIT -1 OFFSET ?"
-    for (session,) in db.execute(oldest, (MOST_INDEXES - 1,)).fetchall():
-        drop_index(db, session)
+def _unpacked(pair: struct.Struct, rows: Iterable[tuple[int, bytes]]) -> Iterator[tuple[int, int]]:
+    for start, postings in rows:
+        for place, number in pair.iter_unpack(postings):
+            yield start + place, number
 
 
-def _table(session: int | None) -> str:
-    return f"words_{session}"
+def _standing(rewinds: Sequence[tuple[int, int]]) -> list[range]:
+    """Return the numbers of the events that no rewind has undone.
+
+    `rewinds` are the numbers of rewinds and their targets.
+
+    >>> _standing([(4, 1), (6, 3)])[:2]
+    [range(7, 4294967296), range(0, 4)]
+    """
+    standing, end = list[range](), _MOST_EVENTS
+    for number, target in reversed(rewinds):
+        if number < end:
+            standing.append(range(number + 1, end))
+            end = target + 1
+    return [*standing, range(end)]

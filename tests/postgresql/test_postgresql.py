@@ -197,7 +197,7 @@ def test_another_version_is_refused(
         match=rf"in the schema '{schema}' are those of polycontext 99. Use another schema",
     ):
         PostgreSQLStore(postgresql.url, schema=schema)
-    asked.execute("COMMENT ON TABLE sessions IS 'polycontext 1'")
+    asked.execute("COMMENT ON TABLE sessions IS 'polycontext 2'")
     with closing(PostgreSQLStore(postgresql.url, schema=schema)) as again:
         assert again.load("s").companions == {"notes": "1"}
 
@@ -585,6 +585,6 @@ def test_tables_of_another_version_are_refused_and_left_as_they_are(
     store.close()
     before = {table: rows(asked, table) for table in TABLES}
     asked.execute("COMMENT ON TABLE sessions IS 'polycontext 2'")
-    with pytest.raises(StoreError, match="Use another schema, this one reads polycontext 1"):
+    with pytest.raises(StoreError, match="Use another schema, this one reads polycontext 2"):
         PostgreSQLStore(postgresql.url, schema=schema)
     assert {table: rows(asked, table) for table in TABLES} == before
