@@ -86,8 +86,9 @@ longer times stand before shorter ones.
         """
         if provider is Provider.ANTHROPIC:
             return with_breakpoints(rendered, self, window, ends)
-        key = {} if self.key is None else {"prompt_cache_key": self.key}
-        return evolve(rendered, options={**rendered.options, **key})
+        if provider not in (Provider.OPENAI, Provider.RESPONSES) or self.key is None:
+            return rendered
+        return evolve(rendered, options={**rendered.options, "prompt_cache_key": self.key})
 
     def marked_tools(self, tools: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
         """Return the tool definitions with a breakpoint on the last one.

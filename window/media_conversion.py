@@ -15,7 +15,7 @@ from .media import Medium, MediumKind, Source, read_medium, read_source
 
 Block = dict[str, Any]
 
-ANTHROPIC, CHAT, RESPONSES = "anthropic", "openai", "openai-responses"
+ANTHROPIC, CHAT, RESPONSES, GEMINI = "anthropic", "openai", "openai-responses", "gemini"
 
 IMAGES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 """The image formats that every provider accepts."""
@@ -28,11 +28,12 @@ _OWN = {
     ANTHROPIC: frozenset({"image", "document"}),
     CHAT: frozenset({"image_url", "file"}),
     RESPONSES: frozenset({"input_image", "input_file"}),
+    GEMINI: frozenset({"image", "document"}),
 }
 """The block types of each provider that can be converted."""
 
-FORMS = tuple(_OWN)
-"""The providers whose forms a medium can be converted into."""
+FORMS = (ANTHROPIC, CHAT, RESPONSES)
+"""The forms that a medium can be converted into; GEMINI's blocks have the form of ANTHROPIC's."""
 
 
 def convert_block(block: Mapping[str, Any], source: str, target: str) -> Block | None:
@@ -82,7 +83,7 @@ def _image(found: Source, media_type: str, target: str) -> Block | None:
     data = found.data if media_type in IMAGES and not found.plain else None
     if link is None and not data:
         return None
-    if target == ANTHROPIC:
+    if target in (ANTHROPIC, GEMINI):
         return {
             "type": "image",
             "source": {"type": "url", "url": link} if link else _base64(media_type, data or ""),
@@ -124,7 +125,7 @@ def _block_text(block: object) -> str | None:
 
 
 def _same_vendor(found: Source, source: str, target: str) -> Block | None:
-    if found.file_id is None or ANTHROPIC in (source, target):
+    if found.file_id is None or not {source, target} <= {CHAT, RESPONSES}:
         return None
     if target == CHAT:
         return {"type": "file", "file": {"file_id": found.file_id}}
@@ -160,7 +161,7 @@ def _input_file(found: Source, media_type: str) -> Block | None:
     }
 
 
-_WRITERS = {ANTHROPIC: _document, CHAT: _file, RESPONSES: _input_file}
+_WRITERS = {ANTHROPIC: _document, CHAT: _file, RESPONSES: _input_file, GEMINI: _document}
 
 
 def _spelled(found: Source) -> str:

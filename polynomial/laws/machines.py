@@ -256,8 +256,8 @@ def _blocks(rendered: Rendered) -> Iterator[Any]:
     for block in rendered.system:
         yield "system", _unmarked(block)
     for message in rendered.messages:
-        content = message.get("content")
-        frame = {name: value for name, value in message.items() if name != "content"}
+        content = message.get("content", message.get("parts"))
+        frame = {name: value for name, value in message.items() if name not in {"content", "parts"}}
         if isinstance(content, list):
             yield from ((message.get("role"), _unmarked(block)) for block in content)
             if frame.keys() - {"role"}:

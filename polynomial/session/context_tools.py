@@ -111,7 +111,9 @@ def context_tools(provider: Provider | str = Provider.OPENAI) -> list[dict[str, 
     >>> [tool["name"] for tool in context_tools("anthropic")]
     ['context_search', 'context_recall', 'context_describe']
     """
-    return [_define(as_provider(provider), name, tool) for name, tool in deepcopy(_TOOLS).items()]
+    known = as_provider(provider)
+    tools = [_define(known, name, tool) for name, tool in deepcopy(_TOOLS).items()]
+    return [{"functionDeclarations": tools}] if known is Provider.GEMINI else tools
 
 
 def _define(provider: Provider, name: str, tool: _Tool) -> dict[str, Any]:
@@ -126,6 +128,8 @@ def _define(provider: Provider, name: str, tool: _Tool) -> dict[str, Any]:
             return {"type": "function", **named, "parameters": schema, "strict": False}
         case Provider.ANTHROPIC:
             return {**named, "input_schema": schema}
+        case Provider.GEMINI:
+            return {**named, "parameters": schema}
         case _:
             assert_never(provider)
 

@@ -111,7 +111,7 @@ class Talk:
                 return [
                     {"type": "function", "function": {"name": names[0], "description": names[1]}}
                 ]
-            case Provider.RESPONSES:
+            case _:
                 return [{"type": "function", "name": names[0], "description": names[1]}]
 
 
@@ -131,6 +131,8 @@ STEPS = st.one_of(
     st.tuples(st.just("tools"), st.integers(0, 1)),
     st.tuples(st.just("plan"), st.integers(0, 3)),
 )
+PROVIDERS = [provider for provider in Provider if provider is not Provider.GEMINI]
+"""The providers with a strict stand-in that bills the cache."""
 PLANS = [CachePlan(), CachePlan(ttl="1h"), CachePlan(head_ttl="1h"), CachePlan(key="other")]
 
 
@@ -159,7 +161,7 @@ def _step(talk: Talk, kind: str, size: int) -> None:
                 return
 
 
-@pytest.mark.parametrize("provider", Provider)
+@pytest.mark.parametrize("provider", PROVIDERS)
 @example(
     steps=[
         ("call", 25),
@@ -471,7 +473,7 @@ def test_only_a_plan_says_how_to_cache() -> None:
         with pytest.raises(InvalidOptionError, match=r"prices = 3. Use Prices"):
             bill(3)
         with pytest.raises(UnknownNameError):
-            bill(provider="gemini")
+            bill(provider="altavista")
 
 
 @pytest.mark.parametrize("provider", Provider)

@@ -141,7 +141,7 @@ def test_programs_ask_the_same_questions() -> None:
     asks: list[Any] = [check, check_request, findings]
     for ask in asks:
         with pytest.raises(LookupError, match="openai-responses"):
-            ask([user("a")], "gemini")
+            ask([user("a")], "altavista")
     check(
         [
             user("a"),

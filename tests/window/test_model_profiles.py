@@ -174,8 +174,8 @@ def test_the_list_of_models_is_the_callers_own(unregistered: None) -> None:
         ({"name": None}, "name = None"),
         ({"name": "o200k_base"}, "name = 'o200k_base'"),
         (
-            {"provider": "gemini"},
-            "unknown provider 'gemini'. Use openai, anthropic, openai-responses",
+            {"provider": "altavista"},
+            "unknown provider 'altavista'. Use openai, anthropic, openai-responses, gemini",
         ),
         ({"encoding": "gpt2"}, "unknown encoding 'gpt2'"),
     ],

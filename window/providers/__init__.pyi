@@ -1,4 +1,4 @@
-from . import anthropic, chat, responses
+from . import anthropic, chat, gemini, responses
 from .blocks import copied_messages, dumped
 from .formats import AUTO, check, findings, format_of, get_format, unwrap
 from .layout import left_behind, without
@@ -29,6 +29,7 @@ __all__ = [
     "findings",
     "format_of",
     "fresh",
+    "gemini",
     "get_format",
     "left_behind",
     "responses",

@@ -22,6 +22,7 @@ _FOLDERS = {
     Provider.ANTHROPIC: "anthropic",
     Provider.OPENAI: "chat",
     Provider.RESPONSES: "responses",
+    Provider.GEMINI: "gemini",
 }
 """The package of each format, which is imported on first use."""
 
@@ -192,6 +193,8 @@ def _maker(message: object) -> Provider | None:
     package, _, inner = type(message).__module__.partition(".")
     if package == "anthropic":
         return Provider.ANTHROPIC
+    if package == "google":
+        return Provider.GEMINI
     if package == "openai":
         return Provider.RESPONSES if ".responses" in f".{inner}" else Provider.OPENAI
     return None
@@ -199,6 +202,8 @@ def _maker(message: object) -> Provider | None:
 
 def _marks_in(message: Mapping[str, Any]) -> Iterable[tuple[Provider, str]]:
     kind, role, content = message.get("type"), message.get("role"), message.get("content")
+    if isinstance(message.get("parts"), list):
+        yield Provider.GEMINI, "parts"
     if "stop_reason" in message:
         yield Provider.ANTHROPIC, "answer"
     if isinstance(kind, str) and (

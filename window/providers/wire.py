@@ -42,6 +42,7 @@ class Provider(StrEnum):
     OPENAI = "openai"
     ANTHROPIC = "anthropic"
     RESPONSES = "openai-responses"
+    GEMINI = "gemini"
 
 
 def as_provider(name: Provider | str) -> Provider:

@@ -287,7 +287,7 @@ def test_what_the_caller_got_wrong_is_an_error_of_its_own(long: ContextSession) 
         with pytest.raises(InvalidOptionError):
             long.call_tool(name, arguments, max_tokens=most)
     with pytest.raises(UnknownNameError):
-        long.tools("gemini")
+        long.tools("altavista")
 
 
 @given(

@@ -131,7 +131,7 @@ def test_a_calibrated_counter_is_the_callers_own(registered: ModelProfile) -> No
         ContextSession.history.load(text)
 
 
-@pytest.mark.parametrize("text", ['"provider":"gemini"', '"provider":5'])
+@pytest.mark.parametrize("text", ['"provider":"altavista"', '"provider":5'])
 def test_a_saved_provider_that_is_none_is_refused(text: str) -> None:
     """By the path of it, or as what makes no session."""
     saved = text_of(talk(ContextSession())).replace('"provider":"openai"', text)

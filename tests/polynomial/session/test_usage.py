@@ -66,6 +66,8 @@ def test_blocks_are_told_by_turns(provider: Provider) -> None:
             blocks = len(rendered.system) + sum(
                 len(text_blocks(message["content"])) for message in rendered.messages
             )
+        if provider is Provider.GEMINI:
+            blocks += len(rendered.leading)
         assert delivery.ends(window, provider)[-1] == blocks
     assert delivery.ends(session.window, provider) == ()
 

@@ -46,9 +46,13 @@ RESPONSES: list[Any] = [
     {"role": "user", "content": [{"type": "input_text", "text": "x"}]},
     ResponseOutputMessage.model_construct(role="assistant", content=[]),
 ]
+CONTENTS: list[Any] = [
+    {"role": "model", "parts": [{"text": "x"}]},
+    {"parts": [{"inline_data": {"mime_type": "image/png", "data": "AA=="}}]},
+]
 OWN = [
     (message, whose)
-    for whose, messages in zip(Provider, (CHAT, ANTHROPIC, RESPONSES), strict=True)
+    for whose, messages in zip(Provider, (CHAT, ANTHROPIC, RESPONSES, CONTENTS), strict=True)
     for message in messages
 ]
 

@@ -172,8 +172,8 @@ def test_what_has_a_form_elsewhere_is_written_in_it(
         ({"type": "image", "source": None}, A, C),
         ({"type": "thinking", "thinking": "so", "signature": "c2ln"}, A, C),
         ({"type": "image_url", "image_url": {"url": URL}}, A, C),
-        (PICTURE[A], A, "gemini"),
-        (PICTURE[A], "gemini", A),
+        (PICTURE[A], A, "altavista"),
+        (PICTURE[A], "altavista", A),
         ({}, A, C),
     ],
 )

@@ -36,9 +36,14 @@ def conversations(draw: st.DrawFn, provider: Provider) -> list[Message]:
         Provider.ANTHROPIC: _anthropic_step,
         Provider.OPENAI: _chat_step,
         Provider.RESPONSES: _items_step,
+        Provider.GEMINI: _contents_step,
     }
     messages = list(draw(st.lists(_SYSTEMS[provider], max_size=2)))
-    messages.append({"role": "user", "content": draw(TEXTS)})
+    said = draw(TEXTS)
+    is_gemini = provider is Provider.GEMINI
+    messages.append(
+        {"role": "user", **({"parts": [{"text": said}]} if is_gemini else {"content": said})}
+    )
     for number in range(draw(st.integers(0, 5))):
         messages += draw(makers[provider](number))
     return messages
@@ -297,6 +302,92 @@ def _item_output(draw: st.DrawFn, call: Message) -> Message:
             return {**item, "output": draw(_content("input_text"))}
 
 
+# --- Gemini ---------------------------------------------------------------
+
+_SIGNED: Any = st.sampled_from([{}, {}, {"thoughtSignature": "AA=="}, {"partMetadata": {"a": 1}}])
+_WORDS = st.builds(lambda more, text: {"text": text, **more}, _SIGNED, TEXTS)
+_FILES: Any = st.sampled_from(
+    [
+        {"inlineData": {"mimeType": "image/png", "data": "AA=="}},
+        {"inlineData": {"mimeType": "video/mp4", "data": "AA=="}, "videoMetadata": {"fps": 1}},
+        {"fileData": {"fileUri": "https://example.org/a.pdf", "mimeType": "application/pdf"}},
+        {"fileData": {"fileUri": "gs://cellar/plums.pdf", "displayName": "Plums"}},
+        {"fileData": {"fileUri": "https://example.org/a.png"}},
+    ]
+)
+_MODELS: Any = st.sampled_from(
+    [
+        {"text": "Hm.", "thought": True, "thoughtSignature": "AA=="},
+        {"executableCode": {"code": "1 + 1", "language": "PYTHON"}},
+        {"codeExecutionResult": {"outcome": "OUTCOME_OK", "output": "2"}},
+        {"toolCall": {"toolType": "GOOGLE_SEARCH"}, "thoughtSignature": "AA=="},
+        {"from2030": {"a": [1]}},
+    ]
+)
+_EMPTY: Any = st.just([{"text": ""}])
+_RESPONSES: Any = st.sampled_from(
+    [
+        {"result": "one\ntwo"},
+        {"output": "hi"},
+        {"error": "no"},
+        {"result": [1]},
+        {},
+        {"a": 1, "b": {"c": None}},
+        {"return_value": ""},
+    ]
+)
+
+
+@st.composite
+def _contents_step(draw: st.DrawFn, number: int) -> list[Message]:
+    kind = draw(st.sampled_from(["user", "model", "calls", "calls"]))
+    if kind == "user":
+        parts = draw(_EMPTY | st.lists(_WORDS | _FILES, min_size=1, max_size=3))
+        return [{"role": "user", "parts": parts}]
+    if kind == "model":
+        parts = draw(_EMPTY | st.lists(_WORDS | _MODELS, min_size=1, max_size=3))
+        return [{"role": "model", "parts": parts}, _asking("go on")]
+    named = draw(st.booleans())
+    calls = [
+        {
+            **draw(_SIGNED),
+            "functionCall": {
+                **({"id": f"c{number}_{each}"} if named else {}),
+                "name": f"look{each}",
+                **draw(st.just({}) | ARGUMENTS.map(lambda given: {"args": given})),
+            },
+        }
+        for each in range(draw(st.integers(1, 3)))
+    ]
+    beside = draw(st.lists(_WORDS | _MODELS, max_size=2))
+    run = draw(st.permutations([*calls, *beside]))
+    cut = draw(st.integers(0, len(run)))
+    made = [part for part in (run[:cut], run[cut:]) if part]
+    if not any("functionCall" in part for part in made[0]):
+        made = [run]
+    results = [
+        {
+            **draw(st.sampled_from([{}, {"partMetadata": {"a": 1}}])),
+            "functionResponse": {
+                **{key: value for key, value in call["functionCall"].items() if key != "args"},
+                "response": draw(_RESPONSES),
+                **draw(st.just({}) | _FILES.map(lambda file: {"parts": [file]})),
+            },
+        }
+        for call in draw(st.permutations(calls))
+    ]
+    behind = draw(st.just([]) | st.lists(_WORDS | _FILES, max_size=2))
+    return [
+        _asking("look"),
+        *({"role": "model", "parts": part} for part in made),
+        {"role": "user", "parts": [*results, *behind]},
+    ]
+
+
+def _asking(text: str) -> Message:
+    return {"role": "user", "parts": [{"text": text}]}
+
+
 _SYSTEMS: dict[Provider, st.SearchStrategy[Message]] = {
     Provider.ANTHROPIC: st.builds(
         lambda content: {"role": "system", "content": content},
@@ -308,4 +399,7 @@ _SYSTEMS: dict[Provider, st.SearchStrategy[Message]] = {
         TEXTS | _CHAT_BLOCKS,
     ),
     Provider.RESPONSES: _message("developer") | _message("system"),
+    Provider.GEMINI: st.builds(
+        lambda parts: {"role": "system", "parts": parts}, st.lists(_WORDS, min_size=1, max_size=2)
+    ),
 }

@@ -1,0 +1,230 @@
+"""Gemini's contents: results inside the user's contents, and media as parts with a MIME type.
+
+One content may become several turns (its results, then its words). A call may have no id; it gets
+one made of its number and name, which is not sent. Media are held in blocks like Anthropic's, so
+that every other format can take them.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from attrs import define
+
+from ...turn import Role, ToolCall, Turn
+from ...wire_text import compact
+from ..layout import Collector, without
+from ..places import Place
+from ..tool_pairs import Pairing
+from ..wire import Message, Parsed, Provider
+from .rules import CALL, RESULT, ROLES, SIGNATURE, UNSIGNED, GrowingList, copied_contents
+
+UNNAMED = re.compile(r"by-order:\d+:(.*)", re.DOTALL)
+"""The id of a call that came without one."""
+
+ANSWER = "result"
+"""The field of a result's response that holds the text of a turn."""
+
+EMPTY_PART: Message = {"text": ""}
+
+JOINED: Message = {"joined": True}
+"""The further fields of a message whose words stand in the content of the results before it."""
+
+_MEDIA = {"image": "image", "audio": "audio", "video": "video"}
+_UPLOADED = re.compile(r"gs://|https://[^/]*/v1\w*/files/")
+"""The addresses of files that only this provider can read."""
+
+
+def parse(messages: object, *, repair: bool = False, waiting: Iterable[str] = ()) -> Parsed:
+    """Parse contents into turns: one for each result, and one for the rest of a content.
+
+    Leading contents of role ``system`` hold the system instruction. A result without an id belongs
+    to the first call of its name that has no result yet. `waiting` are ids of calls before the list
+    that have no result yet. With `repair`, a call in the middle without a result gets a marked one.
+
+    Raises:
+        InvalidMessagesError: A content breaks a rule of docs/providers.md; the error names its
+            index and the rule.
+
+    >>> look = {"functionCall": {"name": "look", "args": {"at": "Paris"}}}
+    >>> parse(
+    ...     [{"role": "user", "parts": [{"text": "hi"}]}, {"role": "model", "parts": [look]}]
+    ... ).turns[1].tool_calls
+    (ToolCall(id='by-order:0:look', name='look', arguments='{"at":"Paris"}'),)
+    """
+    copies = copied_contents(messages)
+    pairing = Pairing(Provider.GEMINI, repair=repair, waiting=dict.fromkeys(waiting))
+    start = 0
+    while start < len(copies):
+        stop = _group_end(copies, start)
+        is_anew = start > 0 and copies[start - 1]["role"] == "model"
+        reader = _Reader(pairing, Place(Provider.GEMINI, ("messages", start)), is_anew=is_anew)
+        for turn in reader.turns(copies[start:stop]):
+            pairing.add(turn, start)
+        start = stop
+    return pairing.parsed(copies)
+
+
+def _group_end(contents: Sequence[Message], start: int) -> int:
+    """Return the end of the contents that are one turn.
+
+    Results may follow the last of several contents of the model, so a run of these is one turn from
+    its first call on.
+    """
+    stop = start + 1
+    if contents[start]["role"] == "model" and any(
+        CALL in part for part in contents[start]["parts"]
+    ):
+        while stop < len(contents) and contents[stop]["role"] == "model":
+            stop += 1
+    return stop
+
+
+def check(messages: object, *, allow_open_tail: bool = False, strict_first: bool = True) -> None:
+    """Raise `InvalidMessagesError` for a list of contents that Gemini would reject.
+
+    With `allow_open_tail`, the last calls may lack results. Without `strict_first`, the list may
+    begin with a call, as a part of a history does.
+    """
+    GrowingList(strict_first)(copied_contents(messages), allow_open_tail=allow_open_tail)
+
+
+@define
+class _Reader:
+    """Reads the contents of one turn, whose calls and results `pairing` collects."""
+
+    pairing: Pairing
+    place: Place
+    is_anew: bool
+    """Whether the model spoke in the content before, too."""
+
+    def turns(self, contents: Sequence[Message]) -> Iterator[Turn]:
+        """Yield the turns of `contents`, several of which are the model's."""
+        role, parts = ROLES[contents[0]["role"]], contents[0]["parts"]
+        results = [part for part in parts if RESULT in part] if role == "user" else []
+        said = [part for part in parts if RESULT not in part] if results else parts
+        heads = [_further(content, role) for content in contents]
+        for number, part in enumerate(results):
+            yield self._result(part, heads[0] if number == 0 else {})
+        if said or not results:
+            speaker = {"model": Role.ASSISTANT, "system": Role.SYSTEM}.get(role, Role.USER)
+            first = JOINED if results else heads[0]
+            rest = [(head, content["parts"]) for head, content in zip(heads, contents, strict=True)]
+            yield self._said(speaker, [(first, said), *rest[1:]])
+
+    def _result(self, part: Message, further: Message) -> Turn:
+        found = part[RESULT]
+        given, name, response = found.get("id"), found["name"], found.get("response", {})
+        call_id = given or next(
+            (each for each in self.pairing.waiting if _is_for(each, name)),
+            f"by-order:0:{name}",
+        )
+        collector = Collector(Provider.GEMINI)
+        if further:
+            collector.message(further)
+        key, text = _answer(response)
+        beside = without(part, RESULT) | {
+            RESULT: without(found, "id", "name", "response", "parts")
+            | ({} if given or UNNAMED.fullmatch(call_id) else {"id": None})
+            | ({} if key == ANSWER else {"response": key})
+        }
+        if beside != {RESULT: {}}:
+            collector.result(beside)
+        collector.words(text, {})
+        for each in found.get("parts", ()):
+            collector.block(_block(each))
+        with self.place.turn_errors():
+            return collector.turn(
+                Role.TOOL,
+                tool_call_id=call_id,
+                name=None if name == self._called(call_id) else name,
+                metadata={"is_error": True} if key == "error" else {},
+            )
+
+    def _called(self, call_id: str) -> str | None:
+        """Return the name of a call without a result, if the call is known."""
+        made = UNNAMED.fullmatch(call_id)
+        if made is not None:
+            return made[1]
+        callers = (turn for turn in reversed(self.pairing.turns) if turn.tool_calls)
+        calls = next(callers, Turn(Role.USER, "")).tool_calls
+        return next((call.name for call in calls if call.id == call_id), None)
+
+    def _said(self, role: Role, contents: Sequence[tuple[Message, Sequence[Message]]]) -> Turn:
+        collector, calls = Collector(Provider.GEMINI), 0
+        for number, (further, parts) in enumerate(contents):
+            if further or number or (self.is_anew and role is Role.ASSISTANT):
+                collector.message(further)
+            for part in parts:
+                if CALL in part and role is Role.ASSISTANT:
+                    collector.call(*_call(part, calls))
+                    calls += 1
+                elif "text" in part and not part.get("thought"):
+                    collector.words(part["text"], without(part, "text"))
+                else:
+                    collector.block(_block(part))
+        with self.place.turn_errors():
+            return collector.turn(role)
+
+
+def _further(content: Message, role: str) -> Message:
+    """Return the fields of a content that a turn does not hold; `empty` marks an empty text."""
+    further = without(content, "role", "parts")
+    if content["role"] != role:
+        further["role"] = content["role"]
+    if content["parts"] == [EMPTY_PART]:
+        further["empty"] = True
+    return further
+
+
+def _is_for(call_id: str, name: str) -> bool:
+    made = UNNAMED.fullmatch(call_id)
+    return made is None or made[1] == name
+
+
+def _call(part: Message, number: int) -> tuple[ToolCall, Message]:
+    found = part[CALL]
+    given, name = found.get("id"), found["name"]
+    call = ToolCall(given or f"by-order:{number}:{name}", name, compact(found.get("args", {})))
+    inner = without(found, "id", "name", "args") | ({} if "args" in found else {"args": None})
+    beside = without(part, CALL)
+    if number == 0:
+        # The first call of a step is signed, if only by the writer; null says that it came without.
+        signature = beside.pop(SIGNATURE, None)
+        beside |= {} if signature == UNSIGNED else {SIGNATURE: signature}
+    return call, beside | ({CALL: inner} if inner else {})
+
+
+def _answer(response: Mapping[str, Any]) -> tuple[str, str]:
+    """Return the field of a response that holds its text ("" if it is data), and the text."""
+    if len(response) == 1:
+        ((key, value),) = response.items()
+        if isinstance(value, str) and key:
+            return key, value
+    return "", compact(response)
+
+
+def _block(part: Message) -> Message:
+    """Return a part that is neither words nor a call: a medium, or anything else unchanged."""
+    for name in ("inlineData", "fileData"):
+        if name in part:
+            inner = part[name]
+            beside = without(part, name)
+            media_type = str(inner.get("mimeType", ""))
+            kind = _MEDIA.get(media_type.partition("/")[0], "document")
+            rest = without(inner, "mimeType", "data", "fileUri")
+            source = _source(media_type, inner)
+            further = {"part": beside} if beside else {}
+            return {"type": kind, "source": source, name: rest, **further}
+    kind = "thought" if "text" in part else next(iter(without(part, SIGNATURE)), "part")
+    return {"type": kind, "part": part}
+
+
+def _source(media_type: str, inner: Mapping[str, Any]) -> Message:
+    typed = {"media_type": media_type} if "mimeType" in inner else {}
+    if "data" in inner:
+        return {"type": "base64", **typed, "data": inner["data"]}
+    uri = inner.get("fileUri")
+    if isinstance(uri, str) and not _UPLOADED.match(uri):
+        return {"type": "url", **typed, "url": uri}
+    return {"type": "file", **typed, "file_id": uri}

@@ -1,0 +1,185 @@
+"""Gemini's rules for contents (docs/providers.md), from its reference and recorded errors."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from attrs import define, field, frozen
+
+from ...errors import InvalidMessagesError
+from ..blocks import copied_messages
+from ..places import Place
+from ..wire import Message, Provider
+
+CALL, RESULT, SIGNATURE = "functionCall", "functionResponse", "thoughtSignature"
+ROLES = {"user": "user", "model": "model", "function": "user", "tool": "user", "system": "system"}
+"""The accepted roles, with the side that they speak for; a content without a role is the user's."""
+
+_CAMEL = {
+    name: "".join([first, *(word.title() for word in rest)])
+    for name in (
+        "code_execution_result",
+        "display_name",
+        "executable_code",
+        "file_data",
+        "file_uri",
+        "function_call",
+        "function_response",
+        "inline_data",
+        "media_resolution",
+        "mime_type",
+        "part_metadata",
+        "thought_signature",
+        "tool_call",
+        "tool_response",
+        "video_metadata",
+    )
+    for first, *rest in [name.split("_")]
+}
+UNSIGNED = "c2tpcF90aG91Z2h0X3NpZ25hdHVyZV92YWxpZGF0b3I="
+"""The signature of a call that another model made: ``skip_thought_signature_validator`` in base64.
+
+The provider does not check it.
+"""
+
+_NOT_COUNTED = (
+    "Please ensure that the number of function response parts is equal to the number of function "
+    "call parts of the function call turn."
+)
+_NOT_BEHIND = (
+    "Please ensure that function call turn comes immediately after a user turn or after a function "
+    "response turn."
+)
+
+
+def copied_contents(contents: object) -> list[Message]:
+    """Return a deep copy of `contents` in the API's own spelling, with `role` and `parts`.
+
+    The API accepts names of fields in camel case and in snake case; the copies have camel case.
+    Fields that are null are left out.
+
+    Raises:
+        InvalidMessagesError: Rules of `copied_messages`; unknown-role; bad-content.
+
+    >>> copied_contents([{"parts": [{"inline_data": {"mime_type": "image/png", "data": "AA=="}}]}])
+    [{'role': 'user', 'parts': [{'inlineData': {'mimeType': 'image/png', 'data': 'AA=='}}]}]
+    """
+    return [
+        _content(content, Place(Provider.GEMINI, ("messages", index)))
+        for index, content in enumerate(copied_messages(Provider.GEMINI, contents))
+    ]
+
+
+def _content(content: Message, place: Place) -> Message:
+    role = content.get("role") or "user"
+    if not isinstance(role, str) or role not in ROLES:
+        raise place.into("role").unsupported(
+            "unknown-role", role, sorted(ROLES), "user, model, or function"
+        )
+    parts = content.get("parts") or []
+    if not isinstance(parts, list):
+        raise place.into("parts").wrong("bad-content", parts, "a list of parts")
+    if not parts and role != "model":
+        # An answer without content exists (a blocked or an empty one); a question without does not.
+        raise place.into("parts").missing("missing-content", "at least one part")
+    inner = place.into("parts")
+    spelled = [_part(part, inner.into(number)) for number, part in enumerate(parts)]
+    return {**content, "role": role, "parts": spelled}
+
+
+def _part(part: object, place: Place) -> Message:
+    if not isinstance(part, dict):
+        raise place.wrong("bad-content", part, "an object such as {'text': ...}")
+    spelled = _spelled(part)
+    for name in ("inlineData", "fileData", CALL, RESULT):
+        if name in spelled:
+            if not isinstance(spelled[name], dict):
+                raise place.into(name).wrong("bad-content", spelled[name], "an object")
+            spelled[name] = _spelled(spelled[name])
+    if not isinstance(spelled.get("text", ""), str):
+        raise place.into("text").wrong("bad-content", spelled["text"], "text")
+    for name in (CALL, RESULT):
+        if name in spelled and not (
+            isinstance(called := spelled[name].get("name"), str) and called
+        ):
+            raise place.into(name, "name").wrong("bad-tool-call", called, "the name of the tool")
+    for name, key in ((CALL, "args"), (RESULT, "response")):
+        if name in spelled and not isinstance(spelled[name].get(key, {}), dict):
+            raise place.into(name, key).wrong("bad-tool-call", spelled[name][key], "an object")
+    return spelled
+
+
+def _spelled(fields: Mapping[str, Any]) -> Message:
+    return {_CAMEL.get(name, name): value for name, value in fields.items() if value is not None}
+
+
+@frozen
+class _Before:
+    """What a list holds before its next content: who spoke last, and how many results are owed."""
+
+    last: str = ""
+    owed: int = 0
+
+
+@define
+class GrowingList:
+    """Validates a list that grows at its end, each content once; see `wire.Judge`.
+
+    With `strict_first`, the list may not begin with a call.
+    """
+
+    strict_first: bool = True
+    _before: list[_Before] = field(factory=lambda: [_Before()])
+
+    def __call__(self, contents: Sequence[Message], *, allow_open_tail: bool = False) -> None:
+        """Raise `InvalidMessagesError` for the first fault among what was not checked before."""
+        # More results may have joined the last content, so it is checked again.
+        del self._before[max(1, len(self._before) - 1) :]
+        for index in range(len(self._before) - 1, len(contents)):
+            place = Place(Provider.GEMINI, ("messages", index))
+            self._before.append(self._after(self._before[-1], contents[index], place))
+        last, owed = self._before[-1].last, self._before[-1].owed
+        if last in ("", "system"):
+            whole = Place(Provider.GEMINI)
+            raise whole.refuse("empty-list", "there is no content", "at least one content")
+        if owed and not allow_open_tail:
+            raise _uneven(Place(Provider.GEMINI, ("messages", len(contents) - 1)), owed)
+
+    def _after(self, before: _Before, content: Message, place: Place) -> _Before:
+        role, parts, last, owed = ROLES[content["role"]], content["parts"], before.last, before.owed
+        if not parts:
+            raise place.into("parts").missing("empty-message", "at least one part")
+        if role == "system" and last not in ("", "system"):
+            raise place.into("role").unsupported("unknown-role", "system", ("user", "model"))
+        calls = sum(CALL in part for part in parts) if role == "model" else 0
+        results = sum(RESULT in part for part in parts) if role == "user" else 0
+        if results > owed or (owed and not results and (role != "model" or last == "user")):
+            raise _uneven(place, owed)
+        # The calls of several contents of the model are answered together.
+        may_call = last == "user" or (last == "model" and owed)
+        if calls and not may_call and (self.strict_first or last not in ("", "system")):
+            legal = "a call behind what the user said, or behind results"
+            raise place.refuse("misplaced-call", "a call behind nothing", legal, _NOT_BEHIND)
+        return _Before(role, owed - results + calls)
+
+
+def _uneven(place: Place, owed: int) -> InvalidMessagesError:
+    if owed:
+        problem, rule = f"{owed} calls have no result directly after them", "unanswered-call"
+    else:
+        problem, rule = "a result without a call directly before it", "orphan-result"
+    return place.refuse(
+        rule, problem, "one result for each call, all in the content behind the calls", _NOT_COUNTED
+    )
+
+
+def check_messages(contents: object, *, allow_open_tail: bool = False) -> None:
+    """Raise `InvalidMessagesError` for a list of contents that Gemini would reject.
+
+    With `allow_open_tail`, the last calls may lack results.
+
+    >>> check_messages([{"role": "user", "parts": []}])  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    polycontext.window.errors.InvalidMessagesError: messages[0] breaks the gemini rule \
+missing-content: ...
+    """
+    GrowingList()(copied_contents(contents), allow_open_tail=allow_open_tail)
