@@ -59,7 +59,7 @@ LEAST_ROOM = 64
 
 _USAGE = (
     "the usage of a response: prompt_tokens of OpenAI's chat, "
-    "input_tokens of Responses or of Anthropic's messages"
+    "input_tokens of Responses or of Anthropic's messages, promptTokenCount of Gemini"
 )
 
 
@@ -320,7 +320,8 @@ def input_tokens(given: object) -> tuple[int | None, str]:
     (1000, '')
     """
     data = _data(given)
-    response, usage = (data, _data(data["usage"], "usage.")) if "usage" in data else ({}, data)
+    key = next((key for key in ("usage", "usageMetadata", "usage_metadata") if key in data), "")
+    response, usage = (data, _data(data[key], f"{key}.")) if key else ({}, data)
     name = response.get("model")
     told = _sent(usage)
     return (None if told is None else told + _cleared(response)), name if isinstance(
@@ -345,8 +346,9 @@ def _data(given: object, path: str = "") -> Mapping[str, Any]:
 
 def _sent(usage: Mapping[str, Any]) -> int | None:
     """Return the tokens of the request as it was sent."""
-    if "prompt_tokens" in usage:
-        return _whole(usage, "prompt_tokens")
+    for name in ("prompt_tokens", "promptTokenCount", "prompt_token_count"):
+        if name in usage:
+            return _whole(usage, name)
     for entry in usage.get("iterations") or ():
         # With server-side tools, the totals cover several requests: the first one is ours.
         kind = entry.get("type") if isinstance(entry, Mapping) else None

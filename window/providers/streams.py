@@ -25,7 +25,14 @@ def stream_of(value: object) -> Provider | None:
         return Provider.RESPONSES
     if isinstance(kind, str) and kind.startswith(("message_", "content_block_")):
         return Provider.ANTHROPIC
+    if isinstance(field_of(value, "candidates"), list) or _feedback(value) is not None:
+        return Provider.GEMINI
     return None
+
+
+def _feedback(value: object) -> Any:
+    """Return what Gemini says of a prompt that it blocked, or None."""
+    return field_of(value, "promptFeedback") or field_of(value, "prompt_feedback")
 
 
 def field_of(value: object, name: str) -> Any:
@@ -54,10 +61,9 @@ def messages_of_stream(stream: Sequence[Any]) -> Sequence[Any]:
 def refuse_part(value: object) -> None:
     """Raise `InvalidMessagesError` if `value`, given alone, is only a part of an answer."""
     choices = field_of(value, "choices")
-    is_whole = field_of(value, "type") in _FINAL or (
-        isinstance(choices, list)
-        and any(field_of(choice, "finish_reason") is not None for choice in choices)
-    )
+    is_whole = field_of(value, "type") in _FINAL or _feedback(value) is not None
+    for choice in [*(choices or ()), *(field_of(value, "candidates") or ())]:
+        is_whole |= any(field_of(choice, name) for name in ("finish_reason", "finishReason"))
     if not is_whole:
         raise _PLACE.refuse("bad-answer", "a single chunk or event of a stream", _LEGAL)
 
@@ -185,8 +191,34 @@ def _items(events: Sequence[Any]) -> Sequence[Any]:
     return output or done or [{"role": "assistant", "content": ""}]
 
 
+def _contents(answers: Sequence[Any]) -> Sequence[Message] | None:
+    parts = list[Any]()
+    for answer in map(dumped, answers):
+        candidates = answer.get("candidates") or ()
+        if len(candidates) > 1:
+            return None
+        parts += (
+            part for each in candidates for part in (each.get("content") or {}).get("parts") or ()
+        )
+    return [{"role": "model", "parts": _spoken(parts)}]
+
+
+def _spoken(parts: Sequence[Message]) -> list[Message]:
+    """Return the parts of an answer, with pieces of one text joined; its last piece is signed."""
+    joined: list[Message] = []
+    for part in parts:
+        last = joined[-1] if joined else {}
+        is_more = "text" in part and last.keys() - {"thought"} == {"text"}
+        if is_more and part.get("thought") == last.get("thought"):
+            joined[-1] = {**part, "text": last["text"] + part["text"]}
+        else:
+            joined.append(part)
+    return joined
+
+
 _ASSEMBLE: Mapping[Provider, Callable[[Sequence[Any]], Sequence[Any] | None]] = {
     Provider.OPENAI: _chat,
     Provider.ANTHROPIC: _messages,
     Provider.RESPONSES: _items,
+    Provider.GEMINI: _contents,
 }

@@ -15,9 +15,9 @@ from ...turn import Role, ToolCall, Turn
 from ...wire_text import compact
 from ..layout import Collector, without
 from ..places import Place
-from ..tool_pairs import Pairing
+from ..tool_pairs import paired
 from ..wire import Message, Parsed, Provider
-from .rules import CALL, RESULT, ROLES, SIGNATURE, UNSIGNED, GrowingList, copied_contents
+from .rules import CALL, RESULT, ROLES, SIGNATURE, UNSIGNED, copied_contents
 
 UNNAMED = re.compile(r"by-order:\d+:(.*)", re.DOTALL)
 """The id of a call that came without one."""
@@ -53,16 +53,24 @@ def parse(messages: object, *, repair: bool = False, waiting: Iterable[str] = ()
     (ToolCall(id='by-order:0:look', name='look', arguments='{"at":"Paris"}'),)
     """
     copies = copied_contents(messages)
-    pairing = Pairing(Provider.GEMINI, repair=repair, waiting=dict.fromkeys(waiting))
+    earlier = tuple(waiting)
+    turns = _turns(copies, [(call_id, _made_of(call_id)) for call_id in earlier])
+    return paired(Provider.GEMINI, turns, copies, repair=repair, waiting=earlier)
+
+
+def _turns(
+    contents: Sequence[Message], waiting: list[tuple[str, str]]
+) -> Iterator[tuple[Turn, int]]:
     start = 0
-    while start < len(copies):
-        stop = _group_end(copies, start)
-        is_anew = start > 0 and copies[start - 1]["role"] == "model"
-        reader = _Reader(pairing, Place(Provider.GEMINI, ("messages", start)), is_anew=is_anew)
-        for turn in reader.turns(copies[start:stop]):
-            pairing.add(turn, start)
+    while start < len(contents):
+        stop = _group_end(contents, start)
+        place = Place(Provider.GEMINI, ("messages", start))
+        is_anew = start > 0 and contents[start - 1]["role"] == "model"
+        for turn in _Reader(waiting, place, is_anew=is_anew).turns(contents[start:stop]):
+            if turn.tool_calls:
+                waiting = [(call.id, call.name) for call in turn.tool_calls]
+            yield turn, start
         start = stop
-    return pairing.parsed(copies)
 
 
 def _group_end(contents: Sequence[Message], start: int) -> int:
@@ -80,20 +88,11 @@ def _group_end(contents: Sequence[Message], start: int) -> int:
     return stop
 
 
-def check(messages: object, *, allow_open_tail: bool = False, strict_first: bool = True) -> None:
-    """Raise `InvalidMessagesError` for a list of contents that Gemini would reject.
-
-    With `allow_open_tail`, the last calls may lack results. Without `strict_first`, the list may
-    begin with a call, as a part of a history does.
-    """
-    GrowingList(strict_first)(copied_contents(messages), allow_open_tail=allow_open_tail)
-
-
 @define
 class _Reader:
-    """Reads the contents of one turn, whose calls and results `pairing` collects."""
+    """Reads the contents of one turn; `waiting` are the calls without results, by id and name."""
 
-    pairing: Pairing
+    waiting: list[tuple[str, str]]
     place: Place
     is_anew: bool
     """Whether the model spoke in the content before, too."""
@@ -115,10 +114,10 @@ class _Reader:
     def _result(self, part: Message, further: Message) -> Turn:
         found = part[RESULT]
         given, name, response = found.get("id"), found["name"], found.get("response", {})
-        call_id = given or next(
-            (each for each in self.pairing.waiting if _is_for(each, name)),
-            f"by-order:0:{name}",
-        )
+        call = next((each for each in self.waiting if _answers(given, name, each)), None)
+        if call is not None:
+            self.waiting.remove(call)
+        call_id, called = call or (given or f"by-order:0:{name}", "")
         collector = Collector(Provider.GEMINI)
         if further:
             collector.message(further)
@@ -137,18 +136,9 @@ class _Reader:
             return collector.turn(
                 Role.TOOL,
                 tool_call_id=call_id,
-                name=None if name == self._called(call_id) else name,
+                name=None if name == called else name,
                 metadata={"is_error": True} if key == "error" else {},
             )
-
-    def _called(self, call_id: str) -> str | None:
-        """Return the name of a call without a result, if the call is known."""
-        made = UNNAMED.fullmatch(call_id)
-        if made is not None:
-            return made[1]
-        callers = (turn for turn in reversed(self.pairing.turns) if turn.tool_calls)
-        calls = next(callers, Turn(Role.USER, "")).tool_calls
-        return next((call.name for call in calls if call.id == call_id), None)
 
     def _said(self, role: Role, contents: Sequence[tuple[Message, Sequence[Message]]]) -> Turn:
         collector, calls = Collector(Provider.GEMINI), 0
@@ -177,9 +167,15 @@ def _further(content: Message, role: str) -> Message:
     return further
 
 
-def _is_for(call_id: str, name: str) -> bool:
+def _answers(given: str | None, name: str, call: tuple[str, str]) -> bool:
+    call_id, called = call
+    return given == call_id if given else called in (name, "")
+
+
+def _made_of(call_id: str) -> str:
+    """Return the name in the id of a call that came without one, or an empty string."""
     made = UNNAMED.fullmatch(call_id)
-    return made is None or made[1] == name
+    return made[1] if made else ""
 
 
 def _call(part: Message, number: int) -> tuple[ToolCall, Message]:

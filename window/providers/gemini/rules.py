@@ -122,12 +122,8 @@ class _Before:
 
 @define
 class GrowingList:
-    """Validates a list that grows at its end, each content once; see `wire.Judge`.
+    """Validates a list that grows at its end, each content once; see `wire.Judge`."""
 
-    With `strict_first`, the list may not begin with a call.
-    """
-
-    strict_first: bool = True
     _before: list[_Before] = field(factory=lambda: [_Before()])
 
     def __call__(self, contents: Sequence[Message], *, allow_open_tail: bool = False) -> None:
@@ -136,7 +132,8 @@ class GrowingList:
         del self._before[max(1, len(self._before) - 1) :]
         for index in range(len(self._before) - 1, len(contents)):
             place = Place(Provider.GEMINI, ("messages", index))
-            self._before.append(self._after(self._before[-1], contents[index], place))
+            content = _content(contents[index], place)
+            self._before.append(_after(self._before[-1], content, place))
         last, owed = self._before[-1].last, self._before[-1].owed
         if last in ("", "system"):
             whole = Place(Provider.GEMINI)
@@ -144,22 +141,23 @@ class GrowingList:
         if owed and not allow_open_tail:
             raise _uneven(Place(Provider.GEMINI, ("messages", len(contents) - 1)), owed)
 
-    def _after(self, before: _Before, content: Message, place: Place) -> _Before:
-        role, parts, last, owed = ROLES[content["role"]], content["parts"], before.last, before.owed
-        if not parts:
-            raise place.into("parts").missing("empty-message", "at least one part")
-        if role == "system" and last not in ("", "system"):
-            raise place.into("role").unsupported("unknown-role", "system", ("user", "model"))
-        calls = sum(CALL in part for part in parts) if role == "model" else 0
-        results = sum(RESULT in part for part in parts) if role == "user" else 0
-        if results > owed or (owed and not results and (role != "model" or last == "user")):
-            raise _uneven(place, owed)
-        # The calls of several contents of the model are answered together.
-        may_call = last == "user" or (last == "model" and owed)
-        if calls and not may_call and (self.strict_first or last not in ("", "system")):
-            legal = "a call behind what the user said, or behind results"
-            raise place.refuse("misplaced-call", "a call behind nothing", legal, _NOT_BEHIND)
-        return _Before(role, owed - results + calls)
+
+def _after(before: _Before, content: Message, place: Place) -> _Before:
+    role, parts, last, owed = ROLES[content["role"]], content["parts"], before.last, before.owed
+    if not parts:
+        raise place.into("parts").missing("empty-message", "at least one part")
+    if role == "system" and last not in ("", "system"):
+        raise place.into("role").unsupported("unknown-role", "system", ("user", "model"))
+    calls = sum(CALL in part for part in parts) if role == "model" else 0
+    results = sum(RESULT in part for part in parts) if role == "user" else 0
+    if results > owed or (owed and not results and (role != "model" or last == "user")):
+        raise _uneven(place, owed)
+    # The calls of several contents of the model are answered together.
+    may_call = last == "user" or (last == "model" and owed)
+    if calls and not may_call:
+        legal = "a call behind what the user said, or behind results"
+        raise place.refuse("misplaced-call", "a call behind nothing", legal, _NOT_BEHIND)
+    return _Before(role, owed - results + calls)
 
 
 def _uneven(place: Place, owed: int) -> InvalidMessagesError:
@@ -182,4 +180,4 @@ def check_messages(contents: object, *, allow_open_tail: bool = False) -> None:
     polycontext.window.errors.InvalidMessagesError: messages[0] breaks the gemini rule \
 missing-content: ...
     """
-    GrowingList()(copied_contents(contents), allow_open_tail=allow_open_tail)
+    GrowingList()(copied_messages(Provider.GEMINI, contents), allow_open_tail=allow_open_tail)

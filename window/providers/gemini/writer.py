@@ -12,7 +12,7 @@ from typing import Any
 
 from attrs import Factory, define
 
-from ...filler import ASSISTANT_FIRST
+from ...filler import OPENING
 from ...part import PartKind
 from ...turn import Role, Turn
 from ...wire_text import loaded_object, stand_in
@@ -41,6 +41,7 @@ class Writer:
     _calls: dict[str, Message] = Factory(dict)
     """The id and name that each of the last calls was written with."""
     _takes_results: bool = False
+    _has_user: bool = False
     _introduced: tuple[str, ...] = ()
 
     @property
@@ -60,9 +61,10 @@ class Writer:
         joins = self._joins(turn, is_anew=any(e.kind is PartKind.MESSAGE for e in entries))
         if further == JOINED:
             joins = self._takes_results
-        elif turn.tool_calls and not self.readable and self._last in ("", "system"):
-            self._put("user", [{"text": ASSISTANT_FIRST}], {})
-            self._introduced = (ASSISTANT_FIRST,)
+        elif turn.tool_calls and not (self.readable or self._has_user):
+            # A call must directly follow the user or results.
+            self._put("user", [{"text": OPENING}], {})
+            self._introduced, joins = (OPENING,), False
         for fields, parts in self._written(turn, entries):
             self._put(role, parts, fields, joins=joins)
             joins = False
@@ -83,10 +85,7 @@ class Writer:
         return self._contents[-1]["role"] if self._contents else ""
 
     def _joins(self, turn: Turn, *, is_anew: bool) -> bool:
-        """Return whether the words of the model continue its last content.
-
-        A call must directly follow the user or results, so it always does.
-        """
+        """Return whether the words of the model continue its last content; a call always does."""
         follows = turn.role is Role.ASSISTANT and self._last == "model" and not self.readable
         return follows and (bool(turn.tool_calls) or not is_anew)
 
@@ -99,6 +98,7 @@ class Writer:
     def _put(
         self, role: str, parts: Sequence[Message], further: Message, *, joins: bool = False
     ) -> None:
+        self._has_user |= role == "user"
         if joins:
             # The content before was handed out already, so it is replaced rather than changed.
             last = self._contents[-1]

@@ -1,0 +1,219 @@
+"""Gemini's contents become turns and are written again; answers and streams are read."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pytest
+
+from polycontext.polynomial import ContextSession, project
+from polycontext.window import InvalidMessagesError, Part, Role, ToolCall, Turn
+from polycontext.window.providers import get_format, unwrap
+
+GEMINI = get_format("gemini")
+CALL: Mapping[str, Any] = {"functionCall": {"name": "look", "args": {"at": "Böden"}}}
+
+
+def user(*parts: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a content of the user."""
+    return {"role": "user", "parts": list(parts)}
+
+
+def model(*parts: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a content of the model."""
+    return {"role": "model", "parts": list(parts)}
+
+
+def result(name: str, response: Mapping[str, Any], **fields: object) -> dict[str, Any]:
+    """Return a part that holds a result."""
+    return {"functionResponse": {"name": name, "response": response, **fields}}
+
+
+def read(*contents: Mapping[str, Any]) -> Sequence[Turn]:
+    """Return the turns of contents."""
+    return GEMINI.parse(list(contents)).turns
+
+
+def test_both_spellings_are_read_and_one_is_written() -> None:
+    """The API and its SDK write fields in camel case or snake case; null fields are absent."""
+    snake = [
+        {"parts": [{"inline_data": {"mime_type": "image/png", "data": "AA=="}, "text": None}]},
+        model({"function_call": {"name": "look", "args": {}}, "thought_signature": "AA=="}),
+        {"role": "function", "parts": [{"function_response": {"name": "look", "response": {}}}]},
+    ]
+    assert GEMINI.render(read(*snake)).messages == [
+        user({"inlineData": {"mimeType": "image/png", "data": "AA=="}}),
+        model({"functionCall": {"name": "look", "args": {}}, "thoughtSignature": "AA=="}),
+        {"role": "function", "parts": [result("look", {})]},
+    ]
+
+
+def test_results_without_ids_find_their_calls_by_name_and_order() -> None:
+    """Text beside results follows them."""
+    asked = model(CALL, {"functionCall": {"name": "taste"}}, CALL)
+    found = user(
+        result("taste", {"sweet": "süß", "at": None}),
+        {"text": "And?"},
+        result("look", {"result": "one"}),
+        result("look", {}),
+    )
+    turns = read(user({"text": "Well?"}), asked, found)
+    assert [call.id for call in turns[1].tool_calls] == [
+        "by-order:0:look",
+        "by-order:1:taste",
+        "by-order:2:look",
+    ]
+    assert [(turn.text, turn.tool_call_id) for turn in turns[2:]] == [
+        ('{"sweet":"süß","at":null}', "by-order:1:taste"),
+        ("one", "by-order:0:look"),
+        ("{}", "by-order:2:look"),
+        ("And?", None),
+    ]
+
+
+def test_a_result_finds_a_call_of_an_earlier_list() -> None:
+    """A session reads one content at a time, and a call without an id is still answered."""
+    session = ContextSession(8_000)
+    session.add_message(user({"text": "Look."}), "gemini")
+    session.add_message({"candidates": [{"content": model(CALL), "finishReason": "STOP"}]})
+    session.add_message(user(result("look", {"result": "mould"})), "gemini")
+    assert not session.window.open_calls
+    assert session.messages("gemini")[2] == user(result("look", {"result": "mould"}))
+
+
+@pytest.mark.parametrize(
+    ("response", "text", "metadata"),
+    [
+        ({"result": "one"}, "one", {}),
+        ({"output": "one"}, "one", {}),
+        ({"error": "no"}, "no", {"is_error": True}),
+        ({"result": [1]}, '{"result":[1]}', {}),
+    ],
+)
+def test_a_response_of_one_text_is_that_text(
+    response: Mapping[str, Any], text: str, metadata: Mapping[str, Any]
+) -> None:
+    """The name of its field is kept, and `error` marks a failed result; other data are JSON."""
+    contents = [user({"text": "Look."}), model(CALL), user(result("look", response))]
+    *_, found = read(*contents)
+    assert (found.text, found.metadata) == (text, metadata)
+    assert GEMINI.render(read(*contents)).messages[2] == contents[2]
+
+
+def test_turns_of_others_get_what_the_provider_demands() -> None:
+    """Names for results, one content for all of them, a signature, the user before a call."""
+    turns = [
+        Turn("assistant", "Well."),
+        Turn("assistant", None, tool_calls=[ToolCall("a", "look"), ToolCall("b", "taste")]),
+        Turn("tool", "mould", tool_call_id="a"),
+        Turn("tool", "no", tool_call_id="b", metadata={"is_error": True}),
+        Turn("system", "Be brief."),
+    ]
+    written = GEMINI.render(turns).messages
+    GEMINI.check(written)
+    assert [content["role"] for content in written] == ["model", "user", "model", "user", "user"]
+    first, second = written[2]["parts"]
+    assert "thoughtSignature" in first
+    assert "thoughtSignature" not in second
+    assert written[3]["parts"] == [
+        result("look", {"result": "mould"}, id="a"),
+        result("taste", {"error": "no"}, id="b"),
+    ]
+
+
+def test_media_become_parts_in_either_direction() -> None:
+    """A picture of another provider is sent as data or by its address, and the other way round."""
+    url = "https://example.org/cat.png"
+    data = '{"type":"image_url","image_url":{"url":"%s"}}'
+    turns = [
+        Turn("user", "", parts=[Part("openai", data % address)])
+        for address in ("data:image/png;base64,AA==", url)
+    ]
+    assert [content["parts"][0] for content in GEMINI.render(turns).messages] == [
+        {"inlineData": {"mimeType": "image/png", "data": "AA=="}},
+        {"fileData": {"mimeType": "image/png", "fileUri": url}},
+    ]
+    (turn,) = read(user({"inlineData": {"mimeType": "image/png", "data": "AA=="}}))
+    assert get_format("openai").render([turn]).messages[0]["content"] == [
+        {"type": "image_url", "image_url": {"url": "data:image/png;base64,AA=="}}
+    ]
+    (stored,) = read(user({"fileData": {"fileUri": "gs://cellar/plum.png"}}))
+    assert [*get_format("openai").render([stored]).messages[0]["content"]] != [url]
+
+
+@pytest.mark.parametrize(
+    ("contents", "rule"),
+    [
+        ([user({"text": "Hi."}), model(CALL), user({"text": "And?"})], "unanswered-call"),
+        ([user(result("look", {}))], "orphan-result"),
+        ([user({"text": "Hi."}), model({"text": "Yes."}), model(CALL)], "misplaced-call"),
+        ([model(CALL)], "misplaced-call"),
+        ([{"role": "assistant", "parts": [{"text": "x"}]}], "unknown-role"),
+        ([user()], "missing-content"),
+        ([user({"text": 5})], "bad-content"),
+        ([user({"functionResponse": {"name": "", "response": {}}})], "bad-tool-call"),
+        ([model({"functionCall": {"name": "look", "args": "x"}})], "bad-tool-call"),
+        ([{"role": "system", "parts": [{"text": "x"}]}], "empty-list"),
+    ],
+)
+def test_what_the_provider_refuses_is_refused(contents: list[Any], rule: str) -> None:
+    """The rule is named; for uneven results and misplaced calls, in the vendor's words too."""
+    with pytest.raises(InvalidMessagesError) as caught:
+        GEMINI.check(contents)
+    assert caught.value.rule == rule
+
+
+def test_pieces_of_a_stream_are_one_answer() -> None:
+    """Pieces of a text are joined; the signature of the last one stays."""
+    pieces = [
+        {"candidates": [{"content": model({"text": "Plu"})}]},
+        {"candidates": [{"content": model({"text": "ms.", "thoughtSignature": "AA=="})}]},
+        {"candidates": [{"content": model(CALL), "finishReason": "STOP"}]},
+    ]
+    assert unwrap([pieces]) == [model({"text": "Plums.", "thoughtSignature": "AA=="}, CALL)]
+    with pytest.raises(InvalidMessagesError, match="single chunk"):
+        unwrap(pieces[:1])
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        {"promptFeedback": {"blockReason": "SAFETY"}},
+        {"candidates": [{"finishReason": "UNEXPECTED_TOOL_CALL"}]},
+        {"candidates": [{"content": {"role": "model"}, "finishReason": "MAX_TOKENS"}]},
+    ],
+)
+def test_an_answer_without_content_is_taken(answer: Mapping[str, Any]) -> None:
+    """The next request is valid."""
+    session = ContextSession(8_000)
+    session.add_message(user({"text": "Look."}), "gemini")
+    session.add_message(answer)
+    session.add_user_turn("And now?")
+    GEMINI.check(session.messages("gemini"))
+
+
+def test_the_usage_of_an_answer_is_learned() -> None:
+    """In the API's spelling and in the SDK's."""
+    for name, key in (
+        ("usageMetadata", "promptTokenCount"),
+        ("usage_metadata", "prompt_token_count"),
+    ):
+        session = ContextSession(20_000)
+        session.add_user_turn("plums, " * 900)
+        session.request("gemini")
+        session.usage.reported({name: {key: 4_000}})
+        assert session.window.max_tokens < 18_000
+
+
+def test_a_projection_keeps_roles_and_pairs() -> None:
+    """A list in the middle of which most is cut is still valid."""
+    contents = [user({"text": "Look at all."})]
+    for number in range(40):
+        contents += [
+            model({"functionCall": {"name": "look", "args": {"at": number}}}),
+            user(result("look", {"result": f"jar {number} " * 60})),
+        ]
+    shortened = project(contents, max_tokens=2_000)
+    GEMINI.check(shortened.messages)
+    assert shortened.messages[0] == contents[0]
+    assert shortened.messages[-1] == contents[-1]
+    assert {turn.role for turn in read(*shortened.messages)} >= {Role.USER, Role.TOOL}
