@@ -1034,6 +1034,11 @@ class ContextSession:
         return self._background
 
     @property
+    def rules(self) -> "parts.Rules":
+        """Return the rules that the user stated, with methods to add and to end one."""
+        return parts.Rules(self)
+
+    @property
     def documents(self) -> "parts.Documents":
         """Return the JSON data kept beside the conversation."""
         return parts.Documents(self)

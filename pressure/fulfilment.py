@@ -23,6 +23,7 @@ from .gist import (
     summary_text,
     summary_turn,
     unframed,
+    with_rules,
 )
 from .plan import Plan
 from .summariser_protocol import (
@@ -32,7 +33,6 @@ from .summariser_protocol import (
     PlanSummariser,
     RememberingSummariser,
     Summariser,
-    default_summariser,
 )
 
 Reading = Callable[[RememberingSummariser, GistJob], Any]
@@ -167,7 +167,13 @@ def complete_offer(plan: Plan, job: GistJob, text: str) -> str:
     if not isinstance(text, str) or not text.strip():
         return text  # rejected when the plan is committed
     counter = plan.window.counter
-    facts = notes.facts_of(job.reads, counter)
+    # The gist states the rules of the ledger before the text.
+    known = {" ".join(rule.text.split()) for rule in plan.window.rules.all}
+    facts = [
+        fact
+        for fact in notes.facts_of(job.reads, counter)
+        if fact.head is not notes.Head.CONSTRAINTS or fact.text not in known
+    ]
     quotes = notes.Quotes.of(job.reads, facts)
 
     def fits(body: str) -> bool:
@@ -176,7 +182,9 @@ def complete_offer(plan: Plan, job: GistJob, text: str) -> str:
 
     whole = notes.complete_text(text.strip(), facts, fits)
     # If there is no room for marks, nothing is marked as the user's own words, not even by a model.
-    return (quotes if fits(whole) else notes.Quotes()).mark(whole)
+    marked = (quotes if fits(whole) else notes.Quotes()).mark(whole)
+    lines = marked.split("\n")
+    return "\n".join(line for line in lines if line.removeprefix(notes.USER) not in known)
 
 
 _EMPTY = "the summary is empty"
@@ -206,8 +214,10 @@ def frame(job: GistJob, body: str, resource_id: str) -> Turn:
     if job.kind is GistKind.POINTER:
         return pointer_turn(first, resource_id)
     if job.kind is GistKind.DIGEST:
-        return digest_turn(first, body, resource_id)
-    return summary_turn(summary_text(body), job.sources, job.stands_for, resource_id)
+        return digest_turn(first, with_rules(body, job.rules), resource_id)
+    return summary_turn(
+        summary_text(with_rules(body, job.rules)), job.sources, job.stands_for, resource_id
+    )
 
 
 def body_allowance(job: GistJob, counter: TokenCounter) -> int:
@@ -276,7 +286,10 @@ def _write_extract(job: GistJob, max_tokens: int, counter: TokenCounter) -> str:
     """Return the text of the built-in summariser for `job`."""
     if job.kind is GistKind.DIGEST:
         return notes.truncate(unframed(job.sources[0].text), max_tokens, counter, wanted=job.about)
-    return default_summariser().summarise(job.reads, max_tokens, counter=counter)
+    rules = [rule.text for rule in job.rules]
+    return notes.ExtractiveSummariser().summarise(
+        job.reads, max_tokens, counter=counter, rules=rules
+    )
 
 
 def _count(turn: Turn, counter: TokenCounter) -> Turn:

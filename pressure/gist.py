@@ -11,6 +11,7 @@ from attrs import field, frozen
 from polycontext.linearity import LinearityMap
 from polycontext.window import Part, PartKind, Role, Sources, TokenCounter, Turn, count_turn
 from polycontext.window.items import attachment_of
+from polycontext.window.rules import PREFERENCE, RULES_TITLE, Rule
 
 _SUMMARY = "[Summary of earlier messages]"
 SUMMARY_END = "[End of summary]"
@@ -29,6 +30,10 @@ _POINTER = re.compile(
     r"\[Superseded: a later (?:call (?:with the same arguments )?has the current result"
     r"|attachment has the current text of [^\n]+)\]"
 )
+
+ENDED_TITLE, TEXT_TITLE = "No longer in force:", "Conversation:"
+"""The headings of ended rules, and of the text of a gist that begins with rules."""
+_TITLE = re.compile(r"[A-Z][a-z]+(?: [a-z]+)?:\n")
 
 NO_TEXT = "(no text)"
 """The text of a gist if nothing else fits."""
@@ -131,14 +136,49 @@ def _in_place(
     )
 
 
-def least_summary(counter: TokenCounter) -> int:
-    """Return the tokens of the shortest summary: its frame and a word or two."""
-    return count_turn(counter, Turn(Role.USER, summary_text(NO_TEXT))) + 1
+def least_summary(counter: TokenCounter, rules: Sequence[Rule] = ()) -> int:
+    """Return the tokens of the shortest summary: its frame, `rules` and a word or two."""
+    text = summary_text(with_rules(NO_TEXT, rules))
+    return count_turn(counter, Turn(Role.USER, text)) + 1
 
 
-def least_digest(turn: Turn, counter: TokenCounter) -> int:
-    """Return the tokens of the shortest digest of `turn`: the frame and a word or two."""
-    return count_turn(counter, digest_turn(turn, NO_TEXT, turn.resource_id)) + 1
+def least_digest(turn: Turn, counter: TokenCounter, rules: Sequence[Rule] = ()) -> int:
+    """Return the tokens of the shortest digest of `turn`: the frame, `rules` and a word or two."""
+    text = with_rules(NO_TEXT, rules)
+    return count_turn(counter, digest_turn(turn, text, turn.resource_id)) + 1
+
+
+def with_rules(body: str, rules: Sequence[Rule]) -> str:
+    r"""Return the text of a gist that begins with `rules`, each whole, preferences last.
+
+    Rules that have ended, but are still to be read in a turn, follow under a heading of their own.
+
+    >>> print(with_rules("assistant: Booked.", [Rule("t1:1", "Never fly.", "t1")]))
+    Standing instructions:
+    user: Never fly.
+    Conversation:
+    assistant: Booked.
+    """
+    standing = sorted((each for each in rules if each.stands), key=lambda r: r.kind == PREFERENCE)
+    ended = dict.fromkeys(f"- {_continued(rule.text)}" for rule in rules if not rule.stands)
+    said = [f"{_speaker(rule)}: {_continued(rule.text)}" for rule in standing]
+    return "\n".join(
+        (
+            *((RULES_TITLE, *said) if said else ()),
+            *((ENDED_TITLE, *ended) if ended else ()),
+            *((TEXT_TITLE,) if rules and _TITLE.match(body) is None else ()),
+            body,
+        )
+    )
+
+
+def _speaker(rule: Rule) -> str:
+    return " ".join(("user", *rule.author.replace(":", " ").split()))
+
+
+def _continued(text: str) -> str:
+    """Return `text` with continuation lines indented, so that none can pose as another speaker."""
+    return "\n ".join(text.splitlines())
 
 
 def source_ids(turn: Turn) -> Sequence[str]:
@@ -184,8 +224,8 @@ class GistJob:
     The gist takes the place of the first of `runs` (turns ``start:stop``, disjoint, in order); the
     other runs are removed. It replaces `sources`; `reads` are those of them that are worth reading,
     without superseded results. It may take `allowance` tokens. `about` names what matters most: the
-    words of the question and of the answered calls. The turns `again`, which are among the sources
-    of a NATIVE gist, are repeated after it.
+    words of the question and of the answered calls. Its text begins with `rules`. The turns
+    `again`, which are among the sources of a NATIVE gist, are repeated after it.
     """
 
     kind: GistKind
@@ -196,6 +236,7 @@ class GistJob:
     ledger: LinearityMap = field(eq=False, repr=False)
     about: str = ""
     again: tuple[Turn, ...] = ()
+    rules: tuple[Rule, ...] = ()
 
     @classmethod
     def of_turn(
@@ -207,9 +248,11 @@ class GistJob:
         ledger: LinearityMap,
         *,
         about: str = "",
+        rules: tuple[Rule, ...] = (),
     ) -> Self:
         """Return the job for a gist that replaces one turn."""
-        return cls(kind, ((place, place + 1),), (turn,), (turn,), allowance, ledger, about)
+        run = (place, place + 1)
+        return cls(kind, (run,), (turn,), (turn,), allowance, ledger, about, rules=rules)
 
     @property
     def start(self) -> int:

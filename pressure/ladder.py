@@ -154,7 +154,7 @@ def ladder_of(window: ContextWindow, reach: Reach, standing: Collection[int] = (
 def unclimbed(window: ContextWindow, reach: Reach, standing: Collection[int] = ()) -> Ladder:
     """Return the chain of a single plan for `window`, the one that changes nothing."""
     columns = columns_of(window, reach, standing)
-    least = least_summary(window.counter)
+    least = least_summary(window.counter, columns.most_rules)
     return Ladder(window, reach, columns, least, [window.total_tokens], [0])
 
 

@@ -225,15 +225,23 @@ def _jobs(
         turn = atoms.turns[place]
         if allowance < (turn.tokens or 0):
             about = _asked_for(atoms.turns, place)
-            kind = GistKind.DIGEST
-            jobs.append(GistJob.of_turn(kind, place, turn, allowance, ledger, about=about))
+            rules = ladder.columns.rules_of(turn)
+            jobs.append(
+                GistJob.of_turn(
+                    GistKind.DIGEST, place, turn, allowance, ledger, about=about, rules=rules
+                )
+            )
     if gisted:
         more = min(pool - spent, needed)
         spent += more
         sources = tuple(chain.from_iterable(map(atoms.turns_of, gisted)))
         runs, reads = tuple(_runs(atoms.bounds, gisted)), _worth_reading(ladder, gisted)
         least = ladder.least_gist
-        jobs.append(GistJob(GistKind.BLOCK, runs, sources, reads, least + more, ledger))
+        gone = {index for run in runs for index in range(*run)}
+        rules = ladder.columns.rules_beside(gone)
+        jobs.append(
+            GistJob(GistKind.BLOCK, runs, sources, reads, least + more, ledger, rules=rules)
+        )
     return sorted(jobs, key=lambda job: job.start), spent
 
 

@@ -304,6 +304,8 @@ def _asked(summariser: object, plan: Plan, job: GistJob, room: int, reading: Rea
         candidates = candidates.beside(
             _standing(plan, job, job.sources if reading else job.reads), counter
         )
+    if isinstance(candidates, notes.Candidates):
+        candidates = candidates.without(rule.text for rule in job.rules)
     return summariser.write(candidates, room, counter=counter, query=plan.query, former=former)
 
 

@@ -1,8 +1,8 @@
 """The reach of compression: its options, and the resulting columns of a window's atoms."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from enum import IntEnum
-from itertools import pairwise
+from itertools import chain, pairwise
 
 from attrs import evolve, field, frozen
 from attrs.validators import optional
@@ -19,8 +19,9 @@ from polycontext.window import (
 )
 from polycontext.window.items import Attachment, attachment_of
 from polycontext.window.part_removal import bare, unbound
+from polycontext.window.rules import REMOVED, Rule, is_rule
 
-from .gist import is_summary, least_digest
+from .gist import is_summary, least_digest, source_ids
 from .view import is_pinned, may_be_truncated
 
 
@@ -91,7 +92,7 @@ class Columns:
     these kinds, if there are any. `asking` are the last user turns if the task may be truncated:
     their parts are removed before that. `is_open` states that the last atom waits for a result.
     `task` maps the atom of a FIXED user turn that may be truncated, if there is one, to the tokens
-    that it may keep.
+    that it may keep. `rules` are the rules of the user.
     """
 
     atoms: AtomColumns
@@ -107,13 +108,46 @@ class Columns:
     is_open: bool = False
     task: Mapping[int, int] = {}
     asking: frozenset[int] = frozenset()
+    rules: tuple[Rule, ...] = ()
+
+    def rules_beside(self, gone: Collection[int]) -> tuple[Rule, ...]:
+        """Return what a gist has to say about rules if the turns with the indices `gone` yield.
+
+        These are the rules that stand and that no other turn states, and those that another turn
+        states and that a turn which is gone has ended.
+        """
+        kept = self._shown(index for index in range(len(self.atoms.turns)) if index not in gone)
+        return _rules_beside(self.rules, kept, kept)
+
+    @property
+    def most_rules(self) -> tuple[Rule, ...]:
+        """Return the most that the gist of any plan has to say about rules."""
+        fixed = self.of_kind(range(len(self.kinds)), Kind.FIXED)
+        bounds = self.atoms.bounds
+        kept = self._shown(chain.from_iterable(range(*bounds[each : each + 2]) for each in fixed))
+        return _rules_beside(self.rules, kept, self._shown(range(len(self.atoms.turns))))
+
+    def _shown(self, places: Iterable[int]) -> set[str]:
+        """Return the ids of the turns that are shown at `places`, whole or truncated."""
+        turns = map(self.atoms.turns.__getitem__, places) if self.rules else ()
+        return {
+            each
+            for turn in turns
+            for each in (turn.resource_id, *(() if is_summary(turn) else turn.sources))
+        }
+
+    def rules_of(self, turn: Turn) -> tuple[Rule, ...]:
+        """Return the rules that stand and that `turn` states, which may be truncated."""
+        ids = source_ids(turn)
+        return tuple(rule for rule in self.rules if rule.stands and rule.turn_id in ids)
 
     def least(self, atom: int, turn: Turn, counter: TokenCounter) -> int:
         """Return the fewest tokens that may be left of a turn of `atom` if it is cut.
 
         For the task, that is also the most that it may take.
         """
-        return min(self.task.get(atom) or least_digest(turn, counter), _tokens(turn))
+        least = self.task.get(atom) or least_digest(turn, counter, self.rules_of(turn))
+        return min(least, _tokens(turn))
 
     def cuttable(self, atom: int) -> range:
         """Return the indices of the turns of `atom` that may be cut in place.
@@ -130,6 +164,22 @@ class Columns:
     def of_kind(self, zone: range, *kinds: Kind) -> list[int]:
         """Return the atoms of `zone` that are of one of `kinds`."""
         return [atom for atom in zone if self.kinds[atom] in kinds]
+
+
+def _rules_beside(
+    rules: Iterable[Rule], kept: Collection[str], shown: Collection[str]
+) -> tuple[Rule, ...]:
+    """Return the rules that the turns `kept` leave out, and ended ones in `shown` turns."""
+    return tuple(
+        rule
+        for rule in rules
+        if rule.ended_by != REMOVED
+        and (
+            rule.turn_id not in kept
+            if rule.stands
+            else rule.turn_id in shown and rule.ended_by not in kept
+        )
+    )
 
 
 def columns_of(window: ContextWindow, reach: Reach, asked: Collection[int] = ()) -> Columns:
@@ -161,6 +211,7 @@ def columns_of(window: ContextWindow, reach: Reach, asked: Collection[int] = ())
         question=question,
         is_open=is_open,
         asking=frozenset(fixed if reach.cuts_task else ()),
+        rules=window.rules.all,
     )
     if reach.cuts_task:
         columns = _with_task(window, columns)
@@ -188,7 +239,8 @@ def _with_task(window: ContextWindow, columns: Columns) -> Columns:
     room = (
         window.max_tokens - REQUEST_OVERHEAD - sum(map(sizes.__getitem__, fixed)) + sizes[task]
     ) // 2
-    return evolve(columns, task={task: max(least_digest(turns(task)[0], window.counter), room)})
+    least = least_digest(turns(task)[0], window.counter, columns.rules_of(turns(task)[0]))
+    return evolve(columns, task={task: max(least, room)})
 
 
 def _without_parts(window: ContextWindow, columns: Columns, fixed: set[int]) -> Columns:
@@ -242,7 +294,10 @@ def _kinds(window: ContextWindow, atoms: AtomColumns) -> list[Kind]:
     if len(atoms) < len(atoms.turns):
         classes = [max(classes[start:stop]) for start, stop in pairwise(atoms.bounds)]
     kinds = [_KIND_OF[resource_class] for resource_class in classes]
+    stating = {rule.turn_id for rule in window.rules.standing}
     for atom, start in enumerate(atoms.bounds[:-1]):
+        if kinds[atom] is Kind.DROPPABLE and atoms.turns[start].resource_id in stating:
+            kinds[atom] = Kind.REQUIRED
         if kinds[atom] is not Kind.FIXED and is_summary(atoms.turns[start]):
             kinds[atom] = Kind.SUMMARY
     return kinds
@@ -260,14 +315,14 @@ def _attachments(atoms: AtomColumns) -> Mapping[int, Attachment]:
 def _fixed(atoms: AtomColumns) -> set[int]:
     """Return the atoms that are never compressed, whatever their class.
 
-    These are the last user turn, and the last one that is not an attachment.
+    These are the last user turn, and the last one that asks: neither attachment nor rule.
     """
     fixed: set[int] = set()
     newest = True
     for atom in range(len(atoms) - 1, -1, -1):
         turn = atoms.turns[atoms.bounds[atom]]
         if turn.role is Role.USER and not is_summary(turn):
-            is_attached = attachment_of(turn) is not None
+            is_attached = attachment_of(turn) is not None or is_rule(turn)
             if newest or not is_attached:
                 fixed.add(atom)
             if not is_attached:

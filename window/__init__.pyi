@@ -1,4 +1,4 @@
-from . import filler, media, model_profiles, part_removal
+from . import filler, media, model_profiles, part_removal, rules
 from .atoms import Atom, AtomColumns, Splice
 from .context_window import ContextWindow
 from .errors import InvalidMessagesError, InvalidTurnError, OrderError, PluginError, PositionError
@@ -17,7 +17,7 @@ from .tokens.counter import (
 )
 from .tokens.tiktoken_counter import TiktokenCounter, default_counter
 from .turn import Role, ToolCall, Turn
-from .window_contents import Epoch, WindowFacts
+from .window_contents import Epoch
 from .wire_text import compact, loaded_object
 
 __all__ = [
@@ -48,7 +48,6 @@ __all__ = [
     "ToolCall",
     "Traces",
     "Turn",
-    "WindowFacts",
     "compact",
     "context_to_string",
     "count_tools",
@@ -61,4 +60,5 @@ __all__ = [
     "media",
     "model_profiles",
     "part_removal",
+    "rules",
 ]

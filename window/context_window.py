@@ -7,7 +7,7 @@ Seeking and pressure are O(1); the trajectory ``window.extend(lambda w: w.pressu
 from collections.abc import Sequence
 from datetime import datetime
 from itertools import pairwise
-from typing import Self
+from typing import Any, Self
 
 from attrs import evolve
 
@@ -21,6 +21,7 @@ from polycontext.linearity import (
 )
 
 from .atoms import Atom, AtomColumns, Splice, atom_columns, check_splices, open_after, spliced
+from .rules import RuleLedger
 from .store import StoreComonad
 from .tokens.counter import TokenCounter
 from .tokens.tiktoken_counter import default_counter
@@ -142,6 +143,11 @@ class ContextWindow(StoreComonad[Turn | None]):
     def linearity(self) -> LinearityMap:
         """Return the ledger of resource classes, which survives every compression."""
         return self._contents.linearity
+
+    @property
+    def rules(self) -> RuleLedger:
+        """Return the ledger of the user's rules since the last `clear`, in the view or not."""
+        return self._contents.facts.rules
 
     @property
     def classifier(self) -> Classifier:
@@ -280,7 +286,7 @@ class ContextWindow(StoreComonad[Turn | None]):
                 else None
             )
             window = window.append(turn, kept, pinned=tag.pinned)
-        return window
+        return window.with_facts(rules=self.rules)
 
     def with_room(self, max_tokens: int) -> Self:
         """Return the same window with the budget `max_tokens`, without classifying again; O(1)."""
@@ -342,9 +348,9 @@ class ContextWindow(StoreComonad[Turn | None]):
             WindowContents(linearity=self.linearity, facts=WindowFacts(self.serial, epoch=epoch)), 0
         )
 
-    def in_epoch(self, epoch: Epoch) -> Self:
-        """Return the same window in another epoch."""
-        return self._with(self._contents._replace(facts=self.facts._replace(epoch=epoch)))
+    def with_facts(self, **facts: Any) -> Self:
+        """Return the same window with some of its facts replaced, such as its epoch or rules."""
+        return self._with(self._contents._replace(facts=self.facts._replace(**facts)))
 
     def standing_again(self, later: Self) -> Self:
         """Return this window as the successor of `later`, for a rewind, with the focus at the end.

@@ -20,6 +20,7 @@ from .errors import InvalidTurnError
 from .filler import Introduced, is_opening
 from .items.attachment import attachment_of
 from .part import PartKind
+from .rules import NO_RULES, RuleLedger, is_rule
 from .sources import Sources
 from .tokens.counter import TokenCounter, count_turn, counted_parts
 from .turn import Role, Turn
@@ -92,6 +93,8 @@ class WindowFacts(NamedTuple):
     constraint_tokens: int = 0
     turns_since_compression: int | None = None
     epoch: Epoch = FIRST_EPOCH
+    rules: RuleLedger = NO_RULES
+    """The rules of the user since the last `clear`."""
 
 
 class WindowContents(NamedTuple):
@@ -164,6 +167,7 @@ class WindowContents(NamedTuple):
             old.constraint_tokens + tokens if pins else old.constraint_tokens,
             None if since is None else since + 1,
             old.epoch,
+            old.rules.after(turn) if speaks or _states_rules(turn) else old.rules,
         )
         return type(self)(
             self.turns.appended(turn),
@@ -255,12 +259,20 @@ def _tells_the_task(turn: Turn) -> bool:
     return turn.role in (Role.USER, Role.ASSISTANT) and turn.is_gist and not turn.sources
 
 
+def _states_rules(turn: Turn) -> bool:
+    """Return whether `turn` may state rules of the user beside what `_speaks_for_the_user`."""
+    return turn.role is Role.USER and (is_rule(turn) or (turn.is_gist and not turn.sources))
+
+
 def _speaks_for_the_user(turn: Turn) -> bool:
-    """Return whether the user wrote `turn`, so that it is neither filler, gist nor attachment."""
+    """Return whether the user wrote `turn`.
+
+    It is then neither filler, gist nor attachment, and no change of the rules alone.
+    """
     if is_opening(turn):
         return False
     return (
         turn.role is Role.USER
         and not turn.is_gist
-        and (not turn.metadata or attachment_of(turn) is None)
+        and (not turn.metadata or (attachment_of(turn) is None and not is_rule(turn)))
     )

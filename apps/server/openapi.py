@@ -29,7 +29,7 @@ def schemas() -> dict[str, Any]:
 
     >>> sorted(schemas())
     ['ActionProps', 'Changed', 'ChatProps', 'Completions', 'History', 'Listed', 'MessageProps', \
-'Opened', 'Source', 'Uploads']
+'Opened', 'Rules', 'Source', 'Uploads']
     """
     contract = orjson.loads(read_contract(SCHEMA).replace("#/$defs/", _PLACE))
     inner, props = contract.pop("$defs"), {"$ref": f"{_PLACE}ChatProps"}
@@ -45,6 +45,19 @@ def schemas() -> dict[str, Any]:
             "on the first page.",
             messages=_list({"$ref": f"{_PLACE}MessageProps"}),
             before=_TEXT_OR_NULL,
+        ),
+        "Rules": _object(
+            "The user's rules that stand, in order.",
+            rules=_list(
+                _object(
+                    "A rule, and the id of the message that states it.",
+                    id=_TEXT,
+                    text=_TEXT,
+                    kind=_TEXT,
+                    scope=_TEXT,
+                    messageId=_TEXT,
+                )
+            ),
         ),
         "Completions": _object(
             "Names that a message can attach, best match first.",

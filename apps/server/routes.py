@@ -8,6 +8,7 @@ from fastapi.responses import StreamingResponse
 
 from polycontext.nodes import ComponentRenderer
 from polycontext.pills import Pill, PillDocument
+from polycontext.window.rules import Rule
 
 from .access import user_of
 from .chat import Chat
@@ -64,6 +65,11 @@ Key = Annotated[str | None, Header(alias="Idempotency-Key")]
 
 
 router = APIRouter(prefix="/api/sessions")
+
+
+def _rule(rule: Rule) -> dict[str, Any]:
+    told = {"id": rule.id, "text": rule.text, "kind": rule.kind, "scope": rule.scope}
+    return {**told, "messageId": rule.turn_id}
 
 
 def _reply(props: dict[str, Any]) -> dict[str, Any]:
@@ -141,6 +147,36 @@ async def recall(chat: One, message_id: str) -> dict[str, Any]:
 async def pin(chat: One, message_id: str) -> dict[str, Any]:
     """Pin a message: keep it verbatim from now on."""
     return _reply(await chat.change(lambda session: session.apin(message_id)))
+
+
+@router.get("/{session_id}/rules", responses=gives("Rules"))
+async def rules(chat: One) -> dict[str, Any]:
+    """List your rules that stand, in the order in which you stated them."""
+    return {"rules": [_rule(rule) for rule in chat.session.rules.list()]}
+
+
+@router.post("/{session_id}/rules", responses=gives("Changed"))
+async def add_rule(
+    chat: One, content: Text, scope: Annotated[str, Body(embed=True)] = "", key: Key = None
+) -> dict[str, Any]:
+    """Add a rule, which holds until you revoke it."""
+    return _reply(
+        await chat.change(
+            lambda session: session.rules.aadd(content, scope=scope, idempotency_key=key)
+        )
+    )
+
+
+@router.post("/{session_id}/rules/{rule_id}/revoke", responses=gives("Changed"))
+async def revoke_rule(chat: One, rule_id: str) -> dict[str, Any]:
+    """Revoke a rule, and tell the model."""
+    return _reply(await chat.change(lambda session: session.rules.arevoke(rule_id)))
+
+
+@router.delete("/{session_id}/rules/{rule_id}", responses=gives("Changed"))
+async def remove_rule(chat: One, rule_id: str) -> dict[str, Any]:
+    """Remove a rule that was found by mistake."""
+    return _reply(await chat.change(lambda session: session.rules.aremove(rule_id)))
 
 
 @router.post("/{session_id}/rewind", responses=gives("Changed"))

@@ -65,6 +65,7 @@ CONSTRAINTS = (
     "You must always answer in French.",
     "Never delete a file without asking me.",
 )
+REVOCATIONS = ("You may delete files again.", "Forget all my rules.")
 ACKNOWLEDGEMENTS = ("ok", "thanks!", "Great, thank you.")
 EMPTY_RESULTS = ("", "[]", "{}", "null", "no results")
 CALL_IDS = ("call_1", "call_2", "call_3", "call_4")
@@ -193,7 +194,9 @@ def plain_turns(draw: st.DrawFn, moment: datetime = START) -> Turn:
         )
     )
     if kind == "constraint":
-        return Turn(Role.USER, draw(st.sampled_from(CONSTRAINTS)), timestamp=moment)
+        return Turn(
+            Role.USER, draw(st.sampled_from((*CONSTRAINTS, *REVOCATIONS))), timestamp=moment
+        )
     if kind == "acknowledgement":
         return Turn(
             draw(st.sampled_from([Role.USER, Role.ASSISTANT])),

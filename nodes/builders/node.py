@@ -13,8 +13,8 @@ from attrs import field, frozen
 from polycontext.linearity import ResourceClass, constraint_sentences
 from polycontext.polynomial import ContextOutput
 from polycontext.pressure import is_summary
-from polycontext.pressure.notes import SummaryLine, parse_summary
-from polycontext.window import ContextWindow, Role, Turn
+from polycontext.pressure.notes import parse_summary
+from polycontext.window import Role, Turn
 from polycontext.window.items import attachment_of, fenced_text
 
 from ..checks import check_instance, parse_member, texts, whole_from
@@ -133,50 +133,36 @@ class Node:
 _WAS_ATTACHED = "attached "
 """The start of a gist line that stands for an attachment of the user."""
 
+_HOLDS, _PRESERVED = "The {} said, and it still holds", ResourceClass.PRESERVED
+
 SHARE = 0.25
 """The share of a node's budget that each of these additions may take."""
 
 
-def _quote_pinned(material: Material) -> Iterable[str]:
-    """Return the PRESERVED texts and the user's demands that the recent exchanges do not show."""
+def _quote_pinned(material: Material) -> Iterator[str]:
+    """Yield the PRESERVED texts and the user's rules that the recent exchanges do not show."""
     window = material.output.window
     recent = "".join(
         f"\n{turn.user}\n{turn.assistant_summary}\n" for turn in material.history.recent_turns
     )
+    pinned = [turn for turn in window.all_turns() if window.class_of(turn) is _PRESERVED]
     # Compare whole lines: a short text occurs by chance inside many others.
-    for role in (Role.USER, Role.ASSISTANT):
-        said = [
-            (f"The {role} said, and it still holds", text)
-            for turn in window.all_turns()
-            if turn.role is role
-            for text in _find_demands(window, turn)
-            if f"\n{text}\n" not in recent
-        ]
-        yield from _condense_within(material, said, role)
-
-
-def _find_demands(window: ContextWindow, turn: Turn) -> Iterable[str]:
-    """Return what still holds of a turn: all of it if PRESERVED, otherwise the user's demands.
-
-    Demands are found in the turn itself or in the gist that stands for it.
-    """
-    if is_summary(turn):
-        return [
-            sentence
-            for told in parse_summary(turn)
-            if _may_demand(told)
-            for sentence in constraint_sentences(told.text)
-        ]
-    if turn.role not in (Role.USER, Role.ASSISTANT) or attachment_of(turn) is not None:
-        return ()
-    if window.class_of(turn) is ResourceClass.PRESERVED:
-        return filter(None, [turn.text.strip()])
-    return constraint_sentences(turn.text) if turn.role is Role.USER else ()
-
-
-def _may_demand(told: SummaryLine) -> bool:
-    """Return whether a gist line may hold a user's demand: the user's own, or a summary of it."""
-    return told.role is Role.USER or (not told.is_call and bool(told.standing or not told.label))
+    said = [
+        (turn.role, text)
+        for turn in pinned
+        if not is_summary(turn) and attachment_of(turn) is None
+        if (text := turn.text.strip()) and f"\n{text}\n" not in recent
+    ]
+    shown = {turn.resource_id for turn in pinned}
+    rules = [
+        f"{_HOLDS.format(Role.USER)}: {quote(rule.text)}"
+        for rule in window.rules.standing
+        if rule.turn_id not in shown and f"\n{rule.text}\n" not in recent
+    ]
+    for role, whole in ((Role.USER, rules), (Role.ASSISTANT, ())):
+        told = [(_HOLDS.format(role), text) for speaker, text in said if speaker is role]
+        yield from _condense_within(material, told, role)
+        yield from whole
 
 
 def _quote_results(material: Material) -> Iterable[str]:

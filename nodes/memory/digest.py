@@ -15,6 +15,7 @@ from polycontext.linearity import ResourceClass
 from polycontext.pressure import ContextProjector, Reach
 from polycontext.pressure.gist import is_gist_text
 from polycontext.window import ContextWindow, Role, TokenCounter, Turn
+from polycontext.window.rules import NO_RULES
 
 from ..checks import is_not_blank, whole_from
 
@@ -125,9 +126,11 @@ class Digest:
         """
         number = self.added + 1
         entries = (*self.entries, DigestEntry(number, number, 0, text))
-        window = ContextWindow(self.bound, counter=counter)
+        window, rules = ContextWindow(self.bound, counter=counter), NO_RULES
         for entry in entries:
             window = window.append(entry.turn, ResourceClass.REQUIRED)
+            rules = rules.after(evolve(entry.turn, sources=()).as_gist())
+        window = window.with_facts(rules=rules)
         for target in _TARGETS:
             if window.tokens <= self.bound and window.counter.count(_text_of(window)) <= self.bound:
                 break

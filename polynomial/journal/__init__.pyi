@@ -1,6 +1,6 @@
 from . import json_patch, rows, snapshots, source_ranges
-from .conversation import Conversation, replay, replayed, standing
-from .events import ERASED, ClearEvent, CompressEvent, Event, TurnEvent, is_erased
+from .conversation import Conversation, replay, replayed
+from .events import ERASED, ClearEvent, CompressEvent, Event, TurnEvent, is_erased, standing
 from .json_patch import patched
 from .rows import event_from_json, event_to_json
 from .source_ranges import with_sources

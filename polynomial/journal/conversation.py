@@ -20,6 +20,7 @@ from polycontext.pressure import (
 )
 from polycontext.pressure.gist import GistJob, source_ids
 from polycontext.window import ContextWindow, Traces, Turn
+from polycontext.window.rules import REMOVALS
 
 from .. import journal
 from ..inputs import InputKind, Kind
@@ -92,8 +93,11 @@ class Conversation:
     def patched(self, event: PatchEvent) -> "Conversation":
         """Return the conversation with a document patched, or raise `InvalidDataError`."""
         before = self.documents.get(event.name, journal.json_patch.ABSENT)
-        documents = {**self.documents, event.name: journal.patched(before, event.patch)}
-        return evolved(self, revision=self.revision + 1, documents=documents)
+        after = journal.patched(before, event.patch)
+        documents, window = {**self.documents, event.name: after}, self.window
+        if event.name == REMOVALS and isinstance(after, Mapping):
+            window = window.with_facts(rules=window.rules.without(after))
+        return evolved(self, revision=self.revision + 1, documents=documents, window=window)
 
     def rewound(
         self, target: "Conversation", state: State, window: ContextWindow | None = None
@@ -125,10 +129,12 @@ class Conversation:
             # Providers reject bound parts whose prefix has changed.
             unbound = apply_edit(window, Edit(unbound_from=first), compressed=False)
             epoch = window.epoch.next(first, "forget", unbound.epoch.fell, unbound.epoch.unbound)
-            window = unbound.in_epoch(epoch)
+            window = unbound.with_facts(epoch=epoch)
         if event.why == "expired":
             # Summarisers read the gists in the view in place of the expired turns.
-            past = Past.told(turn for turn in window.all_turns() if is_summary(turn))
+            told = [turn for turn in window.all_turns() if is_summary(turn)]
+            past = Past.told(told)
+            window = window.with_facts(rules=window.rules.after(*told))
         return evolved(
             self, window=window, state=event.state, revision=self.revision + 1, past=past
         )
@@ -217,27 +223,6 @@ def replayed(
         target = passed.get(event.to) if isinstance(event, RewindEvent) else None
         conversation = evolve(before, event, target)
         yield before, event, conversation
-
-
-def standing(events: Iterable[Event]) -> list[tuple[int, InputEvent]]:
-    """Return the inputs of a whole journal that no rewind has undone, each with its number from 1.
-
-    >>> from polycontext.linearity import UNIX_EPOCH, ResourceClass
-    >>> turn = TurnEvent(ContextState.ACCUMULATING, Turn("user", "hi"), ResourceClass.REQUIRED)
-    >>> standing([turn, RewindEvent(ContextState.EMPTY, 0, UNIX_EPOCH)])
-    []
-    """
-    events = tuple(events)
-    targets = {event.to for event in events if isinstance(event, RewindEvent)}
-    passed, found = dict[int, list[tuple[int, InputEvent]]](), list[tuple[int, InputEvent]]()
-    for number, event in enumerate(events, 1):
-        if number - 1 in targets:
-            passed[number - 1] = [*found]
-        if isinstance(event, RewindEvent):
-            found = [*passed.get(event.to, ())]
-        elif isinstance(event, InputEvent):
-            found.append((number, event))
-    return found
 
 
 def _check_target(

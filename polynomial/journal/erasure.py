@@ -17,8 +17,8 @@ from typing import Any
 from attrs import define, evolve, field
 
 from polycontext.base import InvalidDataError
-from polycontext.pressure import default_summariser, is_summary
-from polycontext.pressure.gist import NO_TEXT, digest_text, summary_text, unframed
+from polycontext.pressure import ExtractiveSummariser, is_summary
+from polycontext.pressure.gist import NO_TEXT, digest_text, summary_text, unframed, with_rules
 from polycontext.window import Role, TokenCounter, ToolCall, Turn, count_turn
 from polycontext.window.part_removal import bare, unbound
 
@@ -27,7 +27,7 @@ from ..inputs import ContextInput
 from ..machine.step import ContextPolicy, Step
 from ..machine.table_compiler import run
 from ..stores.session_store import Rewritten
-from .conversation import Conversation, replay, replayed, standing
+from .conversation import Conversation, replay, replayed
 from .conversation import evolve as evolve_conversation
 from .events import (
     ERASED,
@@ -41,6 +41,7 @@ from .events import (
     RewindEvent,
     TurnEvent,
     is_erased,
+    standing,
 )
 from .json_patch import replaced
 from .source_ranges import with_sources
@@ -345,18 +346,31 @@ def _rewrite_gist(gist: Turn, stands: Conversation, counter: TokenCounter) -> Tu
     known = (log[log.place(each)] for each in gist.sources if log.knows(each))
     left = _most_quoted([turn for turn in known if not is_erased(turn)], unframed(gist.text))
     turns = [bare(turn, counter) for turn in left]
+    shown = {turn.resource_id for turn in stands.window.all_turns()}
+    rules = [
+        rule
+        for rule in stands.window.rules.standing
+        if rule.turn_id in gist.sources and rule.turn_id not in shown
+    ]
     # A summary that the provider wrote still contains the words, so only the readable text is kept.
     room = (gist.tokens or 0) - count_turn(
-        counter, evolve(gist, content=summary_text(""), parts=())
+        counter, evolve(gist, content=summary_text(with_rules("", rules)), parts=())
     )
     for spare in _SPARE:
         body = (
-            default_summariser().summarise(turns, room - spare, counter=counter)
+            ExtractiveSummariser().summarise(
+                turns, room - spare, counter=counter, rules=[rule.text for rule in rules]
+            )
             if turns and room > spare
             else ""
         )
         made = _with_count(
-            evolve(gist, content=summary_text(body.strip() or NO_TEXT), parts=(), tokens=None),
+            evolve(
+                gist,
+                content=summary_text(with_rules(body.strip() or NO_TEXT, rules)),
+                parts=(),
+                tokens=None,
+            ),
             counter,
         )
         if (made.tokens or 0) <= (gist.tokens or 0):

@@ -216,6 +216,27 @@ def goes_behind(events: Iterable[Event], revision: int) -> bool:
     )
 
 
+def standing(events: Iterable[Event]) -> list[tuple[int, InputEvent]]:
+    """Return the inputs of a whole journal that no rewind has undone, each with its number from 1.
+
+    >>> from polycontext.linearity import UNIX_EPOCH
+    >>> turn = TurnEvent(ContextState.ACCUMULATING, Turn("user", "hi"), ResourceClass.REQUIRED)
+    >>> standing([turn, RewindEvent(ContextState.EMPTY, 0, UNIX_EPOCH)])
+    []
+    """
+    events = tuple(events)
+    targets = {event.to for event in events if isinstance(event, RewindEvent)}
+    passed, found = dict[int, list[tuple[int, InputEvent]]](), list[tuple[int, InputEvent]]()
+    for number, event in enumerate(events, 1):
+        if number - 1 in targets:
+            passed[number - 1] = [*found]
+        if isinstance(event, RewindEvent):
+            found = [*passed.get(event.to, ())]
+        elif isinstance(event, InputEvent):
+            found.append((number, event))
+    return found
+
+
 def input_of(event: InputEvent) -> ContextInput:
     """Return the input that an event records."""
     match event:

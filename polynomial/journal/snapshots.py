@@ -14,15 +14,16 @@ from typing import Any
 from zlib import compress, decompress
 
 import orjson
-from attrs import asdict, evolve
+from attrs import asdict, astuple, evolve
 
 from polycontext.base import InvalidDataError, PolycontextError
 from polycontext.base.codec import structured
 from polycontext.linearity import LinearityMap, ResourceClass, Tag
 from polycontext.pressure import ExtractiveSummariser
 from polycontext.pressure.notes import Candidates
-from polycontext.window import Epoch, Sources, Turn, WindowFacts
+from polycontext.window import Epoch, Sources, Turn
 from polycontext.window.items import attachment_of
+from polycontext.window.rules import Rule, RuleLedger
 
 from ..errors import StoreError
 from ..state import state_of
@@ -185,7 +186,8 @@ def _head(now: Conversation) -> dict[str, Any]:
         "state": str(now.state),
         "room": window.max_tokens,
         "view": view,
-        "facts": [*facts[:-1]],
+        "facts": [*facts[:-2]],
+        "rules": [astuple(rule) for rule in facts.rules.all],
         "epoch": CONVERTER.unstructure(facts.epoch),
         "promotions": stats.promotions,
         "drops": stats.drops,
@@ -236,7 +238,8 @@ def _restore(opened: Opened, empty: Conversation) -> Conversation:
     log = _log(ids, pieces, opened.turns)
     turns = list(_view(head["view"], log, ledger))
     epoch = structured(CONVERTER, head["epoch"], Epoch)
-    facts = WindowFacts._make([*head["facts"], epoch])
+    rules = RuleLedger(tuple(Rule(*rule) for rule in head["rules"]))
+    facts = type(empty.window.facts)._make([*head["facts"], epoch, rules])
     past = _past(pieces, ids, [structured(CONVERTER, turn, Turn) for turn in head["tellers"]])
     if head["read"] is not None:
         _remember(past, head["read"])

@@ -12,6 +12,7 @@ from .live_machine import machine_of, send_event
 from .options import NAME, is_name
 from .paths import invoke
 from .plugins import PromptMaker, Renderer, load_renderer, maker_for
+from .rules import Rules
 from .search import Explained, LogIndex, explain
 from .synchronisation import Kept, Pair, Seen, pairs_of, says_the_same, sync, view
 from .usage import Usage, input_tokens
@@ -34,6 +35,7 @@ __all__ = [
     "Pair",
     "PromptMaker",
     "Renderer",
+    "Rules",
     "Seen",
     "Usage",
     "context_tools",

@@ -4,23 +4,21 @@ A document in the journal marks a session as a child, so it stays one after a re
 result is written to the parent. See docs/agents.md.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from hashlib import blake2b
-from itertools import chain
 from typing import Any
 
 from attrs import asdict, evolve
 
 from polycontext.base import InvalidOptionError, require, whole_number
 from polycontext.base.effects import Steps, drive
-from polycontext.linearity import ResourceClass, constraint_sentences
+from polycontext.linearity import ResourceClass
 from polycontext.pressure import ConflictError
-from polycontext.pressure.notes import parse_summary, truncate
+from polycontext.pressure.notes import truncate
 from polycontext.pressure.threshold import NO_SIGNALS
-from polycontext.window import ContextItem, Role, Turn, count_tools
-from polycontext.window.filler import is_opening
-from polycontext.window.items import attachment_of, item_turn
+from polycontext.window import ContextItem, ContextWindow, Role, Turn, count_tools
+from polycontext.window.items import item_turn
 
 from ..errors import ContextOverflowError
 from ..inputs import ContextOutput
@@ -166,8 +164,8 @@ def _told(
     for text in filter(str.strip, own):
         yield Add(parent._turn(Role.SYSTEM, text))
     most = max(LEAST_TOKENS, child.window.max_tokens // TOLD_SHARE)
-    if demands := _demands(parent.conversation, most):
-        yield Add(parent._turn(Role.USER, demands), ResourceClass.PRESERVED)
+    if rules := _rules(window, most):
+        yield Add(parent._turn(Role.USER, rules), ResourceClass.PRESERVED)
     quoted = quote(parent.conversation, partial(search, parent), tells, most) if tells else ""
     if quoted:
         item = ContextItem(quoted, "text", timestamp=parent._now())
@@ -177,38 +175,14 @@ def _told(
     yield Add(parent._turn(Role.USER, task), ResourceClass.PRESERVED)
 
 
-def _demands(conversation: Conversation, most: int) -> str:
-    """Return the user's standing instructions that the view contains or stands for, as one text.
-
-    If they exceed `most` tokens, the newest are kept.
-    """
-    log, counter = conversation.log, conversation.window.counter
-    seen = dict.fromkeys(
-        each
-        for turn in conversation.window.all_turns()
-        for each in (turn.sources or (turn.resource_id,))
-    )
-    said = (log[log.place(each)] for each in seen if log.knows(each))
-    own = [
-        turn
-        for turn in said
-        if turn.role is Role.USER and not is_opening(turn) and attachment_of(turn) is None
-    ]
-    demands = [sentence for turn in own for sentence in dict.fromkeys(_demands_in(turn))]
+def _rules(window: ContextWindow, most: int) -> str:
+    """Return the user's rules that stand, as one text; the newest if they exceed `most` tokens."""
     kept: list[str] = []
-    for sentence in dict.fromkeys(reversed(demands)):
-        if counter.count(_listed([sentence, *kept])) > most:
+    for rule in reversed(window.rules.standing):
+        if window.counter.count(_listed([rule.text, *kept])) > most:
             break
-        kept.insert(0, sentence)
+        kept.insert(0, rule.text)
     return _listed(kept) if kept else ""
-
-
-def _demands_in(turn: Turn) -> Iterable[str]:
-    """Return the user's standing instructions in a turn; a summary says who said what."""
-    if not turn.is_gist:
-        return constraint_sentences(turn.text)
-    lines = (line for line in parse_summary(turn) if line.role is Role.USER)
-    return chain.from_iterable(line.standing for line in lines)
 
 
 def _listed(sentences: Sequence[str]) -> str:

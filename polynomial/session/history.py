@@ -20,6 +20,7 @@ from .commands import KEY, Items, WriteOptions, is_key
 from .export import log_lines, session_lines, with_missing_results
 from .options import NAME, is_name
 from .part import S, Session
+from .rules import endings_of
 from .search import search
 from .time_travel import (
     Moment,
@@ -312,6 +313,7 @@ def forget(session: Session, resource_id: str, at: datetime) -> bool:
         for name, candidates in store.holders(writer.session_id, own).items():
             events = store.load(name).events
             ids = copies_of(turn, events, candidates)
+            ids |= endings_of(ids, events)
             journal = forgetting(events, ids, writer.empty, writer.policy, at)
             if journal is not None:
                 found[name] = journal

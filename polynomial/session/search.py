@@ -16,8 +16,8 @@ from polycontext.window import Role, Turn
 from polycontext.window.filler import is_opening
 from polycontext.window.items import attachment_of
 
-from ..journal.conversation import Conversation, standing
-from ..journal.events import ClearEvent, CompressEvent, Event, RecallEvent, TurnEvent
+from ..journal.conversation import Conversation
+from ..journal.events import ClearEvent, CompressEvent, Event, RecallEvent, TurnEvent, standing
 from ..journal.log import Log
 from ..stores.search_query import AskedWords
 from ..stores.session_store import Found, SearchableStore

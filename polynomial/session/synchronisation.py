@@ -15,6 +15,7 @@ from polycontext.pressure import ConflictError
 from polycontext.window import REQUEST_OVERHEAD, Role, Turn, count_tools, count_turn
 from polycontext.window.filler import OPENING, is_opening, opening_of
 from polycontext.window.providers import NO_RESULT
+from polycontext.window.rules import is_rule
 
 from ..errors import ContextOverflowError
 from ..inputs import ContextOutput
@@ -23,7 +24,7 @@ from .commands import Add, Command, Compress, Together, check_turn, missing_resu
 from .compression import plan_window
 from .options import check_tools
 from .part import Session
-from .time_travel import build_rewind
+from .time_travel import build_rewind, changes_of_rules
 from .writer import TRIES
 
 
@@ -156,7 +157,7 @@ def command_to_sync(session: Session, pairs: Sequence[Pair], *, rewind: bool) ->
     Raises:
         ConflictError: the conversation differs, and must not be rewound.
     """
-    log = session.conversation.log
+    log = _synced(session.conversation.log)
     common = _common(log, pairs)
     if common == len(log) == len(pairs):
         return None
@@ -169,7 +170,14 @@ def command_to_sync(session: Session, pairs: Sequence[Pair], *, rewind: bool) ->
             f"one that begins with {len(log)} turns of it",
             f"the first {common} of them",
         )
-    return Together((build_rewind(session, log[common - 1].resource_id if common else 0), *adds))
+    whole, last = session.conversation.log, log[common - 1].resource_id if common else ""
+    rules = changes_of_rules(whole, whole.place(last) + 1 if last else 0)
+    return Together((build_rewind(session, last or 0), *rules, *adds))
+
+
+def _synced(log: Iterable[Turn]) -> list[Turn]:
+    """Return the turns of the log that a caller's list has: all but changes of the rules."""
+    return [turn for turn in log if not is_rule(turn)]
 
 
 def _common(log: Iterable[Turn], pairs: Sequence[Pair]) -> int:
@@ -201,7 +209,7 @@ def says_the_same(logged: Turn, turn: Turn) -> bool:
 
 def pair_by_id(log: Iterable[Turn], pairs: Iterable[Pair]) -> dict[str, Pair]:
     """Return the turn and handle of each turn of the log, by id."""
-    return {logged.resource_id: pair for logged, pair in zip(log, pairs, strict=False)}
+    return {logged.resource_id: pair for logged, pair in zip(_synced(log), pairs, strict=False)}
 
 
 def pair_view(session: Session, handles: Mapping[str, Pair]) -> tuple[Seen, ...]:

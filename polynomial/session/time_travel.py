@@ -9,9 +9,11 @@ from attrs import evolve
 from polycontext.base import InvalidOptionError, require
 from polycontext.linearity import UnknownResourceError
 from polycontext.window import ContextWindow, Role, Turn
+from polycontext.window.rules import RULE, is_rule
 
 from ..journal.conversation import Conversation, replay
 from ..journal.events import CompressEvent, Event, TurnEvent, goes_behind
+from ..journal.log import Log
 from ..machine.step import is_over_budget
 from ..stores.session_store import ForkingStore
 from .commands import Add, Items, Rewind, Together, build_attaches
@@ -128,15 +130,38 @@ def build_edit(session: Session, resource_id: str, content: str, items: Items) -
     )
 
 
-def build_regenerate(session: Session) -> Rewind:
-    """Return the command that rewinds to the last user turn."""
+def build_regenerate(session: Session) -> Together:
+    """Return the command that rewinds to the last user turn that asks something."""
     log = session.conversation.log
-    said = next((turn for turn in reversed(log) if turn.role is Role.USER), None)
+    said = next(
+        (turn for turn in reversed(log) if turn.role is Role.USER and not is_rule(turn)), None
+    )
     if said is None:
         raise InvalidOptionError(
             "regenerate", session, "a session in which the user has said something"
         )
-    return Rewind(committed_at(session, _came_with(session, said.resource_id)))
+    place = log.place(said.resource_id) + 1
+    if all(map(is_rule, log[place:])):
+        return Together(())
+    to = committed_at(session, _came_with(session, said.resource_id))
+    return Together((Rewind(to), *changes_of_rules(log, place)))
+
+
+def changes_of_rules(log: Log, place: int) -> tuple[Add, ...]:
+    """Return the commands that add the rules again that callers added from index `place` on.
+
+    Rules that stand before it are revoked again.
+    """
+
+    def holds(rule_id: str) -> bool:
+        turn_id = rule_id.rpartition(":")[0]
+        return log.knows(turn_id) and log.place(turn_id) < place
+
+    return tuple(
+        Add(evolve(turn, resource_id=""))
+        for turn in log[place:]
+        if is_rule(turn) and all(map(holds, turn.metadata[RULE].get("revokes", ())))
+    )
 
 
 def fork(session: S, new_id: str, moment: Moment | None) -> S:

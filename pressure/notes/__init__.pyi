@@ -1,5 +1,5 @@
 from .cues import asks_about_the_past
-from .facts import Fact, Quotes, complete_text, facts_of
+from .facts import USER, Fact, Quotes, complete_text, facts_of
 from .lines import Head, SummaryLine, parse_summary
 from .pieces import clip, excerpt
 from .provenance import find_sources
@@ -9,6 +9,7 @@ from .terms import UNSPACED, by_relevance
 __all__ = [
     "MOST_CHARS_A_TOKEN",
     "UNSPACED",
+    "USER",
     "Candidates",
     "ExtractiveSummariser",
     "Fact",

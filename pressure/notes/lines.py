@@ -13,11 +13,12 @@ from typing import NamedTuple
 
 from polycontext.linearity import constraint_sentences
 from polycontext.window import Role, Turn
+from polycontext.window.rules import RULES_TITLE
 
-from ..gist import SUMMARY_END, unframed
+from ..gist import ENDED_TITLE, SUMMARY_END, TEXT_TITLE, unframed
 from .pieces import GAP, excerpt, one_line
 
-STANDING, NEXT, CONVERSATION = "Standing instructions:", "Next:", "Conversation:"
+STANDING, NEXT, CONVERSATION = RULES_TITLE, "Next:", TEXT_TITLE
 """The headings of notes, for what is certain only."""
 
 
@@ -35,7 +36,9 @@ class Head(Enum):
     NEXT = "Next step"
 
 
-TITLES = frozenset((STANDING, NEXT, CONVERSATION, *(f"{head.value}:" for head in Head)))
+TITLES = frozenset(
+    (STANDING, ENDED_TITLE, NEXT, CONVERSATION, *(f"{head.value}:" for head in Head))
+)
 """The headings of notes and of a model's summary, which are not lines of a summary."""
 
 LAWGIVERS = frozenset({Role.USER, Role.SYSTEM})
@@ -284,7 +287,7 @@ def parse_summary(gist: Turn) -> Iterator[SummaryLine]:
         line = "\n".join(filter(None, map(one_line, block.splitlines())))
         if line in TITLES:
             under = line
-        elif line and line != SUMMARY_END:
+        elif line and line != SUMMARY_END and under != ENDED_TITLE:
             is_quoted = under in (STANDING, f"{Head.CONSTRAINTS.value}:")
             told = _parse_line(line, trusted=trusted, is_quoted=is_quoted)
             yield (

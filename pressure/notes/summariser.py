@@ -19,7 +19,7 @@ from .choice import Bundle, Chooser, Fitter
 from .cues import is_intention
 from .injections import ASKS_OF_INSTRUCTIONS
 from .lines import HEADED_FROM, NEW_LINE, Entry, Unit, render_notes
-from .pieces import clip, excerpt
+from .pieces import GAP, clip, excerpt, one_line
 from .terms import relevance, weights_of
 from .units import parse_turns
 from .updates import drop_outdated, mark_news
@@ -129,6 +129,18 @@ class Candidates:
         kept = drop_outdated({**self.entries, **entries}, [unit for _, unit in together])
         return self.of(unit for unit in kept if unit.entry < self.read)
 
+    def without(self, rules: Iterable[str]) -> "Candidates":
+        """Return the candidates without what states one of `rules`, and with nothing standing.
+
+        A gist states its rules before the candidates.
+        """
+        texts = [*map(one_line, rules)]
+        left = (
+            (unit, _without(unit.text, texts) if unit.standing else unit.text)
+            for unit in self.units
+        )
+        return self.of(unit._replace(text=text, standing=False) for unit, text in left if text)
+
     def behind(self, kept: str) -> "Candidates":
         """Return the candidates from entries after the last one that is used in `kept`."""
         last = max((unit.entry for unit in self.units if unit.text in kept), default=-1)
@@ -214,16 +226,19 @@ class ExtractiveSummariser:
         *,
         counter: TokenCounter,
         query: str | None = None,
+        rules: Iterable[str] | None = None,
     ) -> str:
         """Return a summary of at most `max_tokens`; it is empty only if no start of any text fits.
 
-        `query` is what the user will ask next; units relevant to it come first.
+        `query` is what the user will ask next; units relevant to it come first. `rules` are the
+        rules that a gist states before the summary; without them, the summary begins with its own.
 
         Law: ``counter.count(summarise(turns, n, counter=counter)) <= n`` for n >= 0.
         """
-        return self.write(
-            self.read(turns, counter=counter), max_tokens, counter=counter, query=query
-        )
+        candidates = self.read(turns, counter=counter)
+        if rules is not None:
+            candidates = candidates.without(rules)
+        return self.write(candidates, max_tokens, counter=counter, query=query)
 
     def read(
         self,
@@ -295,6 +310,15 @@ class ExtractiveSummariser:
             max(_MORE * max_tokens, max_tokens + _MORE_TOKENS), query, self.query_bonus
         )
         return Fitter(candidates.entries, candidates.units, max_tokens, counter).fit(order)
+
+
+def _without(text: str, rules: Sequence[str]) -> str:
+    """Return `text` with a mark in place of each of `rules`; "" if it is only part of one."""
+    if any(text in rule for rule in rules):
+        return ""
+    for rule in rules:
+        text = text.replace(rule, GAP)
+    return text
 
 
 def _first_half(body: str) -> str:

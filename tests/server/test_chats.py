@@ -321,3 +321,30 @@ def test_a_page_does_with_a_chat_what_a_session_can(store: SessionStore) -> None
 
     with serving(store, max_tokens=800) as url:
         asyncio.run(talk(url))
+
+
+def test_a_page_changes_the_rules_of_a_chat(store: SessionStore) -> None:
+    """It lists what the user stated, adds a rule, and ends one."""
+
+    async def talk(url: str) -> None:
+        async with client(url) as one:
+            name = await new(one)
+            told = events(one, name)
+            await one.post(f"/sessions/{name}/messages", json={"content": "Never fly. Hi!"})
+            await until(told, "Never-fly.-Hi!-")
+            added = await one.post(
+                f"/sessions/{name}/rules", json={"content": "Be brief.", "scope": "today"}
+            )
+            assert added.status_code == 200, added.text
+            rules = (await one.get(f"/sessions/{name}/rules")).json()["rules"]
+            assert [rule["text"] for rule in rules] == ["Never fly.", "today: Be brief."]
+            assert set(rules[0]) == {"id", "text", "kind", "scope", "messageId"}
+            first, second = (rule["id"] for rule in rules)
+            assert (await one.post(f"/sessions/{name}/rules/{first}/revoke")).status_code == 200
+            assert (await one.delete(f"/sessions/{name}/rules/{second}")).status_code == 200
+            assert (await one.get(f"/sessions/{name}/rules")).json() == {"rules": []}
+            assert (await one.delete(f"/sessions/{name}/rules/{second}")).status_code in {404, 422}
+            assert (await one.post(f"/sessions/{name}/rules", json={})).status_code == 422
+
+    with serving(store, max_tokens=800) as url:
+        asyncio.run(talk(url))

@@ -15,6 +15,7 @@ session = Group(
         "show": ("session.view", "Show the window's contents and the state of each message."),
         "compress": ("session.history", "Summarise or drop older messages now."),
         "recall": ("session.history", "Bring messages back verbatim."),
+        "rules": ("session.rules", "List the user's rules, add one, or end one."),
         "search": ("session.view", "Search all messages."),
         "explain": ("session.view", "Explain the state of one message."),
         "rewind": ("session.history", "Go back to an earlier state."),

@@ -8,7 +8,7 @@ from tests.cli.command import Command, chat, user
 from tests.cli.session.conftest import Asked
 
 WORDS = (
-    "new|append|messages|show|compress|recall|search|explain|rewind|fork|export|import|list|"
+    "new|append|messages|show|compress|recall|rules|search|explain|rewind|fork|export|import|list|"
     "forget|delete"
 )
 

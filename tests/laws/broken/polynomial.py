@@ -569,7 +569,7 @@ class Timeless(ContextSession):
 
     @property
     def window(self) -> ContextWindow:
-        return super().window.in_epoch(Epoch())
+        return super().window.with_facts(epoch=Epoch())
 
 
 breaks(

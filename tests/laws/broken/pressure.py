@@ -19,12 +19,24 @@ from polycontext.pressure import (
     Reach,
     View,
 )
-from polycontext.pressure.laws import plans, projectors, summarisers
+from polycontext.pressure.laws import plans, projectors, rules, summarisers
 from polycontext.pressure.plan import plan_at
 from polycontext.testing import FAST
 from polycontext.window import ContextWindow, Role, Splice, TokenCounter, Turn, count_turn
+from polycontext.window.rules import NO_RULES, RuleLedger
 from tests.laws.counterexamples import breaks, obeys
-from tests.pressure.samples import HEAD, Says, calls, extended, opened, result, talk, user, words
+from tests.pressure.samples import (
+    HEAD,
+    Says,
+    assistant,
+    calls,
+    extended,
+    opened,
+    result,
+    talk,
+    user,
+    words,
+)
 
 DROPPED, GIST, VERBATIM = Fidelity
 LONG = words(0, 2_000)
@@ -638,4 +650,68 @@ breaks(
     "a summariser that falls silent",
     lambda law: law(Says(""), talk(4), 40, FAST),
     lambda law: law(Says(" \n"), talk(4), 40, FAST),
+)
+
+
+# --- rules -------------------------------------------------------------------
+
+
+def ruled() -> ContextWindow:
+    """Return a window with a rule that stands and one that was revoked, both in long turns."""
+    said = [f"Never delete a file. {words(80)}", f"Always answer in French. {words(81)}"]
+    turns = [*map(user, said), user("You may answer in English again, not in French.")]
+    return extended(opened(1_000), [*turns, *talk(12)])
+
+
+def told(window: ContextWindow, ledger: RuleLedger) -> ContextWindow:
+    """Return what a projector makes of `window` with another ledger."""
+    after = ContextProjector().compress(window.with_facts(rules=ledger), 0.3).window
+    return after.with_facts(rules=window.rules)
+
+
+breaks(
+    rules.a_rule_that_stands_is_in_every_view,
+    "a projector that does not know the rules",
+    lambda law: law(By(lambda window: told(window, NO_RULES)), ruled(), 0.3),
+)
+breaks(
+    rules.a_rule_that_stands_is_in_every_view,
+    "a projector that loses the ledger",
+    lambda law: law(By(lambda window: window.with_facts(rules=NO_RULES)), ruled(), 0.3),
+)
+breaks(
+    rules.a_rule_that_has_ended_is_not_printed_as_standing,
+    "a projector that takes every rule to stand",
+    lambda law: law(
+        By(
+            lambda window: told(
+                window,
+                RuleLedger(tuple(evolve(rule, ended_by="") for rule in window.rules.all)),
+            )
+        ),
+        ruled(),
+        0.3,
+    ),
+)
+for kept in (
+    rules.a_rule_that_stands_is_in_every_view,
+    rules.a_rule_that_has_ended_is_not_printed_as_standing,
+):
+    obeys(kept, "the projector itself", lambda law: law(ContextProjector(), ruled(), 0.3))
+
+
+class Obedient(ContextWindow):
+    """Take rules from anyone."""
+
+    def append(
+        self, turn: Turn, resource_class: ResourceClass | None = None, *, pinned: bool = False
+    ) -> "Obedient":
+        after = super().append(turn, resource_class, pinned=pinned)
+        return after.with_facts(rules=self.rules.after(turn))
+
+
+breaks(
+    rules.only_the_user_changes_the_rules,
+    "a window that obeys an answer",
+    lambda law: law(Obedient(1_000), assistant("Never delete a file.")),
 )

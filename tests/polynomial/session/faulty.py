@@ -17,7 +17,6 @@ from polycontext.polynomial import (
     InputKind,
     replay,
 )
-from polycontext.polynomial.journal.conversation import standing
 from polycontext.polynomial.journal.events import (
     InputEvent,
     PatchEvent,
@@ -25,6 +24,7 @@ from polycontext.polynomial.journal.events import (
     TurnEvent,
     goes_behind,
     input_of,
+    standing,
 )
 from polycontext.polynomial.stores import InMemoryStore, Stored
 from polycontext.pressure import ConflictError, ContextProjector

@@ -12,7 +12,7 @@ import pytest
 from polycontext.base import InvalidOptionError, PolycontextError
 from polycontext.linearity import ResourceClass, UnknownResourceError
 from polycontext.polynomial import ContextSession, ContextState, SessionWriteError
-from polycontext.polynomial.journal.conversation import standing
+from polycontext.polynomial.journal.events import standing
 from polycontext.polynomial.stores import InMemoryStore, SQLiteStore, Stored
 from polycontext.pressure import ConflictError
 from polycontext.window import ContextItem, Part, Turn

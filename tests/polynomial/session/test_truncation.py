@@ -215,7 +215,7 @@ def test_no_edit_truncates_what_is_pinned_or_what_the_system_says(turn: Turn) ->
 def test_where_truncating_is_an_error_what_the_system_says_truncates_no_task() -> None:
     """It is refused, and the task stands as it was."""
     session = ContextSession(400, counter=FAST)
-    session.add_user_turn("Fix the failing test in src/app.py, and never touch main.py.")
+    session.add_user_turn("Fix the failing test in src/app.py, which imports main.py twice.")
     before = session.conversation
     with pytest.raises(ContextOverflowError):
         session.add(Turn("system", "Keep this rule in mind. " * 60), oversize="error")

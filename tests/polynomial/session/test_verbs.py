@@ -28,8 +28,8 @@ from polycontext.window import ContextItem, Turn
 from polycontext.window.providers import Provider
 from tests.polynomial.conversations import WORDS
 
-MOST_NAMES = 45
-MOST_FILES = 32
+MOST_NAMES = 46
+MOST_FILES = 34
 SUBJECTS = (ContextSession, History, Usage, Background, Documents)
 OTHERS = (
     ContextProjector,

@@ -131,8 +131,8 @@ def test_what_a_summary_forgot_stands_in_the_window() -> None:
         assert each.rejections == ()
         (gist,) = [turn for turn in each.window.all_turns() if is_summary(turn)]
         assert gist.text.startswith(
-            "[Summary of earlier messages]\nShelves were sorted.\nConstraints:\nuser: "
-            f"{DEMAND}\nFiles:\n"
+            f"[Summary of earlier messages]\nStanding instructions:\nuser: {DEMAND}\n"
+            "Conversation:\nShelves were sorted.\nFiles:\n"
         )
         assert "I begin with shelf-42.\n" in gist.text
         assert (gist.tokens or 0) <= next(
@@ -155,7 +155,7 @@ def test_texts_make_a_fulfilment() -> None:
     done = ContextProjector().commit(window, fulfilment)
     assert done.rejections == ()
     assert any(
-        f"]\nAll is well.\nConstraints:\nuser: {DEMAND}\n" in turn.text
+        f"user: {DEMAND}\nConversation:\nAll is well.\n" in turn.text
         for turn in done.window.all_turns()
     )
     assert [
@@ -261,7 +261,7 @@ def test_a_summariser_that_takes_a_plan_is_given_it() -> None:
     assert done == adone
     assert done.rejections == ()
     (gist,) = [turn for turn in done.window.all_turns() if is_summary(turn)]
-    assert f"Seen.\nConstraints:\nuser: {DEMAND}" in gist.text
+    assert f"user: {DEMAND}\nConversation:\nSeen.\n" in gist.text
     block = next(job for job in plan.jobs if job.kind is GistKind.BLOCK)
     assert [(seen[0] is plan, seen[1] is block, seen[3]) for seen in seeing.seen] == [
         (True, True, window.counter)

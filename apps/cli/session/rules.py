@@ -1,0 +1,63 @@
+"""`polycontext session rules`: what the user wants to hold."""
+
+from collections.abc import Iterator
+
+import click
+from attrs import asdict
+
+from polycontext.window.rules import Rule
+
+from ..command import command
+from ..options import NamedSession, WriteOptions
+from ..output import CommandError, one_line, write_json
+from ..output import write as print_text
+from .standing import print_write
+
+
+@command(
+    "polycontext session rules trip",
+    'polycontext session rules trip --add "Never suggest a flight." --scope "for this session"',
+    "polycontext session rules trip --revoke t5:1",
+)
+@click.option("--all", "show_all", is_flag=True, help="Show rules that have ended, too.")
+@click.option("--add", "text", metavar="TEXT", help="Add a rule in the user's name.")
+@click.option("--scope", metavar="TEXT", help="When the added rule applies.")
+@click.option("--revoke", metavar="ID", help="End a rule, and tell the model.")
+@click.option("--remove", metavar="ID", help="Remove a rule that was found by mistake.")
+def rules(
+    *,
+    where: NamedSession,
+    show_all: bool,
+    text: str | None,
+    scope: str | None,
+    revoke: str | None,
+    remove: str | None,
+    write: WriteOptions,
+) -> None:
+    """List the rules that the user stated, add one, or end one.
+
+    ID is that of a rule, as this command prints it.
+    """
+    if sum(each is not None for each in (text, revoke, remove)) > 1 or (scope and text is None):
+        raise CommandError("at most one of --add, --revoke, --remove; --scope belongs to --add.")
+    with where.open(write) as session:
+        if text is not None:
+            output = session.rules.add(text, scope=scope or "", **write.guards)
+        elif revoke is not None:
+            output = session.rules.revoke(revoke, **write.guards)
+        elif remove is not None:
+            output = session.rules.remove(remove, **write.guards)
+        else:
+            found = session.rules.list(ended=show_all)
+            if write.as_json:
+                write_json([asdict(rule) for rule in found], indent=2)
+            else:
+                print_text("".join(f"{one_line(line)}\n" for line in _lines(found)))
+            return
+        print_write(session, where.session, output, as_json=write.as_json)
+
+
+def _lines(rules: tuple[Rule, ...]) -> Iterator[str]:
+    for rule in rules:
+        ended = "" if rule.stands else f" (ended: {rule.ended_by})"
+        yield f"{rule.id} {rule.kind}: {rule.text}{ended}"
