@@ -25,7 +25,9 @@ from polycontext.window.providers import check, get_format
 from tests.window.providers.vendor_shapes import (
     ANSWERS,
     ANTHROPIC,
+    ASK,
     CHAT,
+    CLIENT_CALLS,
     PIECES,
     RESPONSES,
     REWRITTEN,
@@ -214,3 +216,60 @@ def test_each_call_keeps_its_field_of_reasoning() -> None:
             for each in sent
             for name in ("reasoning_content", "reasoning")
         )
+
+
+def answered(session: ContextSession) -> Message:
+    """Return the output that a session sends last but one, once the user goes on."""
+    session.add_user_turn("And now?")
+    items = session.messages(RESPONSES)
+    check(items, RESPONSES)
+    found: Message = items[-2]
+    return found
+
+
+@pytest.mark.parametrize("tool", CLIENT_CALLS)
+def test_a_text_answers_a_client_tool_in_the_form_that_the_vendor_takes(tool: str) -> None:
+    """A result that is added, closed or inserted has the tool's own form."""
+    call = CLIENT_CALLS[tool]
+
+    def called() -> ContextSession:
+        session = ContextSession(ROOM, provider=RESPONSES)
+        session.extend([ASK, call], RESPONSES)
+        return session
+
+    (added, closed) = called(), called()
+    added.add_tool_turn("It worked.", tool_call_id="c1")
+    closed.close_open_calls("it was stopped")
+    (done, failed) = answered(added), answered(closed)
+    assert {done["type"], failed["type"]} == {f"{tool}_call_output"}
+    if tool == "shell":
+        assert [done["output"][0]["stdout"], failed["output"][0]["outcome"]["exit_code"]] == [
+            "It worked.",
+            1,
+        ]
+    if tool == "apply_patch":
+        assert (done["status"], done["output"], failed["status"]) == (
+            "completed",
+            "It worked.",
+            "failed",
+        )
+    repaired = project([ASK, call, user("And?")], ROOM, provider=RESPONSES, repair=True).messages
+    assert [item.get("type", "message") for item in repaired][2] == f"{tool}_call_output"
+
+
+def test_long_results_of_client_tools_are_shortened_in_their_own_form() -> None:
+    """A shell's output stays a list of outputs, however little of it is left."""
+    given = [user("Why does it fail?")]
+    for number in range(6):
+        outcome = {"type": "exit", "exit_code": 0}
+        said = f"compiling part {number}\n" * 90
+        part = {"stdout": said, "stderr": "", "outcome": outcome}
+        own = {"call_id": f"c{number}"}
+        given.append({**CLIENT_CALLS["shell"], **own, "id": f"sh_{number}"})
+        given.append({"type": "shell_call_output", **own, "output": [part]})
+    whole = project(given, 10**6, provider=RESPONSES).tokens_before
+    for percent in (90, 60, 30):
+        sent = project(given, whole * percent // 100, provider=RESPONSES).messages
+        check(sent, RESPONSES)
+        outputs = [item for item in sent if item.get("type") == "shell_call_output"]
+        assert all(set(item["output"][0]) == {"stdout", "stderr", "outcome"} for item in outputs)

@@ -7,6 +7,8 @@ from typing import Any
 
 from attrs import frozen
 
+from polycontext.window.providers import without
+
 Message = dict[str, Any]
 CHAT, RESPONSES, ANTHROPIC = "openai", "openai-responses", "anthropic"
 
@@ -113,96 +115,193 @@ def tool_use(call_id: str, **further: Any) -> Message:
 ASK = user("Reserve a table, please.")
 NOTE = {"role": "developer", "content": "The guest agreed."}
 
+REASONING = {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "ZW5j"}
 LEGACY_CALL = {"name": "reserve", "arguments": '{"table": 4}'}
 
-UNCHANGED = [
-    Shape(
-        f"an output behind {what}",
-        RESPONSES,
-        [ASK, function_call("a"), *between, output("a", "Reserved: RX-90."), user("Which number?")],
-        ("RX-90", "Which number?"),
-    )
-    for what, between in {
-        "a message of the user": [user("Quickly, please.")],
-        "a note of the developer": [NOTE],
-        "several messages": [NOTE, user("Quickly, please."), NOTE],
-    }.items()
-] + [
-    Shape(
-        "outputs of two turns that overlap",
-        RESPONSES,
-        [
-            *(ASK, function_call("a"), user("And table 5.")),
-            *(function_call("b"), output("b", "RX-91"), output("a", "RX-90"), user("Thanks.")),
-        ],
-        ("RX-90", "RX-91", "And table 5."),
-    ),
-    Shape(
-        "a greeting of the assistant",
-        ANTHROPIC,
-        [assistant("Welcome to the inn."), ASK],
-        ("Welcome to the inn.",),
-    ),
-    Shape(
-        "a greeting in blocks",
-        ANTHROPIC,
-        [assistant([text("Welcome.")]), ASK],
-        ("Welcome.",),
-    ),
-    Shape(
-        "a paused search",
-        ANTHROPIC,
-        [
-            ASK,
-            assistant(
-                [
-                    text("Looking."),
-                    {"type": "server_tool_use", "id": "s1", "name": "web_search", "input": {}},
-                ]
-            ),
-        ],
-        ("Looking.", "server_tool_use"),
-    ),
-    Shape(
-        "a call in the deprecated form",
-        CHAT,
-        [
-            ASK,
-            {"role": "assistant", "content": None, "function_call": LEGACY_CALL},
-            {"role": "function", "name": "reserve", "content": "Reserved: RX-90."},
-            user("Which number?"),
-        ],
-        ("RX-90", "function_call"),
-    ),
-    Shape(
-        "calls in the deprecated form, one without a result",
-        CHAT,
-        [
-            ASK,
-            {"role": "assistant", "content": "So.", "function_call": LEGACY_CALL},
-            user("Well?"),
-            {"role": "assistant", "content": None, "function_call": LEGACY_CALL},
-            {"role": "function", "name": "reserve", "content": "RX-91"},
-        ],
-        ("RX-91",),
-    ),
-    Shape(
-        "a result in the deprecated form without its call",
-        CHAT,
-        [ASK, {"role": "function", "name": "reserve", "content": "RX-92"}, user("Well?")],
-        ("RX-92",),
-    ),
-    Shape(
-        "integers of more than 64 bits",
-        CHAT,
-        [
-            {**ASK, "seed": 2**70},
-            assistant(None, tool_calls=[called("look", '{"n": 36893488147419103232}')]),
-            {"role": "tool", "tool_call_id": "call_look", "content": "RX-90", "n": 10**100},
-        ],
-        ("36893488147419103232", "RX-90"),
-    ),
+BY_PROGRAM = {"caller": {"type": "program", "caller_id": "p1"}}
+PROGRAM = [
+    {
+        "type": "program",
+        "id": "cm_1",
+        "call_id": "p1",
+        "status": "completed",
+        "code": "text(await tools.reserve())",
+        "fingerprint": "ZmY=",
+    },
+    function_call("a", **BY_PROGRAM),
+    {**output("a", "RX-90"), **BY_PROGRAM},
+    {"type": "program_output", "id": "co_1", "call_id": "p1", "status": "completed", "result": "1"},
 ]
+BY_CODE = {"caller": {"type": "code_execution_20250825", "tool_id": "s1"}}
+CODE = {"type": "server_tool_use", "id": "s1", "name": "code_execution", "input": {"code": "x"}}
+RAN = {
+    "type": "code_execution_result",
+    "stdout": "1",
+    "stderr": "",
+    "return_code": 0,
+    "content": [],
+}
+CODE_RESULT = {"type": "code_execution_tool_result", "tool_use_id": "s1", "content": RAN}
+
+
+def result(call_id: str, said: Any) -> Message:
+    """Return the result of a call of Anthropic."""
+    return {"type": "tool_result", "tool_use_id": call_id, "content": said}
+
+
+CLIENT_CALLS = {
+    "shell": {
+        "type": "shell_call",
+        "id": "sh_1",
+        "call_id": "c1",
+        "status": "completed",
+        "action": {"commands": ["ls"]},
+    },
+    "apply_patch": {
+        "type": "apply_patch_call",
+        "id": "apc_1",
+        "call_id": "c1",
+        "status": "completed",
+        "operation": {"type": "delete_file", "path": "a.txt"},
+    },
+    "computer": {
+        "type": "computer_call",
+        "id": "cu_1",
+        "call_id": "c1",
+        "status": "completed",
+        "action": {"type": "wait"},
+        "pending_safety_checks": [],
+    },
+}
+"""Calls of OpenAI's tools that the client answers, by the name of the tool."""
+
+UNCHANGED = (
+    [
+        Shape(
+            "a program", RESPONSES, [ASK, *PROGRAM, assistant("One."), ASK], ("RX-90", "program")
+        ),
+        Shape("a program under way", RESPONSES, [ASK, *PROGRAM[:3]], ("RX-90", "program")),
+        Shape(
+            "code that calls",
+            ANTHROPIC,
+            [
+                user([text("Reserve.")]),
+                assistant([CODE, tool_use("t1", **BY_CODE)]),
+                user([result("t1", "RX-90")]),
+                assistant([tool_use("t2", **BY_CODE)]),
+                user([result("t2", "RX-91")]),
+                assistant([CODE_RESULT, text("Done.")]),
+                user([text("Thanks.")]),
+            ],
+            ("RX-90", "RX-91", "code_execution_tool_result"),
+        ),
+        Shape(
+            "code that waits for its call",
+            ANTHROPIC,
+            [
+                user([text("Reserve.")]),
+                assistant([CODE, tool_use("t1", **BY_CODE)]),
+                user([result("t1", "RX-90")]),
+            ],
+            ("RX-90", "server_tool_use"),
+        ),
+    ]
+    + [
+        Shape(
+            f"an output behind {what}",
+            RESPONSES,
+            [
+                ASK,
+                function_call("a"),
+                *between,
+                output("a", "Reserved: RX-90."),
+                user("Which number?"),
+            ],
+            ("RX-90", "Which number?"),
+        )
+        for what, between in {
+            "a message of the user": [user("Quickly, please.")],
+            "a note of the developer": [NOTE],
+            "several messages": [NOTE, user("Quickly, please."), NOTE],
+        }.items()
+    ]
+    + [
+        Shape(
+            "outputs of two turns that overlap",
+            RESPONSES,
+            [
+                *(ASK, function_call("a"), user("And table 5.")),
+                *(function_call("b"), output("b", "RX-91"), output("a", "RX-90"), user("Thanks.")),
+            ],
+            ("RX-90", "RX-91", "And table 5."),
+        ),
+        Shape(
+            "a greeting of the assistant",
+            ANTHROPIC,
+            [assistant("Welcome to the inn."), ASK],
+            ("Welcome to the inn.",),
+        ),
+        Shape(
+            "a greeting in blocks",
+            ANTHROPIC,
+            [assistant([text("Welcome.")]), ASK],
+            ("Welcome.",),
+        ),
+        Shape(
+            "a paused search",
+            ANTHROPIC,
+            [
+                ASK,
+                assistant(
+                    [
+                        text("Looking."),
+                        {"type": "server_tool_use", "id": "s1", "name": "web_search", "input": {}},
+                    ]
+                ),
+            ],
+            ("Looking.", "server_tool_use"),
+        ),
+        Shape(
+            "a call in the deprecated form",
+            CHAT,
+            [
+                ASK,
+                {"role": "assistant", "content": None, "function_call": LEGACY_CALL},
+                {"role": "function", "name": "reserve", "content": "Reserved: RX-90."},
+                user("Which number?"),
+            ],
+            ("RX-90", "function_call"),
+        ),
+        Shape(
+            "calls in the deprecated form, one without a result",
+            CHAT,
+            [
+                ASK,
+                {"role": "assistant", "content": "So.", "function_call": LEGACY_CALL},
+                user("Well?"),
+                {"role": "assistant", "content": None, "function_call": LEGACY_CALL},
+                {"role": "function", "name": "reserve", "content": "RX-91"},
+            ],
+            ("RX-91",),
+        ),
+        Shape(
+            "a result in the deprecated form without its call",
+            CHAT,
+            [ASK, {"role": "function", "name": "reserve", "content": "RX-92"}, user("Well?")],
+            ("RX-92",),
+        ),
+        Shape(
+            "integers of more than 64 bits",
+            CHAT,
+            [
+                {**ASK, "seed": 2**70},
+                assistant(None, tool_calls=[called("look", '{"n": 36893488147419103232}')]),
+                {"role": "tool", "tool_call_id": "call_look", "content": "RX-90", "n": 10**100},
+            ],
+            ("36893488147419103232", "RX-90"),
+        ),
+    ]
+)
 """Lists that a vendor accepts: they stay as they are where they fit."""
 
 REWRITTEN = [
@@ -250,6 +349,22 @@ REWRITTEN = [
         ("Go on.",),
     ),
     Shape(
+        "an interrupted program",
+        RESPONSES,
+        [ASK, without(REASONING, "encrypted_content"), *PROGRAM[:3], user("Stop. How much is it?")],
+        ("RX-90", "How much is it?"),
+    ),
+    Shape(
+        "interrupted code",
+        ANTHROPIC,
+        [
+            ASK,
+            assistant([CODE, tool_use("t1", **BY_CODE)]),
+            user([result("t1", "RX-90"), text("Stop. How much is it?")]),
+        ],
+        ("RX-90", "How much is it?"),
+    ),
+    Shape(
         "an interrupted search",
         ANTHROPIC,
         [
@@ -274,7 +389,6 @@ PIECES: list[dict[str, Any]] = [
 THOUGHT = {"type": "thinking", "thinking": "Hm.", "signature": "c2ln"}
 SEARCH = {"type": "server_tool_use", "id": "s1", "name": "web_search", "input": {"query": "inn"}}
 FOUND = {"type": "web_search_tool_result", "tool_use_id": "s1", "content": []}
-REASONING = {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "ZW5j"}
 VOICE = {"id": "audio_1", "data": "AAAA", "expires_at": 1, "transcript": "Table four."}
 
 

@@ -268,7 +268,7 @@ def _server_tools(
             name = block.get("name") if kind == "server_tool_use" else _MCP
             waiting[_server_id(block, at)] = (name if isinstance(name, str) else "server", index)
         elif kind == "tool_use":
-            deferred = deferred or is_called_by_server(block)
+            deferred = deferred or caller_of(block) is not None
         elif is_server_result(block) and waiting.pop(block["tool_use_id"], None) is None:
             owner = "mcp_tool_use" if kind == "mcp_tool_result" else "server_tool_use"
             says = (
@@ -299,10 +299,12 @@ def _server_id(block: Message, at: AnthropicPlace) -> str:
     return call_id
 
 
-def is_called_by_server(block: Message) -> bool:
-    """Return whether code that runs on the server makes this call of the client's tool."""
+def caller_of(block: Message) -> str | None:
+    """Return the id of the server tool call whose code makes this call, or None."""
     caller = block.get("caller")
-    return isinstance(caller, Mapping) and caller.get("type") not in {None, "direct"}
+    if not isinstance(caller, Mapping) or caller.get("type") in {None, "direct"}:
+        return None
+    return str(caller.get("tool_id"))
 
 
 def _unanswered_server(progress: Progress) -> InvalidMessagesError:

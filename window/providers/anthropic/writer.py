@@ -19,7 +19,7 @@ from ..layout import MISSING, Entry, further_fields, is_native, is_plain, layout
 from ..wire import Message, Provider, Rendered, aliases
 from .block_rules import THINKING, allowed, known_fields
 from .message_rules import FIELDS_OF, MAX_NAME
-from .order_rules import SERVER_CALLS, is_called_by_server, is_server_result
+from .order_rules import SERVER_CALLS, caller_of, is_server_result
 from .versions import COMPACTION_BETA, THRESHOLD_BETA, adapted
 
 COMPACTION = "compaction"
@@ -110,8 +110,6 @@ class Writer:
     _betas: dict[str, None] = Factory(dict)
     _servers: dict[str, Written] = Factory(dict)
     """The messages of the server tool calls that have no result yet, by id."""
-    _deferred: bool = False
-    """Whether such a call waits for the client's tools."""
 
     def add(self, turn: Turn) -> None:
         """Append `turn`, unless it is a system turn without visible content."""
@@ -145,13 +143,12 @@ class Writer:
 
     def _pair_servers(self, written: Written, added: int) -> None:
         """Note the server tool calls among the last `added` blocks, and drop results of none."""
-        self._deferred = self._deferred and bool(self._servers)
         for number in range(len(written.blocks) - added, len(written.blocks)):
             block = written.blocks[number]
             if block["type"] in SERVER_CALLS:
                 self._servers[str(block.get("id"))] = written
-            elif block["type"] == "tool_use":
-                self._deferred = self._deferred or is_called_by_server(block)
+            elif block["type"] == "tool_use" and caller_of(block) not in (None, *self._servers):
+                written.blocks[number] = without(block, "caller")
             elif (
                 is_server_result(block)
                 and self._servers.pop(str(block["tool_use_id"]), None) is None
@@ -160,13 +157,16 @@ class Writer:
 
     def _leave_out_open_servers(self) -> None:
         """Leave out server tool calls that were interrupted: the user goes on without a result."""
-        if self._deferred:
+        if not self._servers:
             return
-        for call_id, written in self._servers.items():
+        first = min(map(self._written.index, self._servers.values()))
+        del self._complete[first:]
+        for written in self._written[first:]:
             for number, block in enumerate(written.blocks):
-                if block["type"] in SERVER_CALLS and block.get("id") == call_id:
+                if block["type"] in SERVER_CALLS and block.get("id") in self._servers:
                     written.blocks[number] = _left_out(str(block.get("name")))
-            del self._complete[self._written.index(written) :]
+                elif caller_of(block) in self._servers:
+                    written.blocks[number] = without(block, "caller")
         self._servers.clear()
 
     def finish(self) -> Rendered:

@@ -19,6 +19,7 @@ from ..layout import MISSING, Collector, is_plain, without
 from ..places import Place, shown
 from ..tool_pairs import paired
 from ..wire import Message, Parsed, Provider
+from .rules import PROGRAM_OUTPUT
 from .writer import (
     BODIES,
     CALL_FIELDS,
@@ -166,7 +167,8 @@ def role_of(item: Message, kind: str, place: Place) -> Role:
         return _ROLES[role]
     if kind in OF_THE_CALLER:
         return OF_THE_CALLER[kind]
-    return Role.TOOL if kind.endswith("_output") and _is_paired(item) else Role.ASSISTANT
+    is_result = kind.endswith("_output") and kind != PROGRAM_OUTPUT and _is_paired(item)
+    return Role.TOOL if is_result else Role.ASSISTANT
 
 
 def is_call(item: Message, kind: str, answered: AbstractSet[str], *, is_last: bool) -> bool:

@@ -18,6 +18,12 @@ from ..openai_places import ListJudge, OpenAIPlace
 from ..wire import Message, Provider
 from .item_rules import check_item, type_of
 
+PROGRAM_OUTPUT = "program_output"
+"""The type of the item with what a program of the model gave; the platform answers, not a client.
+
+Source: types of openai 3.54.0.
+"""
+
 ANSWERS: Mapping[str, frozenset[str]] = {
     "function_call_output": frozenset({"function_call", "local_shell_call", "tool_search_call"}),
     "custom_tool_call_output": frozenset({"custom_tool_call"}),
@@ -25,6 +31,7 @@ ANSWERS: Mapping[str, frozenset[str]] = {
     "shell_call_output": frozenset({"shell_call"}),
     "apply_patch_call_output": frozenset({"apply_patch_call"}),
     "local_shell_call_output": frozenset({"local_shell_call"}),
+    PROGRAM_OUTPUT: frozenset({"program"}),
 }
 """The types of outputs, with the calls that they may answer.
 
@@ -42,7 +49,7 @@ It must be the last item (openai 3.54.0, read on 2026-11-24).
 
 _NOT_MADE = frozenset(
     {*ANSWERS, "additional_tools", "mcp_approval_response", "configuration_update", TRIGGER}
-)
+) - {PROGRAM_OUTPUT}
 # The prefix of the platform's own reasoning items; other servers use different ids.
 _OWN_ID = "rs_"
 _INPUT = OpenAIPlace(Provider.RESPONSES, ("input",))
@@ -176,7 +183,7 @@ class InputJudge(ListJudge):
         kind, environment = type_of(item), item.get("environment")
         # A call on the platform, or an asynchronous one, need not be answered at once.
         elsewhere = isinstance(environment, dict) and environment.get("type") != "local"
-        awaited = not (item.get("async") or elsewhere or kind == "tool_search_call")
+        awaited = not (item.get("async") or elsewhere or kind in ("tool_search_call", "program"))
         self.calls[call_id] = _Call(self.count - 1, kind, awaited)
 
     def _answer(self, call_id: str, kind: str, index: int) -> None:

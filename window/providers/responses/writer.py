@@ -13,7 +13,7 @@ from ..layout import MISSING, Entry, further_fields, is_native, is_plain, layout
 from ..openai_places import MAX_TOOL_NAME
 from ..wire import Message, Provider, Rendered, aliases
 from .item_rules import MAX_ID
-from .rules import TRIGGER, is_made, is_own_reasoning
+from .rules import PROGRAM_OUTPUT, TRIGGER, is_made, is_own_reasoning
 
 CONTENT = frozenset(
     {
@@ -99,6 +99,8 @@ class Writer:
     _items: list[Message] = Factory(list)
     _ids: dict[str, str] = Factory(dict)
     _kinds: dict[str, str] = Factory(dict)
+    _programs: dict[str, int] = Factory(dict)
+    """The places of the programs that have no output yet, by id."""
 
     @property
     def size(self) -> int:
@@ -129,10 +131,35 @@ class Writer:
 
     def _add(self, items: Sequence[Message]) -> None:
         """Append `items`; reasoning without the item that the model made behind it is left out."""
-        for item in items:
+        for given in items:
+            item = self._placed(given)
             if self._items and is_own_reasoning(self._items[-1]) and not is_made(item):
                 self._items.pop()
             self._items.append(item)
+
+    def _placed(self, item: Message) -> Message:
+        """Return `item`, in another form if it belongs to a program that is gone.
+
+        A program that has no output when the user goes on is left out.
+        """
+        kind, call_id = item.get("type"), str(item.get("call_id"))
+        if kind == "program":
+            self._programs[call_id] = len(self._items)
+        elif kind == PROGRAM_OUTPUT and self._programs.pop(call_id, None) is None:
+            return _left_out(kind)
+        elif kind in (None, "message") and item["role"] == "user" and self._programs:
+            first = min(self._programs.values())
+            left = [*map(self._without_program, self._items[first:])]
+            del self._items[first:]
+            self._programs.clear()
+            self._add(left)
+        caller = _caller_of(item)
+        return item if caller in (None, *self._programs) else without(item, "caller")
+
+    def _without_program(self, item: Message) -> Message:
+        if item.get("type") == "program" and item.get("call_id") in self._programs:
+            return _left_out("program")
+        return without(item, "caller") if _caller_of(item) in self._programs else item
 
     def finish(self) -> Rendered:
         """Return the items."""
@@ -140,6 +167,17 @@ class Writer:
         if items and is_own_reasoning(items[-1]):
             items.pop()
         return Rendered(items)
+
+
+def _caller_of(item: Message) -> str | None:
+    """Return the id of the program that makes this call of the client's tool, or None."""
+    caller = item.get("caller")
+    is_program = isinstance(caller, dict) and caller.get("type") == "program"
+    return str(caller.get("caller_id")) if is_program else None
+
+
+def _left_out(what: str) -> Message:
+    return {"role": "assistant", "content": f"[{what}, left out: it was interrupted]"}
 
 
 def _items(turn: Turn, entries: Sequence[Entry], ids: dict[str, str]) -> list[Message]:
@@ -213,7 +251,43 @@ def _output(turn: Turn, entries: Sequence[Entry], ids: dict[str, str], kind: str
         "call_id": ids.get(call_id, call_id),
     }
     output = _content(turn, blocks, further.get("output", "natural"))
-    return item if output is MISSING else {**item, "output": output}
+    return _shaped(item if output is MISSING else {**item, "output": output}, turn)
+
+
+def _shaped(item: Message, turn: Turn) -> Message:
+    """Return the output of a computer, shell or patch call in the form that the vendor takes.
+
+    A text answers such a call if it was cut, added or inserted.
+    """
+    output, has_failed = item.get("output"), turn.metadata.keys() & {"is_error", "repaired"}
+    match item["type"]:
+        case "computer_call_output" if not _is_screen(output):
+            return {**item, "output": BLANK_SCREEN}
+        case "shell_call_output" if not _is_shell(output):
+            outcome = {"type": "exit", "exit_code": 1 if has_failed else 0}
+            part = {"stdout": stand_in(turn) if turn.content is None else turn.text}
+            return {**item, "output": [{**part, "stderr": "", "outcome": outcome}]}
+        case "apply_patch_call_output" if "status" not in item:
+            return {**item, "status": "failed" if has_failed else "completed"}
+    return item
+
+
+def _is_screen(output: object) -> bool:
+    return isinstance(output, dict) and output.get("type") in ("computer_screenshot", "input_image")
+
+
+def _is_shell(output: object) -> bool:
+    return isinstance(output, list) and all("outcome" in part for part in output)
+
+
+BLANK_SCREEN = {
+    "type": "computer_screenshot",
+    "image_url": (
+        "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNk"
+        "YAAAAAYAAjCB0C8AAAAASUVORK5CYII="
+    ),
+}
+"""The screenshot of one pixel that stands where one was left out: the vendor takes no text."""
 
 
 def output_type(kind: str) -> str:
