@@ -635,20 +635,20 @@ class ContextSession:
     ) -> list[dict[str, Any]]:
         """Return the view as a valid message list for the provider, within budget.
 
-        If the view has gone over its budget since the last commit, it is compressed first. For
-        Anthropic, system turns are sent outside the list: use `request`.
+        If the view has gone over its budget since the last commit, it is compressed first.
 
         Args:
             provider: the format. Defaults to the session's own.
             allow_open: return a list that ends on open calls, for inspection.
 
         Raises:
-            InvalidMessagesError: the view is empty, or calls are open and `allow_open` is false.
+            InvalidMessagesError: the view is empty, or calls are open and `allow_open` is false; or
+                it has system turns, which Anthropic takes outside the list: use `request`.
             ContextOverflowError: the view is over its budget, and either `auto` is off or nothing
                 can yield.
             Any error that `compress` raises, if the view is compressed first.
         """
-        return self.request(provider, allow_open=allow_open).messages
+        return self.request(provider, allow_open=allow_open).alone()
 
     def request(
         self,

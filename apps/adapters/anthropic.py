@@ -9,8 +9,8 @@ from polycontext.base import InvalidOptionError, require_extra
 from polycontext.polynomial.session import options_for
 from polycontext.window.providers import get_format
 
-from .bridge import Bridge, Fitted
-from .wire_dialect import Message, WireDialect, besides_of, learn_from
+from .bridge import Fitted
+from .wire_dialect import Bridges, Message, besides_of, learn_from
 
 require_extra("anthropic", extra="anthropic", purpose=__name__)
 
@@ -22,7 +22,8 @@ Client = TypeVar("Client")
 def wrap(client: Client, model: Any = None, **options: Any) -> Client:
     """Return a client of the same type whose requests fit into the window of `model`.
 
-    `options` are those of `Sessions`.
+    Without `model`, each request fits into the window of the model that it names. `options` are
+    those of `Sessions`.
 
     Keep the complete list of messages and send it every time: the client sends a view of it. A
     retry sends the same view. Clients made by `with_options` are wrapped, too. Token counting
@@ -32,7 +33,7 @@ def wrap(client: Client, model: Any = None, **options: Any) -> Client:
     Raises:
         InvalidOptionError: not a client of the SDK, or an invalid option.
     """
-    if not hasattr(client, "with_middleware"):
+    if not (hasattr(client, "with_middleware") and hasattr(client, "messages")):
         raise InvalidOptionError(
             "client",
             client,
@@ -43,7 +44,7 @@ def wrap(client: Client, model: Any = None, **options: Any) -> Client:
     wrapped: Client = sdk.with_options(
         middleware=[
             *others,
-            FitMiddleware(Bridge(WireDialect("anthropic"), model=model, **options)),
+            FitMiddleware(Bridges("anthropic", model, options)),
         ]
     )
     return wrapped
@@ -52,21 +53,23 @@ def wrap(client: Client, model: Any = None, **options: Any) -> Client:
 class FitMiddleware(Middleware):
     """Middleware that fits the messages of every request, on every attempt."""
 
-    def __init__(self, bridge: Bridge[Message]) -> None:
-        self._bridge = bridge
+    def __init__(self, bridges: Bridges) -> None:
+        self._bridges = bridges
 
     def handle(self, request: Any, call_next: Any) -> Any:
         """Fit a request and send it."""
         if not _is_asked(request):
             return call_next(request)
-        fitted = self._bridge.fit_with_session(request.json["messages"], **besides_of(request.json))
+        bridge = self._bridges.of(request.json.get("model"))
+        fitted = bridge.fit_with_session(request.json["messages"], **besides_of(request.json))
         return learn_from(fitted, call_next(_with(request, fitted)))
 
     async def handle_async(self, request: Any, call_next: Any) -> Any:
         """Fit a request and send it, without blocking."""
         if not _is_asked(request):
             return await call_next(request)
-        fitted = await self._bridge.afit_with_session(
+        bridge = self._bridges.of(request.json.get("model"))
+        fitted = await bridge.afit_with_session(
             request.json["messages"], **besides_of(request.json)
         )
         return learn_from(fitted, await call_next(_with(request, fitted)))

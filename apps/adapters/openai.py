@@ -9,7 +9,7 @@ from typing import Any, TypeVar, cast
 from polycontext.base import InvalidOptionError
 
 from .bridge import Bridge, Fitted
-from .wire_dialect import Message, WireDialect, besides_of, learn_from
+from .wire_dialect import Bridges, Message, besides_of, learn_from
 
 Client = TypeVar("Client")
 
@@ -17,7 +17,8 @@ Client = TypeVar("Client")
 def wrap(client: Client, model: Any = None, **options: Any) -> Client:
     """Return a client of the same type whose requests fit into the window of `model`.
 
-    `options` are those of `Sessions`.
+    Without `model`, each request fits into the window of the model that it names. `options` are
+    those of `Sessions`.
 
     Keep the complete list of messages and send it every time: the client sends a view of it. A
     retry sends the same view. Clients made by `with_options` are wrapped, too. Responses that
@@ -30,17 +31,17 @@ def wrap(client: Client, model: Any = None, **options: Any) -> Client:
     """
     kind: Any = getattr(type(client), "_wraps", type(client))
     prepare = getattr(kind, "_prepare_options", None)
-    if prepare is None:
+    if prepare is None or not hasattr(client, "chat"):
         raise InvalidOptionError("client", client, "an OpenAI or AsyncOpenAI of the package openai")
-    bridges = {
-        path: Bridge(WireDialect(provider), model=model, **options)
-        for path, (_, provider) in _PATHS.items()
-    }
+    bridges = {path: Bridges(provider, model, options) for path, (_, provider) in _PATHS.items()}
+
+    def bridge_of(request: Any) -> Bridge[Message]:
+        return bridges[_path(request)].of(request.json_data.get("model"))
 
     def fit(self: Any, request: Any) -> Any:
         asked = _parse_request(request := prepare(self, request))
         return (
-            _with_fitted(request, bridges[asked[0]].fit_with_session(asked[1], **asked[2]))
+            _with_fitted(request, bridge_of(request).fit_with_session(asked[0], **asked[1]))
             if asked
             else request
         )
@@ -48,7 +49,7 @@ def wrap(client: Client, model: Any = None, **options: Any) -> Client:
     async def afit(self: Any, request: Any) -> Any:
         asked = _parse_request(request := await prepare(self, request))
         return (
-            _with_fitted(request, await bridges[asked[0]].afit_with_session(asked[1], **asked[2]))
+            _with_fitted(request, await bridge_of(request).afit_with_session(asked[0], **asked[1]))
             if asked
             else request
         )
@@ -80,8 +81,8 @@ class _Body(dict[str, Any]):
     fitted: Fitted[Message]
 
 
-def _parse_request(request: Any) -> tuple[str, list[Message], dict[str, Any]] | None:
-    """Return the path, messages and other parts of a request, None if there is nothing to fit."""
+def _parse_request(request: Any) -> tuple[list[Message], dict[str, Any]] | None:
+    """Return the messages and other parts of a request, None if there is nothing to fit."""
     path, data = _path(request), request.json_data
     if (
         path not in _PATHS
@@ -91,7 +92,7 @@ def _parse_request(request: Any) -> tuple[str, list[Message], dict[str, Any]] | 
     ):
         return None
     natives = data.get(_PATHS[path][0])
-    return (path, natives, besides_of(data)) if isinstance(natives, list) else None
+    return (natives, besides_of(data)) if isinstance(natives, list) else None
 
 
 def _with_fitted(request: Any, fitted: Fitted[Message]) -> Any:

@@ -6,16 +6,18 @@ beside it.
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from attrs import evolve
 
+from polycontext.base import UnknownNameError
 from polycontext.polynomial.session import Seen
 from polycontext.window import InvalidMessagesError, Turn
 from polycontext.window.providers import Provider, get_format
 
 from .blocks import block_parts
-from .bridge import Fitted
+from .bridge import Bridge, Fitted
 from .dialect import Dialect, Piece
 
 Message = Mapping[str, Any]
@@ -64,6 +66,27 @@ class WireDialect(Dialect[Message]):
         except InvalidMessagesError:
             return self.write([each.turn for each in seen])
         return messages
+
+
+class Bridges:
+    """The bridges of a wrapped client: one for its model, or else one for each model it asks."""
+
+    def __init__(self, provider: str, model: Any, options: Mapping[str, Any]) -> None:
+        self._of = partial(Bridge, WireDialect(provider), **options)
+        self._is_open = model is None and "max_tokens" not in options
+        self._own = self._of(model=model)
+        self._held: dict[str, Bridge[Message]] = {}
+
+    def of(self, asked: object) -> Bridge[Message]:
+        """Return the bridge for a request to the model `asked`; unknown models share one."""
+        if not self._is_open or not isinstance(asked, str):
+            return self._own
+        if asked not in self._held:
+            try:
+                self._held[asked] = self._of(model=asked)
+            except UnknownNameError:
+                self._held[asked] = self._own
+        return self._held[asked]
 
 
 class ThinkingDialect(WireDialect):

@@ -382,3 +382,44 @@ def test_the_client_stays_what_it_is(served: Served) -> None:
     wrapped.with_options(timeout=5).chat.completions.create(model="gpt-5", messages=long)
     assert len(served.model.requests[-1]["messages"]) < 40
     assert len(long) == 40
+
+
+def test_a_client_of_another_vendor_is_refused() -> None:
+    """Wrapping it would change none of its requests."""
+    with (
+        openai.OpenAI(api_key="none") as gpt,
+        anthropic.Anthropic(api_key="none") as claude,
+    ):
+        with pytest.raises(InvalidOptionError, match="an OpenAI or AsyncOpenAI"):
+            openai_adapter.wrap(claude, ROOM)
+        with pytest.raises(InvalidOptionError, match="an Anthropic or AsyncAnthropic"):
+            anthropic_adapter.wrap(gpt, ROOM)
+
+
+def test_without_a_model_the_model_of_each_request_decides() -> None:
+    """A long list goes on whole to a model whose window holds it, and to others as by default."""
+    given = [{"role": "user", "content": "Count the plums."}]
+    for number in range(60):
+        given += [
+            {"role": "assistant", "content": f"Shelf {number} holds plums. " * 40},
+            {"role": "user", "content": "And the next one?"},
+        ]
+    seen: list[int] = []
+
+    def reply(request: Any) -> str:
+        seen.append(len(request["messages"]))
+        return "Noted."
+
+    providers = (StrictChat(reply), StrictAnthropic(reply))
+    with (
+        StrictServer(providers) as server,
+        openai.OpenAI(api_key="none", base_url=f"{server.url}/v1") as gpt,
+        anthropic.Anthropic(api_key="none", base_url=server.url) as claude,
+    ):
+        chat_client: Any = openai_adapter.wrap(gpt)
+        for model in ("gpt-5", "a-model-of-mine"):
+            chat_client.chat.completions.create(model=model, messages=given)
+        messages_client: Any = anthropic_adapter.wrap(claude)
+        messages_client.messages.create(model="claude-sonnet-5", max_tokens=9, messages=given)
+    assert seen[0] == seen[2] == len(given)
+    assert seen[1] < len(given)

@@ -68,7 +68,7 @@ def test_what_a_format_adds_is_told_before() -> None:
         == len(session.window) * TURN_OVERHEAD + FAST.count("hello") + stand_ins
     )
     for provider in Provider:
-        assert session.messages(provider)
+        assert session.request(provider).messages
     readers.what_leaves_is_valid(session, get_format("anthropic"))
 
 

@@ -122,7 +122,7 @@ def test_anthropic_summarises_what_the_session_sends_and_goes_on_behind_it(
     assert output.refused == ()
     assert output.compression is not None
     assert output.compression.reached
-    block = session.messages("anthropic")[0]
+    block = session.request("anthropic").messages[0]
     assert block["role"] == "assistant"
     assert block["content"][0]["content"] == "They counted twelve jars."
     assert not asked(claude, session).to_dict().get("input_transformations")
@@ -193,7 +193,7 @@ def test_both_ask_without_blocking(vendors: tuple[Server, str]) -> None:
 
     for vendor in ("anthropic", "openai-responses"):
         session = asyncio.run(ask(vendor))
-        assert session.messages(vendor)
+        assert session.request(vendor).messages
         assert session.window.all_turns()[-1].text == "Ten lids."
 
 

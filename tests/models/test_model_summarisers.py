@@ -460,7 +460,7 @@ def test_the_summary_is_read_from_the_cache(vendor: Vendor) -> None:
         projector=ContextProjector(vendor.summariser(client, tools=TOOLS[vendor.name])),
     )
     looking(session, vendor, client, 24)
-    before = session.messages(vendor.name)
+    before = session.request(vendor.name).messages
     done = session.compress(0.02).compression
     assert done is not None
     assert done.rejections == ()

@@ -62,7 +62,7 @@ def test_what_is_at_hand_goes_into_the_next_user_turn(say: Say) -> None:
         (NOTE.id, NOTE.id),
     ]
     for provider in Provider:
-        get_format(provider).check(session.messages(provider))
+        get_format(provider).check(session.request(provider).messages)
 
 
 @BOTH

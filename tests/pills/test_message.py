@@ -78,7 +78,7 @@ def test_a_pill_goes_all_the_way(root: Path, send: Send) -> None:
         ResourceClass.PRESERVED,
     ]
     for provider in Provider:
-        get_format(provider).check(session.messages(provider))
+        get_format(provider).check(session.request(provider).messages)
     assert session.messages()[1:] == [
         {"role": "user", "content": file.text},
         {"role": "user", "content": words.text},

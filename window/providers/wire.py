@@ -15,6 +15,7 @@ from attrs import field, frozen
 
 from polycontext.base import UnknownNameError
 
+from ..errors import InvalidMessagesError
 from ..turn import Turn
 
 Message = dict[str, Any]
@@ -91,6 +92,22 @@ class Rendered:
     options: Mapping[str, Any] = field(factory=dict)
     left_behind: tuple[tuple[str, str], ...] = ()
     introduced: tuple[str, ...] = field(default=(), eq=False, repr=False)
+
+    def alone(self) -> list[Message]:
+        """Return the messages, if nothing is separate from them.
+
+        Raises:
+            InvalidMessagesError: there is a separate system prompt, which would not be sent.
+        """
+        if self.system:
+            raise InvalidMessagesError(
+                Provider.ANTHROPIC,
+                None,
+                "separate-system",
+                "the system prompt is sent outside the list of messages",
+                "request(), and send its .system and .messages",
+            )
+        return self.messages
 
     def inline(self) -> list[Message]:
         """Return one list that begins with `system` as system messages, for storage and `parse`."""

@@ -57,7 +57,9 @@ def worked(session: ContextSession, steps: int, words: int = 20) -> ContextSessi
 
 def signatures(session: ContextSession) -> list[str]:
     """Return the signatures of the thinking that is sent."""
-    blocks = (block for message in session.messages("anthropic") for block in message["content"])
+    blocks = (
+        block for message in session.request("anthropic").messages for block in message["content"]
+    )
     return [block["signature"] for block in blocks if block["type"] == "thinking"]
 
 
@@ -203,7 +205,9 @@ def test_recalling_begins_an_epoch() -> None:
     first = session.log()[2].resource_id
     session.recall([first])
     assert (session.window.epoch.number, session.window.epoch.why) == (3, "recall")
-    assert any("Trying 0." in json.dumps(message) for message in session.messages("anthropic"))
+    assert any(
+        "Trying 0." in json.dumps(message) for message in session.request("anthropic").messages
+    )
     assert signatures(session) == []
     before = session.window.epoch
     session.recall([first])
@@ -257,7 +261,7 @@ def test_thoughts_of_an_imported_history_fall_behind_the_first_compression() -> 
     """They were made on all of it."""
     whole = worked(ContextSession(100_000, counter=FAST), 40)
     session = ContextSession(1_500, counter=FAST)
-    session.extend(whole.messages("anthropic"), "anthropic")
+    session.extend(whole.request("anthropic").messages, "anthropic")
     assert session.window.epoch.number > 1
     assert signatures(session) == []
     # The log keeps what came.

@@ -43,7 +43,7 @@ def test_a_session_is_made_of_a_models_name() -> None:
     assert session.window.counter == find_model("claude-sonnet-4-5").counter()
     assert session.request() == session.request("anthropic")
     assert session.request().system == ({"type": "text", "text": "Be brief."},)
-    check(session.messages(), "anthropic")
+    check(session.request().messages, "anthropic")
     assert session.messages("openai")[0]["role"] == "system"
 
 

@@ -94,7 +94,7 @@ def test_a_recalled_turn_stands_behind_the_block() -> None:
     for resource_id in (*sorted(gone), gist.sources[0], gist.sources[2]):
         session.recall(resource_id)
         assert session.window.all_turns()[0].native_providers == {"anthropic"}
-        assert session.messages("anthropic")[0]["content"] == [json.loads(BLOCK)]
+        assert session.request("anthropic").messages[0]["content"] == [json.loads(BLOCK)]
 
 
 def test_a_forgotten_turn_takes_the_block_with_it_and_the_twin_stands() -> None:
@@ -182,7 +182,7 @@ def test_forks_and_rewinds_stand_where_the_session_stood() -> None:
     on, before = session.history.revision, session.history.revision - 1
     fork = session.history.fork("fork")
     assert fork.window == session.window
-    assert fork.messages("anthropic") == session.messages("anthropic")
+    assert fork.request("anthropic").messages == session.request("anthropic").messages
     assert not any(
         turn.native_providers for turn in session.history.fork("earlier", before).window.all_turns()
     )
@@ -201,7 +201,7 @@ def test_lines_bring_it_to_another_store(tmp_path: Path) -> None:
         session.history.export(), url, max_tokens=100_000, auto=False
     )
     assert again.window == session.window
-    assert again.messages("anthropic") == session.messages("anthropic")
+    assert again.request("anthropic").messages == session.request("anthropic").messages
 
 
 def test_a_database_keeps_the_block_and_what_is_said_again(tmp_path: Path) -> None:

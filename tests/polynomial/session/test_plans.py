@@ -312,7 +312,7 @@ THOUGHT = Part("anthropic", '{"type": "thinking", "thinking": "Plums first.", "s
 def test_an_answer_to_what_was_sent_before_a_compression_leaves_its_thoughts(between: bool) -> None:
     """They are bound to what the model was handed: behind another prefix they would be refused."""
     session = grown()
-    session.messages("anthropic")
+    session.request("anthropic")
     if between:
         session.compress(0.15)
     turn = evolve(session.window.all_turns()[-2], resource_id="", tokens=None, parts=(THOUGHT,))

@@ -228,7 +228,7 @@ def test_recall_is_valid_in_order_and_replayable(moves: list[Move], data: st.Dat
     )
     for provider in Provider:
         if {turn.role for turn in session.window.all_turns()} != {"system"}:
-            messages = session.messages(provider, allow_open=True)
+            messages = session.request(provider, allow_open=True).messages
             get_format(provider).check(messages, allow_open_tail=True)
             assert provider is Provider.ANTHROPIC or recount(messages, FAST, provider) <= 4000
 

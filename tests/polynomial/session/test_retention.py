@@ -158,7 +158,7 @@ def test_calls_stay_with_their_results() -> None:
         ("c1", "look", "{}")
     ]
     for provider in ("openai", "anthropic", "openai-responses"):
-        assert session.messages(provider)
+        assert session.request(provider).messages
 
 
 def test_a_system_prompt_a_task_and_a_pinned_turn_can_be_forgotten() -> None:

@@ -139,7 +139,7 @@ def test_the_provider_can_be_switched_at_every_turn_of_every_recording(
                 continue
             for other in Provider:
                 # What leaves is judged on its way out, each message once.
-                leaving = session.messages(other)
+                leaving = session.request(other).messages
                 switches += 1
                 if places % every == 0:
                     get_format(other).check(leaving)

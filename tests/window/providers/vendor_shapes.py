@@ -7,8 +7,6 @@ from typing import Any
 
 from attrs import frozen
 
-from polycontext.window.providers import without
-
 Message = dict[str, Any]
 CHAT, RESPONSES, ANTHROPIC = "openai", "openai-responses", "anthropic"
 
@@ -351,7 +349,7 @@ REWRITTEN = [
     Shape(
         "an interrupted program",
         RESPONSES,
-        [ASK, without(REASONING, "encrypted_content"), *PROGRAM[:3], user("Stop. How much is it?")],
+        [ASK, *PROGRAM[:3], user("Stop. How much is it?")],
         ("RX-90", "How much is it?"),
     ),
     Shape(
