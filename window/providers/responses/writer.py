@@ -171,9 +171,11 @@ class Writer:
 
 def _caller_of(item: Message) -> str | None:
     """Return the id of the program that makes this call of the client's tool, or None."""
-    caller = item.get("caller")
-    is_program = isinstance(caller, dict) and caller.get("type") == "program"
-    return str(caller.get("caller_id")) if is_program else None
+    match item.get("caller"):
+        case {"type": "program", "caller_id": str(call_id)}:
+            return call_id
+        case _:
+            return None
 
 
 def _left_out(what: str) -> Message:
