@@ -8,8 +8,8 @@ The rungs are, each with the oldest atoms first:
 4. Older gists and REQUIRED atoms go into one gist.
 5. The recent tail is treated in the same way, atom by atom.
 6. The newest results, which the model has not read yet, are cut in place.
-7. All bound parts are removed; the task and the last user turn are cut if the reach allows it, and
-   lose their parts before the task is cut.
+7. All bound parts are removed; results beside PRESERVED results of the same turn, the task and the
+   last user turn are cut if the reach allows it, and lose their parts before the task is cut.
 8. The newest results and that last user turn go into the gist, too.
 
 PRESERVED atoms, open calls and the last user turn are on no rung otherwise. Bound parts are removed
@@ -192,6 +192,7 @@ class _Climb:
         self._cut([atom for atom in newest if self.atoms.turns_of(atom)[0].tool_calls])
         ladder.cut_newest = self._plan
         self._unbind()
+        self._cut([*columns.beside])
         self._bare([*columns.asking], later=())
         self._cut([*columns.task])
         self._cut(columns.question)

@@ -22,7 +22,7 @@ from polycontext.window.part_removal import bare, unbound
 from polycontext.window.rules import REMOVED, Rule, is_rule
 
 from .gist import is_summary, least_digest, source_ids
-from .view import is_pinned, may_be_truncated
+from .view import is_pinned, may_be_cut_beside, may_be_truncated
 
 
 def _is_count(value: object) -> bool:
@@ -44,7 +44,8 @@ class Reach:
     If a compression has a query, the atoms most relevant to it stay complete in up to `asked_share`
     of that room. With `cuts_question`, the last user turn is cut if nothing else helps, and goes
     into the gist as the last resort. With `cuts_task`, a PRESERVED user turn that is not pinned is
-    truncated before that, once, to half of the room beside the other fixed atoms. `rules` are the
+    truncated before that, once, to half of the room beside the other fixed atoms; and before it the
+    results of calls beside PRESERVED results of the same turn. `rules` are the
     user's rules for tools; `keep_last` states here which results a later call replaces.
     """
 
@@ -108,6 +109,7 @@ class Columns:
     is_open: bool = False
     task: Mapping[int, int] = {}
     asking: frozenset[int] = frozenset()
+    beside: Mapping[int, Sequence[int]] = {}
     rules: tuple[Rule, ...] = ()
 
     def rules_beside(self, gone: Collection[int]) -> tuple[Rule, ...]:
@@ -149,17 +151,19 @@ class Columns:
         least = self.task.get(atom) or least_digest(turn, counter, self.rules_of(turn))
         return min(least, _tokens(turn))
 
-    def cuttable(self, atom: int) -> range:
+    def cuttable(self, atom: int) -> Sequence[int]:
         """Return the indices of the turns of `atom` that may be cut in place.
 
         These are the results of its calls, or the turn itself.
         """
+        if atom in self.beside:
+            return self.beside[atom]
         start, stop = self.atoms.bounds[atom : atom + 2]
         return range(start + 1 if self.atoms.turns[start].tool_calls else start, stop)
 
     def cut_turns(self, atom: int) -> Sequence[Turn]:
         """Return the turns of `atom` that may be cut in place."""
-        return self.atoms.turns_of(atom)[self.cuttable(atom).start - self.atoms.bounds[atom] :]
+        return [self.atoms.turns[place] for place in self.cuttable(atom)]
 
     def of_kind(self, zone: range, *kinds: Kind) -> list[int]:
         """Return the atoms of `zone` that are of one of `kinds`."""
@@ -214,7 +218,7 @@ def columns_of(window: ContextWindow, reach: Reach, asked: Collection[int] = ())
         rules=window.rules.all,
     )
     if reach.cuts_task:
-        columns = _with_task(window, columns)
+        columns = _with_task(window, evolve(columns, beside=_beside_pinned(window, columns)))
     return (
         _without_parts(window, columns, fixed - columns.asking)
         if any(turn.parts for turn in atoms.turns)
@@ -241,6 +245,22 @@ def _with_task(window: ContextWindow, columns: Columns) -> Columns:
     ) // 2
     least = least_digest(turns(task)[0], window.counter, columns.rules_of(turns(task)[0]))
     return evolve(columns, task={task: max(least, room)})
+
+
+def _beside_pinned(window: ContextWindow, columns: Columns) -> Mapping[int, Sequence[int]]:
+    """Return the results that may be truncated of FIXED atoms with calls, by atom."""
+    turns, bounds = columns.atoms.turns, columns.atoms.bounds
+    fixed = columns.of_kind(range(len(columns.kinds)), Kind.FIXED)
+    found = {
+        atom: [
+            place
+            for place in range(bounds[atom] + 1, bounds[atom + 1])
+            if may_be_cut_beside(window, turns[bounds[atom]], turns[place])
+        ]
+        for atom in fixed
+        if turns[bounds[atom]].tool_calls and atom not in columns.asked
+    }
+    return {atom: places for atom, places in found.items() if places}
 
 
 def _without_parts(window: ContextWindow, columns: Columns, fixed: set[int]) -> Columns:

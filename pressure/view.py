@@ -18,7 +18,7 @@ from polycontext.linearity import LinearityMap, ResourceClass
 from polycontext.window import Atom, ContextWindow, Epoch, PositionError, Role, Splice, Traces, Turn
 from polycontext.window.part_removal import bare, fell, unbound
 
-from .gist import is_summary
+from .gist import is_summary, source_ids
 
 _SHOWN = 9
 """How many ids an error lists."""
@@ -297,7 +297,8 @@ def check_floors(window: ContextWindow, edit: Edit) -> None:
     for turns, fidelity in _touched(window, edit):
         resource_class = max(window.linearity.classes_of([turn.resource_id for turn in turns]))
         if fidelity < floor_of(resource_class) and not (
-            may_be_truncated(window, turns[0]) and _is_truncated(turns[0], edit)
+            (may_be_truncated(window, turns[0]) and _is_truncated(turns[0], edit))
+            or _truncates_beside_pinned(window, turns, edit)
         ):
             raise FloorError(
                 turns[0].resource_id, resource_class, fidelity, floor_of(resource_class)
@@ -324,10 +325,37 @@ def may_be_truncated(window: ContextWindow, turn: Turn) -> bool:
     )
 
 
+def may_be_cut_beside(window: ContextWindow, calling: Turn, result: Turn) -> bool:
+    """Return whether a result may be truncated though its atom is PRESERVED, as a last resort.
+
+    Another result of the turn `calling` is PRESERVED then, but neither this one nor, by a caller,
+    that turn.
+    """
+    classes = window.linearity.classes_of([result.resource_id])
+    return ResourceClass.PRESERVED not in classes and not is_pinned(window, calling.resource_id)
+
+
+def _truncates_beside_pinned(window: ContextWindow, turns: Sequence[Turn], edit: Edit) -> bool:
+    """Return whether `edit` only truncates such results of an atom."""
+    gone = {
+        turn.resource_id
+        for splice in edit.splices
+        for turn in window.all_turns()[splice.start : splice.stop]
+    }
+    return all(
+        turn is not turns[0]
+        and may_be_cut_beside(window, turns[0], turn)
+        and _is_truncated(turn, edit)
+        for turn in turns
+        if turn.resource_id in gone
+    )
+
+
 def _is_truncated(turn: Turn, edit: Edit) -> bool:
     """Return whether an inserted turn is what is left of `turn` alone, and not a summary."""
     coming = (each for splice in edit.splices for each in splice.turns)
-    return any([*each.sources] == [turn.resource_id] and not is_summary(each) for each in coming)
+    sources = [*source_ids(turn)]
+    return any([*each.sources] == sources and not is_summary(each) for each in coming)
 
 
 def _touched(window: ContextWindow, edit: Edit) -> Iterator[tuple[Sequence[Turn], Fidelity]]:

@@ -241,3 +241,53 @@ def test_a_picture_in_the_task_ends_no_conversation(more: int) -> None:
         assert session.messages()
     assert session.log()[0].parts
     assert words(20) in str(session.messages()[0]["content"])
+
+
+@pytest.mark.parametrize("budget", range(440, 800, 20))
+@pytest.mark.parametrize("pinned", range(3))
+def test_a_pinned_result_keeps_the_results_beside_it_only_while_there_is_room(
+    budget: int, pinned: int
+) -> None:
+    """As a last resort they are truncated; the pinned one stays, and the conversation goes on.
+
+    A result that is pinned when it comes, and does not fit, comes in truncated and is not pinned.
+    """
+    store = InMemoryStore()
+    session = session_of(budget, store=store)
+    session.add_user_turn("Compare the shelves.")
+    calls = [
+        {"id": f"c{n}", "type": "function", "function": {"name": "look", "arguments": "{}"}}
+        for n in range(3)
+    ]
+    session.add_assistant_turn(None, calls)
+    results = [words(200, f"r{n}_") for n in range(3)]
+    for number, result in enumerate(results):
+        chosen = {"resource_class": "PRESERVED"} if number == pinned else {}
+        session.add_tool_turn(result, tool_call_id=f"c{number}", **chosen)
+    for _ in range(4):
+        assert recount(session.messages(), WORDS) <= budget
+        shown = [message["content"] for message in session.messages() if message["role"] == "tool"]
+        assert len(shown) == 3
+        ids = [turn.resource_id for turn in session.log() if turn.role is Role.TOOL]
+        if session.window.linearity.get(ids[pinned]) is ResourceClass.PRESERVED:
+            assert shown[pinned] == results[pinned]
+        assert all(
+            text == whole or text.startswith(CUT)
+            for text, whole in zip(shown, results, strict=True)
+        )
+        session.add_assistant_turn(words(20, "a"))
+        session.add_user_turn(words(20, "q"))
+    assert session_of(budget, store=store).messages() == session.messages()
+
+
+def test_a_caller_who_pins_the_calls_keeps_all_results() -> None:
+    """No edit truncates them."""
+    window = ContextWindow(900, counter=WORDS)
+    window = window.append(Turn("user", "Compare."))
+    for turn in tool_atom("look", 100):
+        window = window.append(turn, ResourceClass.PRESERVED, pinned=turn.role is Role.ASSISTANT)
+    result = window.extract()
+    assert result is not None
+    cut = digest_turn(result, "less", "g1").with_tokens(9)
+    with pytest.raises(FloorError):
+        check_floors(window, Edit((Splice(2, 3, (cut,)),)))
