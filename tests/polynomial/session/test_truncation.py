@@ -262,8 +262,8 @@ def test_a_pinned_result_keeps_the_results_beside_it_only_while_there_is_room(
     session.add_assistant_turn(None, calls)
     results = [words(200, f"r{n}_") for n in range(3)]
     for number, result in enumerate(results):
-        chosen = {"resource_class": "PRESERVED"} if number == pinned else {}
-        session.add_tool_turn(result, tool_call_id=f"c{number}", **chosen)
+        chosen = "PRESERVED" if number == pinned else None
+        session.add_tool_turn(result, tool_call_id=f"c{number}", resource_class=chosen)
     for _ in range(4):
         assert recount(session.messages(), WORDS) <= budget
         shown = [message["content"] for message in session.messages() if message["role"] == "tool"]
