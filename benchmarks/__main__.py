@@ -18,6 +18,7 @@ BENCHMARKS = {
     "pills": ("benchmarks.pills", "pills in long documents"),
     "retention": ("benchmarks.retention", "what is left of recordings where it is needed"),
     "retention_peer": ("benchmarks.retention", "the same of the library that is named first"),
+    "search": ("benchmarks.search", "evidence that a search of a log finds"),
     "server_load": ("tests.server_load", "500 listeners of 50 chats for a minute"),
     "store_peers": ("benchmarks.store_peers", "one turn more in other libraries' stores"),
     "summariser_quality": ("benchmarks.summariser_quality", "what summaries keep"),

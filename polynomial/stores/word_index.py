@@ -13,7 +13,7 @@ from typing import Protocol
 
 from attrs import field, frozen
 
-from polycontext.window import Turn
+from polycontext.window import Role, Turn
 
 from ..journal.events import Event, RewindEvent, TurnEvent
 from .search_query import AskedWords, found_in, said, stems_in
@@ -29,8 +29,9 @@ NEXT, SECOND = 0.4, 0.2
 """The shares of its neighbours' scores that a turn also gets: a question is near its answer, and
 few turns repeat what the conversation is about."""
 
-_LENGTHS, _REWINDS = "", " "
-"""The terms, which are no stems, of the lengths of turns and the targets of rewinds."""
+_SPOKEN, _OTHER, _REWINDS = "", " call", " rewind"
+"""The terms, which are no stems, of the lengths of spoken turns and of calls and their results, and
+of the targets of rewinds."""
 _PAIR = struct.Struct("<HH")
 """The place of an event in its block, and a number: of uses, or of the stems of a turn."""
 _REWIND = struct.Struct("<HI")
@@ -96,7 +97,8 @@ class WordIndex:
             if not isinstance(turn, Turn):
                 continue
             uses = Counter(stems_in(said(turn)))
-            for stem, count in (*uses.items(), (_LENGTHS, uses.total())):
+            kind = _SPOKEN if turn.text and turn.role is not Role.TOOL else _OTHER
+            for stem, count in (*uses.items(), (kind, uses.total())):
                 added[stem, block] += _PAIR.pack(place, min(count, _MOST_USES))
         self._postings.append([(*key, bytes(postings)) for key, postings in added.items()])
 
@@ -117,11 +119,12 @@ class WordIndex:
             return ()
         stored: dict[str, list[tuple[int, bytes]]] = defaultdict(list)
         for term, block, postings in sorted(
-            self._postings.read((_LENGTHS, _REWINDS, *asked.stems))
+            self._postings.read((_SPOKEN, _OTHER, _REWINDS, *asked.stems))
         ):
             stored[term].append((block * BLOCK, postings))
         standing = _standing([*_unpacked(_REWIND, stored[_REWINDS])])
-        lengths = dict(_unpacked(_PAIR, stored[_LENGTHS]))
+        spoken = dict(_unpacked(_PAIR, stored[_SPOKEN]))
+        lengths = dict(sorted((*spoken.items(), *_unpacked(_PAIR, stored[_OTHER]))))
         numbers = [number for number in lengths if any(number in part for part in standing)]
         places = {**dict.fromkeys(lengths), **{number: at for at, number in enumerate(numbers)}}
         uses = {
@@ -133,7 +136,7 @@ class WordIndex:
             for stem in asked.stems
         }
         scores = bm25([*uses.values()], [lengths[number] for number in numbers])
-        near = with_neighbours(scores)
+        near = with_neighbours(scores, [number in spoken for number in numbers])
         matching = {place for place, score in enumerate(scores) if score}
         for stem in asked.required:
             matching.intersection_update(place for place, _ in uses[stem])
@@ -155,7 +158,8 @@ class WordIndex:
 def bm25(uses: Iterable[Sequence[tuple[int, int]]], lengths: Sequence[int]) -> list[float]:
     """Return the score of each turn from the lengths of all turns and the uses of each stem.
 
-    Uses are pairs of a turn's index and a number.
+    Uses are pairs of a turn's index and a number. A stem weighs by the square of its rarity, once
+    for the turn and once for the query, so that no list of common words is needed.
 
     >>> scores = bm25([[(0, 1), (2, 3)], [(2, 1)]], [4, 4, 4, 4, 4])
     >>> scores[2] > scores[0] > scores[1] == 0.0
@@ -166,24 +170,27 @@ def bm25(uses: Iterable[Sequence[tuple[int, int]]], lengths: Sequence[int]) -> l
     scores = [0.0] * len(lengths)
     for pairs in uses:
         rarity = log(1 + (len(lengths) - len(pairs) + 0.5) / (len(pairs) + 0.5))
-        worth = rarity * (SATURATION + 1)
+        worth = rarity**2 * (SATURATION + 1)
         for place, count in pairs:
             scores[place] += worth * count / (count + norms[place])
     return scores
 
 
-def with_neighbours(scores: Sequence[float]) -> list[float]:
+def with_neighbours(scores: Sequence[float], spoken: Sequence[bool]) -> list[float]:
     """Return scores with a share of those of the two turns before and the two behind.
 
-    >>> with_neighbours([1.0, 0.0, 0.0, 0.0])
-    [1.0, 0.4, 0.2, 0.0]
+    Calls and their results give no share: they repeat what somebody looked up.
+
+    >>> with_neighbours([1.0, 0.0, 0.0, 0.0, 2.0], [True, True, True, True, False])
+    [1.0, 0.4, 0.2, 0.0, 2.0]
     """
-    wide = [0.0, 0.0, *scores, 0.0, 0.0]
+    given = [score if is_spoken else 0.0 for score, is_spoken in zip(scores, spoken, strict=True)]
+    wide = [0.0, 0.0, *given, 0.0, 0.0]
     # Opposite neighbours are added first, so that the score does not depend on the direction.
     return [
         own + NEXT * (before + behind) + SECOND * (first + last)
-        for first, before, own, behind, last in zip(
-            wide, wide[1:], wide[2:], wide[3:], wide[4:], strict=False
+        for own, first, before, behind, last in zip(
+            scores, wide, wide[1:], wide[3:], wide[4:], strict=False
         )
     ]
 
