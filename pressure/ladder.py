@@ -2,11 +2,11 @@
 
 The rungs are, each with the oldest atoms first:
 
-1. DROPPABLE atoms are dropped.
+1. DROPPABLE atoms are dropped, in the recent tail, too.
 2. Images and other parts are replaced by a line, whatever the class of the text beside them.
 3. Superseded results and attachments are replaced by pointers.
 4. Older gists and REQUIRED atoms go into one gist.
-5. The recent tail is treated in the same way, atom by atom.
+5. The rest of the recent tail loses its parts and goes into that gist, atom by atom.
 6. The newest results, which the model has not read yet, are cut in place.
 7. All bound parts are removed; results beside PRESERVED results of the same turn, the task and the
    last user turn are cut if the reach allows it, and lose their parts before the task is cut.
@@ -176,7 +176,7 @@ class _Climb:
         ladder, columns = self.ladder, self.columns
         newest, everything = columns.newest, range(len(self.atoms))
         old, recent = everything[: columns.tail], everything[columns.tail :]
-        self._drop(old)
+        self._drop(everything)
         self._bare(old)
         self._point()
         ladder.whole = self._plan
@@ -184,7 +184,6 @@ class _Climb:
         self._gist(columns.of_kind(everything, Kind.SUMMARY))
         self._gist(columns.of_kind(old, Kind.REQUIRED))
         ladder.whole_tail = self._plan
-        self._drop(recent)
         self._bare(recent)
         self._gist(columns.of_kind(recent, Kind.REQUIRED))
         ladder.whole_newest = self._plan

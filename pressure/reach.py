@@ -196,7 +196,13 @@ def columns_of(window: ContextWindow, reach: Reach, asked: Collection[int] = ())
         for atom in fixed
         if reach.cuts_question and kinds[atom] is Kind.REQUIRED and atom not in attachments
     )
-    newest = tuple(atom for atom in _unanswered(atoms) if kinds[atom] is not Kind.FIXED)
+    # A DROPPABLE reply is dropped, but not the results that the model has not read.
+    newest = tuple(
+        atom
+        for atom in _unanswered(atoms)
+        if kinds[atom] is Kind.REQUIRED
+        or (kinds[atom] is Kind.DROPPABLE and atoms.turns_of(atom)[0].tool_calls)
+    )
     for kind, several in (
         (Kind.FIXED, (*fixed, *asked)),
         (Kind.QUESTION, question),

@@ -2,13 +2,16 @@
 
 import re
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 
 from attrs import evolve
 
+from polycontext.base import PolycontextError
 from polycontext.base.law import agree, holds, law
 from polycontext.window import Role, Turn
 
 from ..context_session import ContextSession
+from ..inputs import ContextInput
 from ..journal.events import TurnEvent, is_erased
 
 _WORD = re.compile(r"\b(?=\w*\d)(?=\w*[^\W\d])\w{6,}")
@@ -48,6 +51,38 @@ def forgotten_words_are_nowhere(session: ContextSession, choices: Sequence[int])
     ]
     texts = {turn.resource_id: turn.text for turn in session.log()}
     agree([texts.get(turn.resource_id) for turn in others], [turn.text for turn in others])
+
+
+@law('docs/history.md, "Go back"')
+def going_back_restores_what_was(session: ContextSession, inputs: Sequence[ContextInput]) -> None:
+    """`at`, `fork` and `rewind` lead to the log, view, classes and documents of a moment.
+
+    The state is that of the moment, too, except that the guards decide it after a rewind. A rewind
+    to the revision before another rewind undoes it.
+    """
+    state, before, revision = session.state, _facts(session), session.history.revision
+    for context_input in inputs:
+        with suppress(PolycontextError):
+            if isinstance(context_input.payload, Turn):
+                session.add(context_input.payload, context_input.resource_class)
+    if session.history.revision > revision:
+        # A compression right after a moment may belong to it.
+        with suppress(PolycontextError):
+            session.compress(0.1)
+    after, newest = _facts(session), session.history.revision
+    for past in (session.history.at(revision), session.history.fork("branch", revision)):
+        agree((past.state, _facts(past)), (state, before))
+    session.history.rewind(revision)
+    agree(_facts(session), before, way="rewind")
+    session.history.rewind(newest)
+    agree(_facts(session), after, way="rewind again")
+
+
+def _facts(session: ContextSession) -> tuple[object, ...]:
+    conversation, log = session.conversation, session.log()
+    classes = conversation.window.linearity.classes_of([turn.resource_id for turn in log])
+    view = conversation.window.all_turns()
+    return log, view, classes, conversation.documents
 
 
 def _without_words(turn: Turn) -> Turn:

@@ -76,7 +76,7 @@ class History(Generic[S]):
 
     @procedure
     def rewind(self, to: Moment, **when: Unpack[WriteOptions]) -> Steps[ContextOutput]:
-        """Rewind the conversation to a moment (see `at`): log, view, classes and state.
+        """Rewind the conversation to a moment (see `at`): log, view, classes and documents.
 
         A new epoch starts. Rewinding again, to the revision before the rewind, undoes it.
 

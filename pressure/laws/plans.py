@@ -3,7 +3,9 @@
 from itertools import pairwise
 
 from polycontext.base.law import agree, holds, law
-from polycontext.window import ContextWindow
+from polycontext.linearity import ResourceClass
+from polycontext.window import ContextWindow, Role
+from polycontext.window.items import attachment_of
 from polycontext.window.part_removal import says_all_of
 
 from ..gist import source_ids
@@ -39,6 +41,28 @@ def ceilings_fall_along_the_chain(ladder: Ladder) -> None:
     ceilings = [plan_at(ladder, step, 0).ceiling(log) for step in range(len(ladder.tokens))]
     for gentle, harsh in pairwise(ceilings):
         holds(harsh <= gentle, f"at most {gentle!r}", harsh)
+
+
+@law(PLANS)
+def droppable_turns_go_before_required_ones(ladder: Ladder) -> None:
+    """No plan of the chain summarises or cuts a REQUIRED atom while a DROPPABLE one stands.
+
+    The last user turn and the newest calls, with their results, stand whatever their class.
+    """
+    said = said_atoms(ladder.window)
+    users = [atom for atom in said if atom.turns[0].role is Role.USER]
+    words = [atom for atom in users if attachment_of(atom.turns[0]) is None]
+    replies = [atom for atom in said if atom.turns[0].role is Role.ASSISTANT]
+    newest = [atom for atom in replies[-1:] if atom.turns[0].tool_calls]
+    spared = {atom.id for atom in (*users[-1:], *words[-1:], *newest)}
+    droppable, required = (
+        {atom.id for atom in said if class_of_atom(ladder.window, atom) is of_class}
+        for of_class in (ResourceClass.DROPPABLE, ResourceClass.REQUIRED)
+    )
+    for step in range(len(ladder.tokens)):
+        lowered = plan_at(ladder, step, 0).lowered.keys()
+        standing = droppable - spared - lowered
+        holds(not (standing and lowered & required), "dropped first", standing, step=step)
 
 
 @law(GALOIS + "; " + PLANS)

@@ -16,7 +16,8 @@ from polycontext.pressure import (
     CompressionResult,
     pressure_of,
 )
-from polycontext.window import ContextWindow
+from polycontext.pressure.ladder import Rung
+from polycontext.window import ContextWindow, Turn
 from polycontext.window.items import attachment_of
 
 Inputs = Mapping[str, Any]
@@ -119,6 +120,8 @@ SEEN: list[tuple[str, str, Condition]] = [
      <= given["target"] < pressure_of(given["window"])),
     ("promises_are_kept", "gists", lambda given: bool(given["result"].gisted)),
     ("plans_respect_the_class_floors", "jobs", lambda given: bool(given["plan"].jobs)),
+    ("droppable_turns_go_before_required_ones", "drops and gists", lambda given: {
+        Rung.DROP, Rung.GIST} <= {rung for rung, atoms in given["ladder"].rungs if atoms}),
     ("chain_falls_strictly", "rungs", lambda given: len(given["ladder"].tokens) > 2),
     ("parallel_is_associative", "moves",
      lambda given: any(given["agent"].directions(position)
@@ -132,6 +135,9 @@ SEEN: list[tuple[str, str, Condition]] = [
     ("a_refused_input_changes_nothing", "a refusal", refused),
     ("replaying_the_journal_gives_the_session", "a compression",
      lambda given: has_gist(given["session"].window)),
+    ("going_back_restores_what_was", "turns after a compression",
+     lambda given: has_gist(given["session"].window)
+     and any(isinstance(each.payload, Turn) for each in given["inputs"])),
     ("what_leaves_is_valid", "calls", lambda given: has_call(given["session"].window)),
     ("what_leaves_is_valid", "a request",
      lambda given: accepts(lambda: given["session"].request(given["wire"].provider))),

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Iterator
 from collections.abc import Set as AbstractSet
+from functools import partial
 from itertools import count
 from typing import Any
 
@@ -47,7 +48,7 @@ from polycontext.testing import FAST, filled
 from polycontext.testing.law_strategies import AnyAgent, AnyLens, agent_of, relabelling
 from polycontext.window import ContextWindow, Epoch, Part, Splice, TokenCounter, Turn
 from polycontext.window.providers import Message, Provider, get_format
-from tests.laws.counterexamples import breaks
+from tests.laws.counterexamples import breaks, obeys
 from tests.laws.internal import agents as parts
 from tests.laws.internal import conversations, hosts
 from tests.laws.internal import machines as engines
@@ -713,6 +714,59 @@ breaks(
     histories.forgotten_words_are_nowhere,
     "an erasure of all turns",
     lambda law: law(said_once(Oblivious(500, counter=FAST)), [0]),
+)
+
+
+class Blank(History[Any]):
+    """Show nothing of the past."""
+
+    def at(self, moment: Any) -> Any:
+        return super().at(0)
+
+
+class Wholesale(History[Any]):
+    """Fork the present, whatever the moment."""
+
+    def fork(self, new_id: str, moment: Any = None) -> Any:
+        return super().fork(new_id)
+
+
+class Idle(History[Any]):
+    """Rewind to where the session is."""
+
+    def rewind(self, to: Any, **when: Any) -> Any:
+        return super().rewind(self.revision, **when)
+
+
+class Final(History[Any]):
+    """Rewind once."""
+
+    def rewind(self, to: Any, **when: Any) -> Any:
+        return super().rewind(min(to, 2), **when)
+
+
+def travelling(kind: type[History[Any]]) -> ContextSession:
+    """Return a session with two turns whose history is of that kind."""
+    return said_once(
+        type("Travelling", (ContextSession,), {"history": Broken(kind)})(500, counter=FAST)
+    )
+
+
+for travel, fault in (
+    (Blank, "an empty past"),
+    (Wholesale, "a fork of the present"),
+    (Idle, "a rewind that does nothing"),
+    (Final, "a rewind that cannot be undone"),
+):
+    breaks(
+        histories.going_back_restores_what_was,
+        fault,
+        partial(lambda kind, law: law(travelling(kind), TALK), travel),
+    )
+obeys(
+    histories.going_back_restores_what_was,
+    "a sound history",
+    lambda law: law(travelling(History), TALK),
 )
 
 

@@ -233,6 +233,19 @@ breaks(
 )
 
 
+def dropping_last() -> Ladder:
+    """Return a ladder that drops turns after all others are summarised."""
+    sound = ladder()
+    return evolve(sound, rungs=[*sound.rungs[1:], *sound.rungs[:1]])
+
+
+breaks(
+    plans.droppable_turns_go_before_required_ones,
+    "a ladder that drops thanks last",
+    lambda law: law(dropping_last()),
+)
+
+
 class Overdoing(ContextProjector):
     """Take one plan too harsh."""
 
