@@ -1,4 +1,5 @@
 from . import cache, gist, native, schedule, threshold
+from .floors import check_floors, fidelities_after
 from .fulfilment import Fulfilment, NativeGist, Offer, Reading, Rejection
 from .gist import GistKind, is_summary
 from .ladder import Ladder, superseded_ids
@@ -25,8 +26,6 @@ from .view import (
     FloorError,
     View,
     apply_edit,
-    check_floors,
-    fidelities_after,
     floor_of,
     view_of,
 )

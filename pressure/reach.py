@@ -21,8 +21,8 @@ from polycontext.window.items import Attachment, attachment_of
 from polycontext.window.part_removal import bare, unbound
 from polycontext.window.rules import REMOVED, Rule, is_rule
 
+from .floors import is_pinned, may_be_cut_beside, may_be_truncated
 from .gist import is_summary, least_digest, source_ids
-from .view import is_pinned, may_be_cut_beside, may_be_truncated
 
 
 def _is_count(value: object) -> bool:
