@@ -94,7 +94,9 @@ class Ladder:
             return gentlest
         room = max(0, tokens - self.tokens[self.whole_newest])
         if room < (1 - self.reach.newest_share) * (tokens - self.tokens[self.cut_newest]):
-            return max(self.cut_newest, gentlest)
+            # The newest picture stays while it fits: no gist can say what it shows.
+            shows = any(atom in self.columns.bared for atom in self.columns.newest)
+            return max(self.whole_newest if shows else self.cut_newest, gentlest)
         wanted = tokens - int((1 - self.reach.recent_share) * room)
         return max(
             bisect_left(self.tokens, -wanted, self.whole_tail, self.whole_newest, key=neg), gentlest

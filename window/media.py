@@ -4,7 +4,7 @@ Only the head of a payload is decoded, because every image format stores its siz
 bytes. Anything unreadable stays unknown (None), and token counts then assume the worst case. The
 blocks are those of Anthropic (`image`, `document`, `container_upload`), OpenAI's chat (`image_url`,
 `input_audio`, `file`, `audio`) and its Responses (`input_image`, `input_file`, screenshots,
-generated images).
+generated images), and films of compatible servers (`video_url`). Elsewhere a data URL is a medium.
 """
 
 import binascii
@@ -17,7 +17,7 @@ from urllib.parse import unquote_to_bytes
 import orjson
 from attrs import evolve, frozen
 
-from .media_sizes import PDF_LIMIT, count_pages, image_size
+from .media_sizes import PDF_LIMIT, count_pages, film_seconds, image_size
 from .part import Part
 
 HEADS = (4_096, 131_072, 2_097_152)
@@ -40,6 +40,7 @@ class MediumKind(StrEnum):
     IMAGE = "image"
     DOCUMENT = "document"
     AUDIO = "audio"
+    FILM = "film"
     OTHER = "other"
 
 
@@ -54,6 +55,9 @@ KINDS: Mapping[str, MediumKind] = {
     "input_file": MediumKind.DOCUMENT,
     "input_audio": MediumKind.AUDIO,
     "audio": MediumKind.AUDIO,
+    "video": MediumKind.FILM,
+    "video_url": MediumKind.FILM,
+    "input_video": MediumKind.FILM,
     "container_upload": MediumKind.OTHER,
 }
 """The block types of all providers that carry a medium, with its kind."""
@@ -137,8 +141,36 @@ def _opened(medium: Medium, payload: str) -> Medium:
             return evolve(
                 medium, seconds=_seconds(head(payload, _WAVE_HEAD), decoded_size(payload))
             )
+        case MediumKind.FILM:
+            return evolve(medium, seconds=film_seconds(head(payload, HEADS[-1])))
         case MediumKind.OTHER:
             return medium
+
+
+def read_data_url(text: str) -> tuple[Medium, Source] | None:
+    """Return the medium of a data URL with base64, and where its data are, or None.
+
+    >>> medium, _ = read_data_url("data:image/gif;base64,R0lGODlhAgADAAAAADs=")
+    >>> medium.width, medium.height
+    (2, 3)
+    >>> read_data_url("data: is a word") is None
+    True
+    """
+    if text[:5].lower() != "data:":
+        return None
+    source = _openai({"file_data": text})
+    if source.plain or not source.data or source.data == text or ";base64," not in text[:1_000]:
+        return None
+    kind = _KIND_OF_TYPE.get(source.media_type.partition("/")[0], MediumKind.DOCUMENT)
+    medium = Medium(kind, source.media_type, size=decoded_size(source.data))
+    return _opened(medium, source.data), source
+
+
+_KIND_OF_TYPE = {
+    "image": MediumKind.IMAGE,
+    "audio": MediumKind.AUDIO,
+    "video": MediumKind.FILM,
+}
 
 
 def read_source(block: Mapping[str, Any]) -> Source:
@@ -163,7 +195,7 @@ def read_source(block: Mapping[str, Any]) -> Source:
             return Source(f"image/{form}", _some(block.get("result")))
         case {"file": Mapping() as inner}:
             return _openai(inner)
-        case {"image_url": Mapping() as inner}:
+        case {"image_url": Mapping() as inner} | {"video_url": Mapping() as inner}:
             return _openai({"image_url": inner.get("url"), "detail": inner.get("detail")})
         case _:
             return _openai(block)
@@ -338,6 +370,8 @@ def _openai(inner: Mapping[str, Any]) -> Source:
         _some(inner.get("image_url"))
         or _some(inner.get("file_data"))
         or _some(inner.get("file_url"))
+        or _some(inner.get("video_url"))
+        or _some(inner.get("url"))
     )
     if where is None:
         return found

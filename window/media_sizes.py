@@ -29,6 +29,22 @@ _MOST_MARKERS = 4_096
 """The most JPEG markers to read; real files give their size within a few hundred."""
 
 
+def film_seconds(head: bytes) -> float | None:
+    """Return the length of an MP4 or MOV film from its movie header, or None (ISO/IEC 14496-12)."""
+    at = head.find(b"mvhd") + len(b"mvhd")
+    try:
+        form = ">8xII" if head[at] == 0 else ">16xIQ"
+        scale, length = unpack_from(form, head, at + 4)
+    except (error, IndexError):
+        return None
+    found = at >= len(b"mvhd") + 4 and scale
+    return min(length / scale, _LONGEST) if found else None
+
+
+_LONGEST = 24 * 60 * 60
+"""The most seconds of a film that are believed."""
+
+
 class ImageSize(NamedTuple):
     """The format, width and height (in pixels) from an image's header."""
 

@@ -57,6 +57,9 @@ MEDIA = frozenset(
         "audio",
         "input_image",
         "input_file",
+        "video",
+        "video_url",
+        "input_video",
     }
 )
 """The block types that carry an image, a document or a recording."""

@@ -31,6 +31,15 @@ This is OpenAI's price for the assistant's speech; the user's costs half.
 AUDIO_TOKENS = 60 * AUDIO_TOKENS_PER_SECOND
 """The cost of a recording that is not part of the request: one minute."""
 
+FILM_TOKENS_PER_SECOND = 300
+"""The cost of a second of a film: Gemini's, for a picture and the sound of each second.
+
+Source: ai.google.dev, gemini-api/docs/video-understanding, read on 2026-11-28.
+"""
+
+FILM_TOKENS = 60 * FILM_TOKENS_PER_SECOND
+"""The cost of a film of unknown length: one minute."""
+
 BYTES_PER_PAGE = 10_000
 """The assumed minimum size of a PDF page, if the pages cannot be counted."""
 
@@ -44,6 +53,7 @@ _PATCH = 28
 _OPENAI_PATCH = 32
 _CLAUDE_MOST, _OLD_CLAUDE_MOST, _OLD_CLAUDE_PIXELS = IMAGE_TOKENS, 1_600, 750
 _LOW_PATCHES, _NANO_PATCHES, _NANO_FACTOR = 256, 1_536, 2.46
+_MOST_PATCHES, _MOST_FACTOR = 10_000, 1.2
 _LOW_SIDE, _BOX, _SHORT_SIDE, _TILE = 512, 2_048, 768, 512
 _BELIEVED_BYTES, _BYTES_PER_PIXEL = 1_000_000, 64
 _MANY_PAGES = 600
@@ -143,6 +153,9 @@ def medium_tokens(medium: Medium, rule: ImageRule | None = None) -> int:
             return _document(medium, PAGE_TOKENS if rule is None else PAGE_TEXT_TOKENS + rule.most)
         case MediumKind.AUDIO:
             return _audio(medium)
+        case MediumKind.FILM:
+            seconds = medium.seconds
+            return FILM_TOKENS if seconds is None else ceil(seconds * FILM_TOKENS_PER_SECOND)
         case MediumKind.OTHER:
             return 0
 
@@ -163,11 +176,11 @@ def claude_image_tokens(width: int, height: int) -> int:
 def openai_image_tokens(width: int, height: int, detail: str = "") -> int:
     """Return the most that any OpenAI model charges for an image of this size in pixels.
 
-    In patches of 32 x 32 pixels: no limit for models that accept `original` detail (the default of
-    some), and 2.46 tokens for each of up to 1,536 patches for the smallest models. In tiles of 512
-    x 512 pixels: 85 tokens and 170 for each tile. `detail` "low" counts as 512 x 512 pixels.
-    gpt-4o-mini, which multiplies its tiles by 33, is not included. Source: developers.openai.com,
-    guides/images-vision, "Calculating costs".
+    In patches of 32 x 32 pixels: 1.2 tokens for each of up to 10,000 patches for models that accept
+    `original` detail (the default of some), and 2.46 for each of up to 1,536 for the smallest ones.
+    In tiles of 512 x 512 pixels: 85 tokens and 170 for each tile. `detail` "low" counts as 512 x
+    512 pixels. gpt-4o-mini, which multiplies its tiles by 33, is not included. Source:
+    developers.openai.com, guides/images-vision, "Calculating costs".
 
     >>> (
     ...     openai_image_tokens(1_024, 1_024),
@@ -180,7 +193,9 @@ def openai_image_tokens(width: int, height: int, detail: str = "") -> int:
         return ceil(_LOW_PATCHES * _NANO_FACTOR)
     patches = ceil(width / _OPENAI_PATCH) * ceil(height / _OPENAI_PATCH)
     return max(
-        patches, ceil(min(patches, _NANO_PATCHES) * _NANO_FACTOR), Tiles(85, 170)(width, height)
+        ceil(min(patches, _MOST_PATCHES) * _MOST_FACTOR),
+        ceil(min(patches, _NANO_PATCHES) * _NANO_FACTOR),
+        Tiles(85, 170)(width, height),
     )
 
 

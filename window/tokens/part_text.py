@@ -19,13 +19,13 @@ from typing import Any, NamedTuple
 import orjson
 from attrs import Factory, define
 
-from ..media import KINDS, Medium, Source, read_medium, read_source
+from ..media import KINDS, Medium, Source, read_data_url, read_medium, read_source
 from ..media_conversion import FORMS, convert_medium
 from ..part import Part, PartKind
 from .media_rules import ImageRule, medium_tokens
 
-_MEDIA = re.compile("|".join(f'"{kind}"' for kind in KINDS))
-_PAYLOADS = frozenset({"data", "url", "image_url", "file_data", "result"})
+_MEDIA = re.compile("|".join((*(f'"{kind}"' for kind in KINDS), '"data:[^"]{1,1000};base64,')))
+_PAYLOADS = frozenset({"data", "url", "image_url", "file_data", "result", "video_url"})
 _NOTHING = frozenset({"", "{}"})
 
 
@@ -110,6 +110,8 @@ class _Cutter:
         """Return `value` with the payload of every medium removed."""
         if isinstance(value, list):
             return [self.cut(inner) for inner in value]
+        if isinstance(value, str):
+            return self._cut_text(value)
         if not isinstance(value, dict):
             return value
         medium = None if _is_made_of_blocks(value) else read_medium(value)
@@ -119,6 +121,16 @@ class _Cutter:
         self.media.append(found)
         self.tokens += medium_tokens(medium, self.rule)
         return found.without_payload(value)
+
+    def _cut_text(self, text: str) -> str:
+        """Return `text`, without its payload if it is a data URL in a block of an unknown type."""
+        found = read_data_url(text)
+        if found is None:
+            return text
+        medium, source = found
+        self.media.append(_Found({}, medium, source))
+        self.tokens += medium_tokens(medium, self.rule)
+        return medium.text or ""
 
 
 def _is_made_of_blocks(block: Mapping[str, Any]) -> bool:

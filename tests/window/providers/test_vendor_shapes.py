@@ -2,8 +2,10 @@
 
 import copy
 import json
+from base64 import b64encode
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from struct import pack
 from typing import Any
 
 import anthropic
@@ -41,6 +43,8 @@ from tests.window.providers.vendor_shapes import (
     chunk,
     claude_events,
     response_events,
+    result,
+    tool_use,
     user,
 )
 
@@ -273,3 +277,60 @@ def test_long_results_of_client_tools_are_shortened_in_their_own_form() -> None:
         check(sent, RESPONSES)
         outputs = [item for item in sent if item.get("type") == "shell_call_output"]
         assert all(set(item["output"][0]) == {"stdout", "stderr", "outcome"} for item in outputs)
+
+
+def data_url(media_type: str, data: bytes) -> str:
+    """Return a data URL."""
+    return f"data:{media_type};base64,{b64encode(data).decode()}"
+
+
+def png(width: int, height: int) -> str:
+    """Return a data URL of a picture, of which only the head is real."""
+    size = pack(">IIBBBBB", width, height, 8, 6, 0, 0, 0)
+    return data_url("image/png", b"\x89PNG\r\n\x1a\n\0\0\0\x0dIHDR" + size + bytes(200_000))
+
+
+def film(seconds: int) -> str:
+    """Return a data URL of a film, of which only the head is real."""
+    head = b"\0\0\0\x6cmvhd" + bytes(12) + pack(">II", 600, 600 * seconds)
+    return data_url("video/mp4", b"\0\0\0\x18ftypisom" + head + bytes(200_000))
+
+
+PLOT = {
+    "type": "code_interpreter_call",
+    "id": "ci_1",
+    "status": "completed",
+    "container_id": "c",
+    "code": "plot()",
+    "outputs": [{"type": "image", "url": png(1024, 768)}],
+}
+
+
+@pytest.mark.parametrize(
+    ("messages", "least", "most"),
+    [
+        ([user([{"type": "video_url", "video_url": {"url": film(10)}}])], 3_000, 3_200),
+        ([user([{"type": "video_url", "video_url": {"url": "https://e.org/a"}}])], 18_000, 18_200),
+        ([user([{"type": "from_2030", "of": {"it": png(640, 480)}}])], 700, 1_000),
+        ([user("Plot it."), PLOT], 1_500, 2_500),
+        ([user([{"type": "image_url", "image_url": {"url": png(8_000, 8_000)}}])], 9_000, 12_100),
+    ],
+    ids=["film", "linked film", "unknown block", "plot", "huge picture"],
+)
+def test_base64_is_counted_as_what_it_shows(messages: list[Message], least: int, most: int) -> None:
+    """Pictures count by their pixels up to the vendors' cap, and films by their seconds."""
+    assert least <= project(messages, 10**6).tokens_before <= most
+
+
+@pytest.mark.parametrize("room", [2_600, 3_700])
+def test_the_newest_picture_stays_while_it_fits(room: int) -> None:
+    """It goes only if it does not fit beside what must stay, however large a share it takes."""
+    given = [user("Book the flight on the page.")]
+    for number in range(2):
+        data = png(1024, 768).partition(",")[2]
+        source = {"type": "base64", "media_type": "image/png", "data": data}
+        given.append(assistant([tool_use(f"t{number}")]))
+        given.append(user([result(f"t{number}", [{"type": "image", "source": source}])]))
+    sent = project(given, room, provider=ANTHROPIC).messages
+    assert '"base64"' in json.dumps(sent[-1])
+    assert json.dumps(sent).count('"base64"') == 1
