@@ -59,7 +59,7 @@ def _modern(messages: Sequence[Message]) -> Iterator[Message]:
         assert message is not None
         called = message.get("function_call")
         is_result = is_called and message.get("role") == "function"
-        is_called = isinstance(called, dict) and not message.get("tool_calls")
+        is_called = _is_called(called) and not message.get("tool_calls")
         if is_called and (following is None or following.get("role") == "function"):
             call = {"id": LEGACY, "type": "function", "function": called}
             yield {**without(message, LEGACY), "tool_calls": [call]}
@@ -69,6 +69,11 @@ def _modern(messages: Sequence[Message]) -> Iterator[Message]:
             yield {**message, "role": "user", "_role": "function"}
         else:
             yield message
+
+
+def _is_called(called: object) -> bool:
+    """Return whether a `function_call` names a function: servers send empty ones beside text."""
+    return isinstance(called, dict) and bool(called.get("name"))
 
 
 def _parse_turn(message: Message, place: Place) -> Turn:
@@ -140,6 +145,8 @@ def _further(message: Message, role: Role, blocks: Sequence[Message]) -> Message
         further["role"] = message["role"]
     if "_role" in further:
         further["role"] = further.pop("_role")
+    if LEGACY in further and not _is_called(further[LEGACY]):
+        del further[LEGACY]
     audio = further.get("audio")
     if isinstance(audio, dict) and not audio.get("id"):
         del further["audio"]  # no provider takes it back
