@@ -51,7 +51,7 @@ missing-content: Invalid value for 'content': ...
 class ChatJudge(ListJudge):
     """Checks a message list incrementally, each message once, in linear time.
 
-    With `foreign`, unknown parts, empty content and long ids are accepted. `waiting` are the calls
+    With `foreign`, unknown parts, empty content, long ids and any names are accepted. `waiting` are the calls
     of the message `caller` without a result, and `answered` those with one.
     """
 
@@ -144,7 +144,7 @@ def check_message(message: Message, place: OpenAIPlace, *, foreign: bool = False
     if "role" not in message:
         raise role.missing("unknown-role", ", ".join(_ROLES))
     role.one_of("unknown-role", message["role"], _ROLES)
-    _check_name(message, place)
+    _check_name(message, place, foreign=foreign)
     _check_content(message, place, foreign=foreign)
     _check_calls(message, place, foreign=foreign)
     if message["role"] == "assistant":
@@ -153,15 +153,15 @@ def check_message(message: Message, place: OpenAIPlace, *, foreign: bool = False
         _check_result(message, place)
 
 
-def _check_name(message: Message, place: OpenAIPlace) -> None:
+def _check_name(message: Message, place: OpenAIPlace, *, foreign: bool) -> None:
     name, place = message.get("name"), place.into("name")
     if name is None:
         if message["role"] == "function":
             raise place.missing("bad-name", "the name of the function")
         return
-    if isinstance(name, str) and name and not _NAME.fullmatch(name):
+    if isinstance(name, str) and name and not foreign and not _NAME.fullmatch(name):
         raise place.no_match("bad-name", _NAME)
-    place.text("bad-name", name, most=MAX_NAME, empty=False)
+    place.text("bad-name", name, most=MAX_TEXT if foreign else MAX_NAME, empty=False)
 
 
 def _check_content(message: Message, place: OpenAIPlace, *, foreign: bool) -> None:
