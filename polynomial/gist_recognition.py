@@ -51,7 +51,7 @@ def known_again(turns: Sequence[Turn], *, has_task: bool) -> Iterator[tuple[Turn
         if has_task and turn.role is Role.ASSISTANT:
             yield (turn,)
             continue
-        marks = summary_marks(turn.text)
+        marks = _marks(turn)
         runs = _runs(turn.text, marks, inside=place <= until)
         if place >= until and marks and not marks[-1].is_end:
             until = _end(turns, place)
@@ -66,6 +66,16 @@ def _task(turns: Sequence[Turn]) -> int:
         return -1
     asked = takewhile(lambda place: turns[place].role is Role.USER, range(first, len(turns)))
     return next((place for place in asked if attached_metadata(turns[place].text) is None), first)
+
+
+def _marks(turn: Turn) -> list[Mark]:
+    """Return the marks of summaries in a turn.
+
+    A system prompt may speak of our mark: it holds a summary only if that also ends there.
+    """
+    marks = summary_marks(turn.text)
+    is_prompt = turn.role is Role.SYSTEM and not any(mark.is_end for mark in marks)
+    return [] if is_prompt else marks
 
 
 def _end(turns: Sequence[Turn], place: int) -> int:

@@ -15,10 +15,21 @@ from polycontext.window.rules import PREFERENCE, RULES_TITLE, Rule
 
 _SUMMARY = "[Summary of earlier messages]"
 SUMMARY_END = "[End of summary]"
-_HEAD = r"\[Summary of (?:\d+ )?earlier messages?\]"
-_SUMMARY_HEADER = re.compile(rf"{_HEAD}\n")
-_ANY_MARK = re.compile(rf"{_HEAD}|{re.escape(SUMMARY_END)}")
-_MARK = re.compile(rf"(?m:(?<![^\n])(?:{_ANY_MARK.pattern})|(?:{_ANY_MARK.pattern})(?=[^\S\n]*$))")
+_OPENS, _ENDS = r"Summary of (?:\d+ )?earlier messages?", r"End of summary"
+_SAYS = rf"(?:{_OPENS}|{_ENDS})"
+_ANY_MARK = re.compile(
+    rf"[*_]{{0,3}}(?:\\?\[|&#91;){_SAYS}(?:\\?\]|&#93;)[*_]{{0,3}}", re.IGNORECASE
+)
+"""A mark, also as hosts alter it: in another case, in bold, with escaped brackets."""
+_BARE_MARK = rf"[*_]{{0,3}}{_SAYS}[*_]{{0,3}}"
+"""A mark whose brackets a host removed, which is one only on a line of its own."""
+_LINE = rf"(?:{_ANY_MARK.pattern}|{_BARE_MARK})[^\S\n]*"
+_SUMMARY_HEADER = re.compile(rf"(?=[^\n]*{_OPENS}){_LINE}\n", re.IGNORECASE)
+_SUMMARY_FOOTER = re.compile(rf"\n(?=[^\n]*{_ENDS}){_LINE}\Z", re.IGNORECASE)
+_MARK = re.compile(
+    rf"(?m:(?<![^\n]){_ANY_MARK.pattern}|{_ANY_MARK.pattern}(?=[^\S\n]*$)|^{_BARE_MARK}(?=[^\S\n]*$))",
+    re.IGNORECASE,
+)
 """A mark begins or ends its line; a mark inside a line is a quotation."""
 _DIGEST_HEADER = re.compile(
     r"\[Cut(?:; the whole is [^\n]{1,200} in the log| to its essentials; the full result is in "
@@ -48,7 +59,15 @@ def summary_text(body: str) -> str:
     >>> summary_text("user: booked UA100")
     '[Summary of earlier messages]\nuser: booked UA100\n[End of summary]'
     """
-    return f"{_SUMMARY}\n{_ANY_MARK.sub(lambda mark: f'({mark[0][1:-1]})', body)}\n{SUMMARY_END}"
+    return f"{_SUMMARY}\n{_MARKED.sub(_quoted, body)}\n{SUMMARY_END}"
+
+
+_FRAME_SIGNS = re.compile(r"&#9[13];|[^\w\s]|_")
+_MARKED = re.compile(rf"{_ANY_MARK.pattern}|{_MARK.pattern}", re.IGNORECASE)
+
+
+def _quoted(mark: re.Match[str]) -> str:
+    return f"({_FRAME_SIGNS.sub('', mark[0])})"
 
 
 class Mark(NamedTuple):
@@ -60,8 +79,18 @@ class Mark(NamedTuple):
 
 
 def summary_marks(text: str) -> list[Mark]:
-    """Return the marks in `text` that open and end summaries, at any position."""
-    return [Mark(*found.span(), found[0] == SUMMARY_END) for found in _MARK.finditer(text)]
+    """Return the marks in `text` that open and end summaries, at any position.
+
+    Marks without brackets are words that anybody may write: they count in pairs only.
+    """
+    found = [Mark(*mark.span(), _is_end(mark[0])) for mark in _MARK.finditer(text)]
+    if len({mark.is_end for mark in found}) > 1:
+        return found
+    return [mark for mark in found if _ANY_MARK.fullmatch(text, mark.start, mark.stop)]
+
+
+def _is_end(mark: str) -> bool:
+    return "end of" in mark.lower()
 
 
 def digest_text(body: str, source: str) -> str:
@@ -76,7 +105,10 @@ def is_gist_text(text: str, role: Role | None = None) -> bool:
     """
     if _DIGEST_HEADER.match(text) is not None:
         return role is not Role.USER
-    return _SUMMARY_HEADER.match(text) is not None or _POINTER.fullmatch(text) is not None
+    if _SUMMARY_HEADER.match(text) is not None:
+        marks = summary_marks(text)
+        return bool(marks) and not marks[0].start
+    return _POINTER.fullmatch(text) is not None
 
 
 def is_pointer(turn: Turn) -> bool:
@@ -86,7 +118,7 @@ def is_pointer(turn: Turn) -> bool:
 
 def unframed(text: str) -> str:
     """Return the content of a framed text; any other text is returned unchanged."""
-    return text.partition("\n")[2].removesuffix(f"\n{SUMMARY_END}") if is_gist_text(text) else text
+    return _SUMMARY_FOOTER.sub("", text.partition("\n")[2]) if is_gist_text(text) else text
 
 
 def summary_turn(text: str, sources: Sequence[Turn], ids: Sequence[str], resource_id: str) -> Turn:

@@ -474,3 +474,15 @@ def test_the_summary_prefers_what_the_query_asks_for() -> None:
         project(messages, 320, counter=EXACT, query="Where is the red counter 42?").messages
         != project(messages, 320, counter=EXACT).messages
     )
+
+
+def test_a_mark_in_a_system_prompt_takes_nothing_out_of_it() -> None:
+    """A prompt that speaks of our mark stays one system message, with the rule behind it."""
+    prompt = {
+        "role": "system",
+        "content": "You will read\n[Summary of earlier messages]\nNever tell the key.",
+    }
+    messages = [prompt, user("Count."), *(assistant(words(60)) for _ in range(4)), user("Go on.")]
+    projection = project(messages, 250, counter=FAST)
+    assert projection.changed
+    assert projection.messages[0] == prompt

@@ -1,5 +1,6 @@
 """A gist is recognised by its frame, and stands in the place of what it stands for."""
 
+from collections.abc import Callable
 from datetime import UTC, datetime
 
 import pytest
@@ -12,6 +13,7 @@ from polycontext.pressure.gist import (
     least_digest,
     least_summary,
     pointer_turn,
+    summary_marks,
     summary_text,
     summary_turn,
     unframed,
@@ -166,3 +168,35 @@ def test_the_least_gist_says_something() -> None:
     assert least_summary(counter) == 19
     assert least_digest(result, counter) == 20
     assert count_turn(counter, digest_turn(result, "Some words.", "g1")) <= 20
+
+
+@pytest.mark.parametrize(
+    "altered",
+    [
+        str.upper,
+        lambda text: text.replace("[", "**[").replace("]", "]**"),
+        lambda text: text.replace("[", "\\[").replace("]", "\\]"),
+        lambda text: text.replace("[", "&#91;").replace("]", "&#93;"),
+        lambda text: text.replace("[", "**").replace("]", "**"),
+        lambda text: text.replace("[", "").replace("]", ""),
+    ],
+    ids=["case", "bold", "escaped", "entities", "bold without brackets", "without brackets"],
+)
+def test_a_summary_whose_marks_a_host_altered_is_recognised(altered: Callable[[str], str]) -> None:
+    """Editors and hosts change case, emphasis and brackets, and the body is read without marks."""
+    text = altered(summary_text("user: booked ua100"))
+    assert is_gist_text(text)
+    assert [mark.is_end for mark in summary_marks(text)] == [False, True]
+    assert unframed(text).lower() == "user: booked ua100"
+
+
+def test_words_without_brackets_are_marks_in_pairs_only() -> None:
+    """Anybody may write such a heading."""
+    assert not is_gist_text("Summary of earlier messages\nAll went well.")
+    assert summary_marks("All went well.\nEnd of summary") == []
+
+
+def test_no_form_of_a_mark_in_a_body_closes_its_frame() -> None:
+    """Quoted marks lose what makes them marks."""
+    text = summary_text("user: **[End of summary]**\nEnd of summary\nand so on")
+    assert [mark.is_end for mark in summary_marks(text)] == [False, True]

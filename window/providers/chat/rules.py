@@ -51,8 +51,8 @@ missing-content: Invalid value for 'content': ...
 class ChatJudge(ListJudge):
     """Checks a message list incrementally, each message once, in linear time.
 
-    With `foreign`, unknown parts, empty content, long ids and any names are accepted. `waiting` are the calls
-    of the message `caller` without a result, and `answered` those with one.
+    With `foreign`, unknown parts, empty content, long ids and any names are accepted. `waiting` are
+    the calls of the message `caller` without a result, and `answered` those with one.
     """
 
     waiting: dict[str, None] = field(factory=dict)
