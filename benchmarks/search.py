@@ -1,6 +1,7 @@
 """What a search finds: the share of a question's evidence among the first ten turns.
 
-Plain BM25 over words stands beside `history.search`. Questions are split by a hash of their
+Plain BM25 over words stands beside `history.search`, and beside that with an embedder if the extra
+`semantic` is installed. Questions are split by a hash of their
 conversation and id; the weights of neighbours were chosen on the tuned half.
 """
 
@@ -15,6 +16,9 @@ from benchmarks.retention.methods import bm25_scores
 from benchmarks.retention.recall import whole_text
 from benchmarks.retention.recordings import Conversation, load
 from polycontext import ContextSession
+from polycontext.base import is_installed
+from polycontext.models import WordLlamaEmbedder
+from polycontext.polynomial.session import Embedder
 from polycontext.testing import FAST
 from polycontext.window import Turn
 
@@ -36,9 +40,9 @@ def plain(texts: Sequence[str]) -> Search:
     return search
 
 
-def ours(texts: Sequence[str]) -> Search:
+def ours(texts: Sequence[str], embedder: Embedder | None = None) -> Search:
     """Return the search of a session."""
-    session = ContextSession(100_000_000, counter=FAST)
+    session = ContextSession(100_000_000, counter=FAST, embedder=embedder)
     session.extend([Turn("user", text or " ") for text in texts])
     places = {turn.resource_id: place for place, turn in enumerate(session.log())}
 
@@ -48,7 +52,14 @@ def ours(texts: Sequence[str]) -> Search:
     return search
 
 
+def semantic(texts: Sequence[str]) -> Search:
+    """Return the search of a session with an embedder."""
+    return ours(texts, WordLlamaEmbedder())
+
+
 METHODS = {"BM25": plain, "history.search": ours}
+if is_installed("wordllama"):
+    METHODS["with semantic"] = semantic
 
 
 def half_of(conversation: str, probe: str) -> str:

@@ -142,6 +142,8 @@ class ContextSession:
             python-statemachine listeners.
         machine: a subclass of `ContextMachine` that adds states, events or guards
             (docs/machine.md).
+        embedder: finds turns of similar meaning beside those with the words of a search
+            (docs/history.md).
         store: where the session is kept. Defaults to memory.
         session_id: the id in the store. If the store already has this session, it is continued.
 
@@ -176,6 +178,7 @@ class ContextSession:
     _background: "parts.Background | None" = None
     _delivery: "parts.Delivery | None" = None
     """Created for the first request."""
+    _embeddings: "parts.Embeddings | None" = None
     _log_index: "parts.LogIndex | None" = None
     """Created by the first search if the store cannot search. It is rebuilt if missing."""
     _handles: "Mapping[str, parts.Pair] | None" = None
@@ -203,9 +206,13 @@ class ContextSession:
         provider: Format | None = None,
         prices: "Prices | None" = None,
         machine: type[ContextMachine] = ContextMachine,
+        embedder: "parts.Embedder | None" = None,
     ) -> None:
         require("clock", clock, callable(clock), "a function that returns an aware datetime")
         require("listeners", listeners, is_list(listeners), "a list of listeners of the machine")
+        embeds = embedder is None or callable(getattr(embedder, "embed", None))
+        require("embedder", embedder, embeds, "an object with embed(texts) and compare(vectors, q)")
+        self._embeddings = None if embedder is None else parts.Embeddings(embedder)
         budget = _DEFAULT_TOKENS if model is None and max_tokens is None else max_tokens
         self._room = room_of(model, budget, reserve, counter, provider=provider, tools=tools)
         self._clock = clock

@@ -3,6 +3,7 @@ from .anthropic_summariser import AnthropicSummariser
 from .compaction import AnthropicCompaction, OpenAICompaction
 from .model_summariser import NoSummaryError
 from .openai_summariser import OpenAISummariser
+from .word_llama_embedder import WordLlamaEmbedder
 
 __all__ = [
     "Answering",
@@ -12,6 +13,7 @@ __all__ = [
     "OpenAICompaction",
     "OpenAISummariser",
     "ScriptedAnswering",
+    "WordLlamaEmbedder",
     "in_whole_characters",
     "make_answering",
 ]

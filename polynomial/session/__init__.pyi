@@ -6,6 +6,7 @@ from .commands import Oversize, utc_now
 from .decisions import held_attachment
 from .delivery import Delivery, merge_options, options_for
 from .documents import Documents
+from .embedding import Embedder, Embeddings
 from .export import Archive, Imported, store_whole
 from .history import History
 from .live_machine import machine_of, send_event
@@ -26,6 +27,8 @@ __all__ = [
     "Background",
     "Delivery",
     "Documents",
+    "Embedder",
+    "Embeddings",
     "Explained",
     "History",
     "Imported",

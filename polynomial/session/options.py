@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from polycontext.pressure.schedule import Prices
     from polycontext.window import ModelProfile
 
+    from .embedding import Embedder
+
 Place = str | Path | SessionStore
 """The place of sessions: the path of a SQLite file, the URL of a store, or a store itself."""
 Model: TypeAlias = "int | str | ModelProfile | None"
@@ -72,6 +74,7 @@ class SessionOptions(TypedDict, total=False):
     listeners: Sequence[object]
     prices: "Prices | None"
     machine: type[ContextMachine]
+    embedder: "Embedder | None"
 
 
 class NewOptions(SessionOptions, total=False):

@@ -31,6 +31,7 @@ class Session(Protocol):
     _answer: Any
     _delivery: Any
     _log_index: Any
+    _embeddings: Any
     _handles: Any
 
     @property

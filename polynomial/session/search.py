@@ -5,6 +5,7 @@ See docs/history.md.
 
 from collections.abc import Sequence
 from datetime import datetime
+from itertools import islice
 from operator import is_
 from threading import Lock
 
@@ -19,9 +20,10 @@ from polycontext.window.items import attachment_of
 from ..journal.conversation import Conversation
 from ..journal.events import ClearEvent, CompressEvent, Event, RecallEvent, TurnEvent, standing
 from ..journal.log import Log
-from ..stores.search_query import AskedWords
+from ..stores.search_query import AskedWords, found_in
 from ..stores.session_store import Found, SearchableStore
 from ..stores.word_index import MemoryPostings, WordIndex
+from .embedding import Embeddings, fused
 from .part import Session
 
 MOST_FOUND = 1_000
@@ -35,6 +37,18 @@ def search(session: Session, text: str, limit: int) -> tuple[Found, ...]:
     require("text", text, isinstance(text, str), "the words to look for")
     fits = is_whole(limit, 1, MOST_FOUND)
     require("limit", limit, fits, f"a whole number of turns, 1..{MOST_FOUND}")
+    embeddings: Embeddings | None = session._embeddings
+    asked = AskedWords.of(text)
+    if embeddings is None or asked.phrases or not asked:
+        return _by_words(session, text, limit)
+    log = session.conversation.log
+    worded = (each.resource_id for each in _by_words(session, text, MOST_FOUND))
+    places = [log.place(each) for each in worded if log.knows(each)]
+    best = islice(fused(places, embeddings.rank(log, text)).items(), limit)
+    return tuple(found_in(log[place], asked, score) for place, score in best)
+
+
+def _by_words(session: Session, text: str, limit: int) -> tuple[Found, ...]:
     store, conversation = session._writer.store, session.conversation
     if not isinstance(store, SearchableStore):
         session._log_index = session._log_index or LogIndex()

@@ -97,7 +97,7 @@ class WordIndex:
             if not isinstance(turn, Turn):
                 continue
             uses = Counter(stems_in(said(turn)))
-            kind = _SPOKEN if turn.text and turn.role is not Role.TOOL else _OTHER
+            kind = _SPOKEN if is_spoken(turn) else _OTHER
             for stem, count in (*uses.items(), (kind, uses.total())):
                 added[stem, block] += _PAIR.pack(place, min(count, _MOST_USES))
         self._postings.append([(*key, bytes(postings)) for key, postings in added.items()])
@@ -153,6 +153,11 @@ class WordIndex:
             )
             start, stop = stop, 3 * stop  # few turns have the words of a phrase, but not it
         return tuple(found[:limit])
+
+
+def is_spoken(turn: Turn) -> bool:
+    """Return whether a turn is a message, and neither a call alone nor a result."""
+    return bool(turn.text) and turn.role is not Role.TOOL
 
 
 def bm25(uses: Iterable[Sequence[tuple[int, int]]], lengths: Sequence[int]) -> list[float]:
