@@ -148,16 +148,11 @@ def ladder_of(window: ContextWindow, reach: Reach, standing: Collection[int] = (
 
     The atoms `standing` (by index) are not compressed.
     """
-    ladder = unclimbed(window, reach, standing)
-    _Climb(ladder).climb()
-    return ladder
-
-
-def unclimbed(window: ContextWindow, reach: Reach, standing: Collection[int] = ()) -> Ladder:
-    """Return the chain of a single plan for `window`, the one that changes nothing."""
     columns = columns_of(window, reach, standing)
     least = least_summary(window.counter, columns.most_rules)
-    return Ladder(window, reach, columns, least, [window.total_tokens], [0])
+    ladder = Ladder(window, reach, columns, least, [window.total_tokens], [0])
+    _Climb(ladder).climb()
+    return ladder
 
 
 class _Climb:

@@ -188,7 +188,7 @@ def _may_cut(turns: tuple[Turn, ...], index: int) -> bool:
 def _cut(nothing: Plan, prefix: range, fixed: Sequence[int], stands: int, allowance: int) -> Plan:
     """Return the plan that compresses the atoms of `prefix` and repeats those that are `fixed`."""
     window = nothing.window
-    turns, bounds = window.all_turns(), nothing.columns.atoms.bounds
+    turns, bounds = window.all_turns(), window.atom_columns().bounds
     start, stop = bounds[prefix.start], bounds[prefix.stop]
     again = tuple(turn for atom in fixed for turn in turns[bounds[atom] : bounds[atom + 1]])
     sources, stays = turns[start:stop], {turn.resource_id for turn in again}

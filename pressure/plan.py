@@ -16,13 +16,12 @@ from polycontext.window.part_removal import bare, unbound
 
 from . import notes
 from .gist import GistJob, GistKind, is_summary, pointer_turn
-from .ladder import Ladder, Rung, unclimbed
-from .reach import Columns, Kind, Reach
+from .ladder import Ladder, Rung
+from .reach import Columns, Kind, Reach, columns_of
 from .view import Fidelity, View
 
 _SUMMARY = Turn(Role.USER, "")
 """Stands in for a summary that is not written yet."""
-
 
 ROWS = (
     "preserved",
@@ -75,7 +74,7 @@ class Explanation:
         return "\n".join((f"{'':{width}}  turns   before -> at most", *lines))
 
 
-@frozen
+@frozen(kw_only=True)
 class Plan:
     """A ceiling for every atom of `window`, and the bill (docs/pressure.md, "The ladder").
 
@@ -90,24 +89,28 @@ class Plan:
     """
 
     window: ContextWindow = field(eq=False, repr=False)
-    columns: Columns = field(eq=False, repr=False)
-    step: int
-    lowered: Mapping[str, Fidelity] = field(hash=False)
-    drops: tuple[Splice, ...] = field(repr=False)
-    bared: tuple[str, ...] = field(repr=False)
-    unbound_from: int | None
-    jobs: tuple[GistJob, ...] = field(repr=False)
+    reach: Reach = field(factory=Reach, eq=False, repr=False)
+    asked: frozenset[int] = field(default=frozenset(), eq=False, repr=False)
+    step: int = 0
+    lowered: Mapping[str, Fidelity] = field(factory=FrozenDict, hash=False)
+    drops: tuple[Splice, ...] = field(default=(), repr=False)
+    bared: tuple[str, ...] = field(default=(), repr=False)
+    unbound_from: int | None = None
+    jobs: tuple[GistJob, ...] = field(default=(), repr=False)
     tokens_wanted: int
     tokens_before: int
     tokens_promised: int
     floor: int
-    first_changed: int | None
+    first_changed: int | None = None
     query: str | None = None
 
     @staticmethod
     def empty(window: ContextWindow) -> "Plan":
-        """Return the plan that changes nothing, without a ladder."""
-        return plan_at(unclimbed(window, Reach()), 0, window.total_tokens)
+        """Return the plan that changes nothing, without a ladder; O(1)."""
+        now = window.total_tokens
+        return Plan(
+            window=window, tokens_wanted=now, tokens_before=now, tokens_promised=now, floor=now
+        )
 
     @property
     def reached(self) -> bool:
@@ -184,22 +187,21 @@ def plan_at(ladder: Ladder, step: int, tokens_wanted: int, query: str | None = N
     The tokens of `tokens_wanted` that it leaves are shared out among its gists.
     """
     rungs, bounds = ladder.group_by_rung(step), ladder.columns.atoms.bounds
-    pool = max(0, tokens_wanted - ladder.tokens[step])
-    jobs, spent = _jobs(ladder, rungs, pool)
+    jobs, spent = _jobs(ladder, rungs, max(0, tokens_wanted - ladder.tokens[step]))
     drops = _runs(bounds, sorted(rungs[Rung.DROP]))
     places = (range(bounds[atom], bounds[atom + 1]) for atom in rungs[Rung.BARE])
     bared = [i for i in chain.from_iterable(places) if i in ladder.columns.bare_turns]
-    unbound_from = min(rungs[Rung.UNBIND], default=None)
     changed = [*(job.start for job in jobs), *(start for start, _ in drops), *bared]
     changed += rungs[Rung.UNBIND]
     return Plan(
         window=ladder.window,
-        columns=ladder.columns,
+        reach=ladder.reach,
+        asked=ladder.columns.asked,
         step=step,
         lowered=_lowered(ladder, rungs),
         drops=tuple(Splice(start, stop) for start, stop in drops),
         bared=tuple(ladder.window.all_turns()[index].resource_id for index in bared),
-        unbound_from=unbound_from,
+        unbound_from=min(rungs[Rung.UNBIND], default=None),
         jobs=tuple(jobs),
         tokens_wanted=tokens_wanted,
         tokens_before=ladder.tokens[0],
@@ -236,12 +238,10 @@ def _jobs(
         spent += more
         sources = tuple(chain.from_iterable(map(atoms.turns_of, gisted)))
         runs, reads = tuple(_runs(atoms.bounds, gisted)), _worth_reading(ladder, gisted)
-        least = ladder.least_gist
+        allowance = ladder.least_gist + more
         gone = {index for run in runs for index in range(*run)}
         rules = ladder.columns.rules_beside(gone)
-        jobs.append(
-            GistJob(GistKind.BLOCK, runs, sources, reads, least + more, ledger, rules=rules)
-        )
+        jobs.append(GistJob(GistKind.BLOCK, runs, sources, reads, allowance, ledger, rules=rules))
     return sorted(jobs, key=lambda job: job.start), spent
 
 
@@ -301,9 +301,8 @@ def _runs(bounds: Sequence[int], atoms: Sequence[int]) -> list[tuple[int, int]]:
 def _lowered(ladder: Ladder, rungs: Mapping[Rung, Sequence[int]]) -> Mapping[str, Fidelity]:
     turns, bounds = ladder.columns.atoms.turns, ladder.columns.atoms.bounds
     gisted = chain(rungs[Rung.POINT], rungs[Rung.GIST], rungs[Rung.CUT])
-    lowered = dict.fromkeys(gisted, Fidelity.GIST) | dict.fromkeys(
-        rungs[Rung.DROP], Fidelity.DROPPED
-    )
+    lowered = dict.fromkeys(gisted, Fidelity.GIST)
+    lowered |= dict.fromkeys(rungs[Rung.DROP], Fidelity.DROPPED)
     return FrozenDict({turns[bounds[atom]].resource_id: each for atom, each in lowered.items()})
 
 
@@ -363,8 +362,9 @@ def _standing(plan: Plan) -> Iterator[Spent]:
     gone = {place for place in plan.yielding if turns[place].resource_id not in again}
     # A provider that writes the gist itself may keep bound parts after it valid.
     bound_until = len(turns) if plan.is_native or plan.first_changed is None else plan.first_changed
-    for atom, (start, stop) in enumerate(pairwise(plan.columns.atoms.bounds)):
-        what = _why(plan, atom)
+    columns = columns_of(plan.window, plan.reach, plan.asked)
+    for atom, (start, stop) in enumerate(pairwise(columns.atoms.bounds)):
+        what = _why(plan.window, columns, atom)
         for place in range(start, stop):
             if place in gone:
                 continue
@@ -374,15 +374,14 @@ def _standing(plan: Plan) -> Iterator[Spent]:
             yield Spent(what, 1, turn.tokens or 0, after.tokens or 0)
 
 
-def _why(plan: Plan, atom: int) -> str:
+def _why(window: ContextWindow, columns: Columns, atom: int) -> str:
     """Return why an atom that stays does so."""
-    columns = plan.columns
     turns = columns.atoms.turns_of(atom)
     if atom in columns.asked:
         return "asked for"
     match columns.kinds[atom]:
         case Kind.FIXED:
-            kept = any(plan.window.class_of(turn) is ResourceClass.PRESERVED for turn in turns)
+            kept = any(window.class_of(turn) is ResourceClass.PRESERVED for turn in turns)
             return "preserved" if kept else "the last user turn"
         case Kind.QUESTION:
             return "the last user turn"

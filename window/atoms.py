@@ -91,7 +91,8 @@ def open_after(turn: Turn, waiting: tuple[str, ...]) -> tuple[str, ...]:
                 problem,
                 f"results for {list(waiting)}" if waiting else "no result, since no call is open",
             )
-        return tuple(call for call in waiting if call != turn.tool_call_id)
+        answered = waiting.index(turn.tool_call_id)
+        return waiting[:answered] + waiting[answered + 1 :]
     if waiting:
         raise OrderError(
             turn.role, f"calls {list(waiting)} are open", "tool turns with their results"
@@ -107,10 +108,13 @@ def open_calls(turns: Iterable[Turn]) -> tuple[str, ...]:
     >>> open_calls([Turn("user", "hi")])
     ()
     """
-    waiting: tuple[str, ...] = ()
+    waiting: dict[str, None] = {}
     for turn in turns:
-        waiting = open_after(turn, waiting)
-    return waiting
+        if turn.tool_call_id in waiting:
+            del waiting[turn.tool_call_id]
+        else:
+            waiting = dict.fromkeys(open_after(turn, tuple(waiting)))
+    return tuple(waiting)
 
 
 @frozen

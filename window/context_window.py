@@ -65,8 +65,7 @@ class ContextWindow(StoreComonad[Turn | None]):
     ) -> None:
         whole_number("max_tokens", max_tokens, 1)
         require("preserved_share", preserved_share, is_number(preserved_share, 0, 1), "0.0 to 1.0")
-        if counter is None:
-            counter = default_counter()
+        counter = default_counter() if counter is None else counter
         self._settings = WindowSettings(max_tokens, counter, classifier, preserved_share)
         self._contents = WindowContents()
         self._position = 0
@@ -250,6 +249,10 @@ class ContextWindow(StoreComonad[Turn | None]):
     def turns_from(self, index: int) -> list[Turn]:
         """Return the turns from index `index` on (0 is the first), in O(len(result))."""
         return self._contents.turns.since(index)
+
+    def last_atom(self) -> list[Turn]:
+        """Return the turns of the last atom, in O(len(result)); of an empty window, none."""
+        return self.turns_from(self._contents.last_atom)
 
     def promote(
         self,

@@ -107,6 +107,8 @@ class WindowContents(NamedTuple):
     sums: Column[int] = Column.of([0])
     """The tokens of the first 0, 1, 2 ... turns."""
     linearity: LinearityMap = LinearityMap()
+    last_atom: int = 0
+    """The index of the first turn of the last atom."""
     open_calls: tuple[str, ...] = ()
     introduced: Introduced = Introduced()
     facts: WindowFacts = WindowFacts()
@@ -125,10 +127,12 @@ class WindowContents(NamedTuple):
             OrderError: A call is separated from its result.
         """
         sums = Column.of(accumulate((turn.tokens or 0 for turn in turns), initial=0))
+        places = range(len(turns) - 1, -1, -1)
         return cls(
             Column.of(turns),
             sums,
             linearity,
+            next((place for place in places if turns[place].role is not Role.TOOL), 0),
             open_calls(turns),
             Introduced().after(turns, counter),
             facts,
@@ -179,6 +183,7 @@ class WindowContents(NamedTuple):
                 when=turn.timestamp,
                 pinned=pinned,
             ),
+            self.last_atom if turn.role is Role.TOOL else self.turns.length,
             still_open,
             self.introduced.after((turn,), settings.counter),
             facts,
@@ -223,8 +228,7 @@ class WindowContents(NamedTuple):
         """Return the names of the tools that `turn` calls, or of the tool whose call it answers."""
         if turn.role is not Role.TOOL:
             return (call.name for call in turn.tool_calls)
-        places = range(self.turns.length - 1, -1, -1)
-        calls = next((calls for place in places if (calls := self.turns[place].tool_calls)), ())
+        calls = self.turns[self.last_atom].tool_calls if self.turns.length else ()
         return (call.name for call in calls if call.id == turn.tool_call_id)
 
     def _admit(self, turn: Turn, counter: TokenCounter) -> Turn:

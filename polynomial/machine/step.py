@@ -28,7 +28,7 @@ from polycontext.pressure import (
     pressure_of,
 )
 from polycontext.pressure.threshold import NO_SIGNALS, is_looping, mark_above, tokens_at
-from polycontext.window import REQUEST_OVERHEAD, ContextWindow, Role, Turn
+from polycontext.window import REQUEST_OVERHEAD, ContextWindow, Turn
 
 from ..errors import ContextOverflowError
 from ..inputs import (
@@ -203,8 +203,12 @@ class Step:
                     "the view with what is recalled",
                     advice="Recall fewer turns, or compress first.",
                 )
-        elif kind in _TURNS and (kind in _ASKED or _last_is_preserved(self.after)):
-            check_fits(self.after, self.policy.projector)
+        elif (
+            kind in _TURNS
+            and is_over_budget(self.after)
+            and (kind in _ASKED or _last_is_preserved(self.after))
+        ):
+            _check_fits(self.after, self.policy.projector)
         _ = self.after
         self._checked = True
 
@@ -277,10 +281,7 @@ class Step:
 
 def _last_is_preserved(window: ContextWindow) -> bool:
     """Return whether the last atom is PRESERVED: one such turn preserves the whole atom."""
-    start = last = len(window)
-    while start > 1 and (turn := window.peek(start)) is not None and turn.role is Role.TOOL:
-        start -= 1
-    ids = [turn.resource_id for turn in window.turns_from(start - 1)] if last else []
+    ids = [turn.resource_id for turn in window.last_atom()]
     return ResourceClass.PRESERVED in window.linearity.classes_of(ids)
 
 
@@ -289,10 +290,8 @@ def is_over_budget(window: ContextWindow) -> bool:
     return window.total_tokens + window.introduced_tokens + REQUEST_OVERHEAD > window.max_tokens
 
 
-def check_fits(window: ContextWindow, projector: ContextProjector) -> None:
+def _check_fits(window: ContextWindow, projector: ContextProjector) -> None:
     """Raise `ContextOverflowError` if `window` cannot fit even after everything has yielded."""
-    if not is_over_budget(window):
-        return
     besides = besides_floor(window, projector)
     if projector.floor(window) > window.max_tokens - besides:
         raise overflow(window, projector, "the turn", besides, window.max_tokens)

@@ -309,11 +309,8 @@ def build_results(conversation: Conversation, reason: str) -> Together:
 
 def find_open_calls(window: ContextWindow) -> tuple[ToolCall, ...]:
     """Return the calls of the last atom that have no result yet, in order."""
-    ids, turns = window.open_calls, window.all_turns()
-    calls = (
-        next((turn.tool_calls for turn in reversed(turns) if turn.tool_calls), ()) if ids else ()
-    )
-    return tuple(call for call in calls if call.id in ids)
+    ids = frozenset(window.open_calls)
+    return tuple(call for call in window.last_atom()[0].tool_calls if call.id in ids) if ids else ()
 
 
 # --- tool calls -------------------------------------------------------------------------

@@ -84,6 +84,14 @@ def is_crowded(window: ContextWindow) -> bool:
     return bool(window.open_calls) and since is not None and since <= 1
 
 
+def is_stuck(window: ContextWindow) -> bool:
+    """Return whether a compression has just failed to fit open calls into the budget.
+
+    No later one can before their last result is in: each result only adds to what must stay.
+    """
+    return is_crowded(window) and is_over_budget(window)
+
+
 # --- how far ------------------------------------------------------------------------
 
 

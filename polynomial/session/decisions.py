@@ -43,6 +43,7 @@ from .compression import (
     commit,
     compress,
     is_crowded,
+    is_stuck,
     leave_whole,
     make_room,
     pays,
@@ -147,8 +148,10 @@ def decide(
         begun = begun.settle()
     draft = yield from _apply(begun, request.command)
     stands = draft.conversation
+    waits = not unstored and is_stuck(conversation.window) and stands.window.open_calls
     if (
         policy.auto
+        and not waits
         and is_over_budget(stands.window)
         and stands.takes(InputKind.COMPRESS)
         and not plan_of(draft).is_empty
@@ -220,7 +223,8 @@ def _add(
     of their results are in: with `awaits_result`, the next one comes in the same write.
     """
     conversation, auto = draft.conversation, draft.policy.auto
-    crowded = draft.before is not None and is_crowded(conversation.window)
+    stuck = is_stuck(conversation.window)
+    crowded = stuck or (draft.before is not None and is_crowded(conversation.window))
     if auto and (conversation.state is ContextState.PRESSURED or pays(draft, context_input.turn)):
         # Refuse a turn that is out of order before any summary is written.
         conversation.window.check_order(context_input.turn)
@@ -235,7 +239,7 @@ def _add(
         auto = auto or asks
     if draft.epoch != draft.conversation.window.epoch.number:
         draft = without_foreign_thoughts(draft)
-    if awaits_result and is_crowded(draft.conversation.window):
+    if (awaits_result or stuck) and is_crowded(draft.conversation.window):
         return draft
     if auto and wants_room(draft.conversation) and draft.conversation.takes(InputKind.COMPRESS):
         return (yield from make_room(draft))

@@ -3,14 +3,11 @@
 A published original lost both at the second compression.
 """
 
-from typing import Any
-
 import pytest
 
 from polycontext.linearity import ResourceClass
 from polycontext.polynomial import ContextSession
-from polycontext.pressure import ContextProjector, projector
-from polycontext.pressure.ladder import ladder_of
+from polycontext.pressure import ContextProjector
 from polycontext.window import ContextWindow, Turn
 from tests.polynomial.conversations import (
     WORDS,
@@ -114,41 +111,3 @@ def test_gists_never_lose_their_sources() -> None:
     lost = [turn.resource_id for turn in session.log() if turn.resource_id not in accounted]
     assert [i for i in lost if session.window.linearity.get(i) is not ResourceClass.DROPPABLE] == []
     assert len(view) < 40
-
-
-def parallel(number: int) -> list[dict[str, Any]]:
-    """Return a question, one message with so many calls, and their results."""
-    ids = [f"c{each}" for each in range(number)]
-    calls = [
-        {"id": each, "type": "function", "function": {"name": "look", "arguments": "{}"}}
-        for each in ids
-    ]
-    results = [
-        {"role": "tool", "tool_call_id": each, "content": f"{each} costs {words(9, each)}."}
-        for each in ids
-    ]
-    asked = {"role": "user", "content": "Look everything up."}
-    return [asked, {"role": "assistant", "content": None, "tool_calls": calls}, *results]
-
-
-def test_parallel_results_that_overfill_the_view_are_compressed_together(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """Room is made a fixed number of times, however many results one write brings."""
-    ladders = list[object]()
-
-    def counted(*arguments: Any) -> Any:
-        ladders.append(arguments)
-        return ladder_of(*arguments)
-
-    monkeypatch.setattr(projector, "ladder_of", counted)
-    for number in (100, 400):
-        ladders.clear()
-        session, messages = ContextSession(1000, counter=WORDS), parallel(number)
-        session.extend(messages)
-        assert len(ladders) <= 20
-        assert [turn.text for turn in session.log()] == [each["content"] or "" for each in messages]
-        assert recount(session.messages(), WORDS) <= 1000
-        lines = "".join(session.history.export())
-        again = ContextSession.history.load(lines, counter=WORDS)
-        assert again.conversation == session.conversation

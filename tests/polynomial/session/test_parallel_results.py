@@ -1,0 +1,133 @@
+"""Results of many parallel calls cost about the same each, however many there are."""
+
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pytest
+
+from polycontext.polynomial import ContextSession
+from polycontext.pressure import projector
+from polycontext.pressure.ladder import ladder_of
+from tests.polynomial.conversations import WORDS, recount, words
+
+Message = dict[str, Any]
+
+
+def parallel(number: int) -> list[Message]:
+    """Return a question, one message with so many calls, and their results."""
+    ids = [f"c{each}" for each in range(number)]
+    calls = [
+        {"id": each, "type": "function", "function": {"name": "look", "arguments": "{}"}}
+        for each in ids
+    ]
+    results = [
+        {"role": "tool", "tool_call_id": each, "content": f"{each} costs {words(9, each)}."}
+        for each in ids
+    ]
+    asked = {"role": "user", "content": "Look everything up."}
+    return [asked, {"role": "assistant", "content": None, "tool_calls": calls}, *results]
+
+
+def by_write(size: int) -> Callable[[ContextSession, Sequence[Message]], None]:
+    """Return the addition of messages in writes of `size`, or one by one if it is 0."""
+
+    def add(session: ContextSession, messages: Sequence[Message]) -> None:
+        if not size:
+            for message in messages:
+                session.add_message(message)
+        for start in range(0, len(messages), size) if size else ():
+            session.extend(messages[start : start + size])
+
+    return add
+
+
+WRITES = {"at once": by_write(10_000), "one by one": by_write(0), "by threes": by_write(3)}
+writes = pytest.mark.parametrize("add", WRITES.values(), ids=WRITES.keys())
+
+
+@pytest.fixture
+def ladders(monkeypatch: pytest.MonkeyPatch) -> list[object]:
+    """Return a list with the arguments of every ladder that is built."""
+    built = list[object]()
+
+    def counted(*arguments: Any) -> Any:
+        built.append(arguments)
+        return ladder_of(*arguments)
+
+    monkeypatch.setattr(projector, "ladder_of", counted)
+    return built
+
+
+@writes
+@pytest.mark.parametrize("number", [100, 400])
+def test_room_for_results_that_overfill_the_view_is_made_a_fixed_number_of_times(
+    add: Callable[[ContextSession, Sequence[Message]], None], number: int, ladders: list[object]
+) -> None:
+    """However many results come, in however many writes, few plans are made for them."""
+    session, messages = ContextSession(1000, counter=WORDS), parallel(number)
+    add(session, messages)
+    assert len(ladders) <= 40
+    assert [turn.text for turn in session.log()] == [each["content"] or "" for each in messages]
+    assert recount(session.messages(), WORDS) <= 1000
+    lines = "".join(session.history.export())
+    again = ContextSession.history.load(lines, counter=WORDS)
+    assert again.conversation == session.conversation
+
+
+def test_calls_that_were_given_up_are_compressed_with_the_results_that_came() -> None:
+    """Closing open calls makes the room that waited for their results."""
+    session, messages = ContextSession(1000, counter=WORDS), parallel(400)
+    for message in messages[:300]:
+        session.add_message(message)
+    assert session.pressure > 1
+    session.close_open_calls("the process was stopped")
+    assert recount(session.messages(), WORDS) <= 1000
+
+
+def test_a_smaller_budget_is_met_while_calls_are_open_if_it_can_be() -> None:
+    """Results that came before the last compression are cut to a budget that is set afterwards."""
+    session = ContextSession(8000, counter=WORDS)
+    for message in parallel(20)[:-1]:
+        session.add_message({**message, "content": words(300, str(message.get("tool_call_id")))})
+    assert session.open_calls
+    session.send("resize", 3000)
+    assert recount(session.messages(allow_open=True), WORDS) <= 3000
+    session.add_message(parallel(20)[-1])
+    assert recount(session.messages(), WORDS) <= 3000
+
+
+def calls_made(number: int) -> int:
+    """Return the Python function calls that so many results take, one by one."""
+    session, made = ContextSession(1000, counter=WORDS), 0
+
+    def count(_frame: object, event: str, _argument: object) -> None:
+        nonlocal made
+        made += event == "call"
+
+    before = sys.getprofile()
+    sys.setprofile(count)
+    for message in parallel(number):
+        session.add_message(message)
+    sys.setprofile(before)
+    return made
+
+
+def test_a_result_takes_no_more_work_if_there_are_more() -> None:
+    """The function calls for each of 1,600 parallel results are about those for each of 400."""
+    calls_made(10)
+    assert calls_made(1_600) < 1.2 * 4 * calls_made(400)
+
+
+def test_later_rounds_of_results_take_no_more_plans(ladders: list[object]) -> None:
+    """Results one by one, with a user turn before each round, take the same plans in each."""
+    session, counts = ContextSession(1000, counter=WORDS), list[int]()
+    for each in range(40):
+        asked, called, *results = parallel(30)
+        calls = [{**call, "id": f"{each}{call['id']}"} for call in called["tool_calls"]]
+        session.add_message(asked)
+        session.add_message({**called, "tool_calls": calls})
+        for call, result in zip(calls, results, strict=True):
+            session.add_message({**result, "tool_call_id": call["id"]})
+        counts.append(len(ladders))
+    assert counts[-1] - counts[-11] < 1.2 * (counts[-11] - counts[-21])
