@@ -128,7 +128,7 @@ def _read(rules: dict[str, Rule], turn: Turn) -> None:
 
 
 def _read_text(rules: dict[str, Rule], turn: Turn, text: str) -> None:
-    for sentence in sentences(text):
+    for sentence in sentences(text) if rules else ():
         if len(sentence) <= _LONGEST and _REVOKES.search(unquoted(sentence)):
             _end(rules, _revoked(rules.values(), unquoted(sentence)), turn)
     for found in find_rules(text):

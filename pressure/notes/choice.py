@@ -64,8 +64,8 @@ class _Part(NamedTuple):
     boost: float
 
 
-_Offer = tuple[int, float, Bundle, "list[Unit | _Part]"]
-"""The share that a bundle uses, its rank in it, best first, and what it prints."""
+_Offer = tuple[int, float, Bundle]
+"""A bundle with the share that it uses and its rank in it, best first."""
 
 
 class Chooser:
@@ -100,26 +100,28 @@ class Chooser:
         shares = (STANDING_SHARE, ASKED_SHARE, STEP_SHARE, OUTCOME_SHARE, user)
         self._rooms = [share * tokens for share in shares]
         taken: list[Bundle] = []
-        alike: dict[object, list[Bundle]] = {}
+        # Of bundles with equal worth, only the first one left is in the heap.
+        first: dict[object, Bundle] = {}
+        behind: dict[Bundle, Bundle] = {}
         for bundle in reversed(bundles_of(self._units)):
             if claims := self._claims(bundle):
                 self._claimed[bundle] = claims
-            alike.setdefault(self._worth(bundle), []).append(bundle)
-        # Of units with equal worth, only the first one left is in the heap.
-        heap = [self._offer(same[-1]) for same in alike.values()]
+            worth = self._worth(bundle)
+            if worth in first:
+                behind[bundle] = first[worth]
+            first[worth] = bundle
+        heap = [self._offer(bundle) for bundle in first.values()]
         heapify(heap)
         offer = heappop(heap) if heap else None
         while offer and tokens > 0:
-            share, rank, bundle, _ = offer = self._offer(offer[2])
+            share, rank, bundle = offer = self._offer(offer[2])
             if heap and (share, _NEARLY * rank) > heap[0]:
                 offer = heappushpop(heap, offer)
                 continue
             tokens -= self._take(offer)
             taken.append(bundle)
-            same = alike[self._worth(bundle)]
-            same.pop()
-            if same:
-                heappush(heap, self._offer(same[-1]))
+            if bundle in behind:
+                heappush(heap, self._offer(behind[bundle]))
             offer = heappop(heap) if heap else None
         return taken
 
@@ -145,7 +147,21 @@ class Chooser:
         return tuple(compress(range(len(claims)), claims))
 
     def _offer(self, bundle: Bundle) -> _Offer:
-        """Return the rank of a bundle, and what it prints.
+        gain, cost, weight = 0.0, 0, self._left.__getitem__
+        for part in self._parts(bundle):
+            gain += part.boost * sum(map(weight, part.terms))
+            cost += part.cost
+        share = len(self._rooms)
+        for claim in self._claimed.get(bundle, ()):
+            if self._rooms[claim] > 0:
+                share = claim
+                break
+        if share == _ASKED:
+            gain = 1000 * max(self._asked[index] for index in bundle) + gain
+        return share, -(gain + _SPECK) / max(1, cost) ** COST_POWER, bundle
+
+    def _parts(self, bundle: Bundle) -> Sequence[Unit | _Part]:
+        """Return everything that a bundle prints.
 
         These are its units, and the opening and header before them unless already printed.
         """
@@ -156,23 +172,12 @@ class Chooser:
         if unit.header and (unit.entry, unit.record) not in self._headed:
             tokens = 2 + (len(unit.header) + len(unit.parent)) // 4
             parts.append(_Part(self._terms(unit.header), tokens, unit.boost))
-        gain, cost, weight = 0.0, 0, self._left.__getitem__
-        for part in parts:
-            gain += part.boost * sum(map(weight, part.terms))
-            cost += part.cost
-        share = len(self._rooms)
-        for claim in self._claimed.get(bundle, ()):
-            if self._rooms[claim] > 0:
-                share = claim
-                break
-        if share == _ASKED:
-            gain = 1000 * max(self._asked[index] for index in bundle) + gain
-        return share, -(gain + _SPECK) / max(1, cost) ** COST_POWER, bundle, parts
+        return parts
 
     def _take(self, offer: _Offer) -> int:
-        share, _, bundle, parts = offer
+        share, _, bundle = offer
         cost, unit = 0, self._units[bundle[-1]]
-        for part in parts:
+        for part in self._parts(bundle):
             cost += part.cost
             for term in part.terms:
                 self._left[term] *= REPEATED

@@ -7,6 +7,7 @@ the default, and the fallback for a rejected summary of a model.
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
+from operator import attrgetter
 from typing import Any
 
 import orjson
@@ -65,9 +66,10 @@ class Candidates:
 
     def weights(self) -> dict[str, float]:
         """Return the current weight of each term."""
-        uses = [(unit.turn, unit.said, unit.terms) for unit in self.units]
-        uses += [(entry.turn, True, entry.terms) for entry in self.entries.values() if entry.terms]
-        return weights_of(sorted(uses, key=lambda use: use[0]), self.turns)
+        uses = sorted((*self.units, *self.entries.values()), key=attrgetter("turn"))
+        return weights_of(
+            ((use.turn, getattr(use, "said", True), use.terms) for use in uses), self.turns
+        )
 
     def ranked(self, tokens: float, query: str | None = None, bonus: float = 0.0) -> list[Bundle]:
         """Return the most important units, of about `tokens` in all."""
@@ -139,7 +141,11 @@ class Candidates:
             (unit, _without(unit.text, texts) if unit.standing else unit.text)
             for unit in self.units
         )
-        return self.of(unit._replace(text=text, standing=False) for unit, text in left if text)
+        return self.of(
+            unit._replace(text=text, standing=False) if unit.standing else unit
+            for unit, text in left
+            if text
+        )
 
     def behind(self, kept: str) -> "Candidates":
         """Return the candidates from entries after the last one that is used in `kept`."""
