@@ -66,7 +66,8 @@ class Candidates:
 
     def weights(self) -> dict[str, float]:
         """Return the current weight of each term."""
-        uses = sorted((*self.units, *self.entries.values()), key=attrgetter("turn"))
+        uses: list[Unit | Entry] = [*self.units, *self.entries.values()]
+        uses.sort(key=attrgetter("turn"))
         return weights_of(
             ((use.turn, getattr(use, "said", True), use.terms) for use in uses), self.turns
         )
