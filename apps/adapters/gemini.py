@@ -1,168 +1,139 @@
-"""Gemini contents as JSON data: reading them as turns, and writing turns as one content."""
+"""Wrapper that fits the requests of Google's genai client into a window (docs/adapters.md)."""
 
 import json
-from base64 import urlsafe_b64decode
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from copy import copy
+from typing import Any, TypeVar, cast
 
-from polycontext.window import Part, PartKind, Role, ToolCall, Turn
+from attrs import evolve
 
-from .blocks import arguments, block, own_blocks, thought
+from polycontext.base import InvalidOptionError
 
-_OWN, _BY_ORDER = "gemini", "by-order-"
+from .bridge import Bridge, Fitted
+from .dialect import Piece
+from .wire_dialect import Message, WireDialect
+
+Client = TypeVar("Client")
+_PATHS = (":generateContent", ":streamGenerateContent")
 
 
-def read_contents(contents: Iterable[Mapping[str, Any]]) -> Iterator[tuple[int, Turn]]:
-    """Yield the turns of each content with its place: one per result, and one for the rest.
+def wrap(client: Client, model: Any = None, **options: Any) -> Client:
+    """Return a client of the same type whose requests fit into the window of `model`.
 
-    Gemini's calls need no id. A call without an id gets one made from its place, and a result
-    without an id belongs to the first call of its name that has no result yet.
+    `options` are those of `Sessions`.
 
-    >>> look = {
-    ...     "role": "model",
-    ...     "parts": [{"function_call": {"name": "look", "args": {"at": side}}} for side in "ab"],
-    ... }
-    >>> seen = {
-    ...     "role": "user",
-    ...     "parts": [
-    ...         {"function_response": {"name": "look", "response": {"result": side}}}
-    ...         for side in "ab"
-    ...     ],
-    ... }
-    >>> [
-    ...     (turn.text, turn.tool_call_id or [call.id for call in turn.tool_calls])
-    ...     for _, turn in read_contents([look, seen])
-    ... ]
-    [('', ['by-order-0-0', 'by-order-0-1']), ('a', 'by-order-0-0'), ('b', 'by-order-0-1')]
+    Keep all contents and send them every time, as the SDK's chats do: the client sends a view of
+    them. It covers `models`, `chats` and `aio`, streamed or not; all other requests, such as token
+    counts, are sent unchanged. If the client was wrapped before, the new wrapping replaces the old
+    one.
+
+    Raises:
+        InvalidOptionError: not a client of the SDK, or an invalid option.
     """
-    waiting: list[ToolCall] = []
-    for place, content in enumerate(contents):
-        parts = content.get("parts") or []
-        for part in parts:
-            if "function_response" in part:
-                yield place, _parse_result(part["function_response"], waiting)
-        said = [part for part in parts if "function_response" not in part]
-        if said or not parts:
-            turn = _parse_message(
-                Role.ASSISTANT if content.get("role") == "model" else Role.USER,
-                said,
-                f"{_BY_ORDER}{place}-",
-            )
-            waiting = [*turn.tool_calls]
-            yield place, turn
+    given: Any = client
+    api = getattr(given, "_api_client", None)
+    if api is None or not hasattr(api, "request_streamed"):
+        raise InvalidOptionError("client", client, "a Client of the package google-genai")
+    bridge = Bridge(GeminiDialect(), model=model, **options)
+    fitting = _Fitting(getattr(api, "inner", api), bridge, given)
+    wrapped = copy(given)
+    kind = type(given)
+    # The connection is closed with the client that made it, not with a copy.
+    wrapped.__class__ = type(kind.__name__, (kind,), {"__del__": lambda _: None})
+    wrapped._api_client = fitting  # noqa: SLF001 - the one object that all requests go through
+    wrapped._models = type(given.models)(fitting)  # noqa: SLF001
+    wrapped._aio = type(given.aio)(fitting)  # noqa: SLF001
+    return cast("Client", wrapped)
 
 
-def write_content(turns: Sequence[Turn]) -> dict[str, Any]:
-    """Return `turns` of one role as one content.
+class GeminiDialect(WireDialect):
+    """Read and write Gemini's contents as JSON data."""
 
-    >>> write_content([Turn("user", "Which plums?")])
-    {'role': 'user', 'parts': [{'text': 'Which plums?'}]}
-    """
-    role = "model" if turns[0].role is Role.ASSISTANT else "user"
-    return {"role": role, "parts": [part for turn in turns for part in _parts(turn)]}
+    def __init__(self) -> None:
+        super().__init__("gemini")
 
-
-def read_usage(usage: Mapping[str, Any] | None) -> dict[str, int] | None:
-    """Return the input and output tokens of a response, None if it reports none.
-
-    >>> (
-    ...     read_usage(
-    ...         {"prompt_token_count": 900, "candidates_token_count": 9, "thoughts_token_count": 1}
-    ...     ),
-    ...     read_usage(None),
-    ... )
-    ({'input_tokens': 900, 'output_tokens': 10}, None)
-    """
-    if not usage or not usage.get("prompt_token_count"):
-        return None
-    said = (usage.get("candidates_token_count") or 0) + (usage.get("thoughts_token_count") or 0)
-    return {"input_tokens": usage["prompt_token_count"], "output_tokens": said}
+    def split(self, natives: Sequence[Message]) -> Iterator[Piece]:
+        """Yield the turns of contents; results are named, as they may be written without a call."""
+        names: dict[str | None, str] = {}
+        for piece in super().split(natives):
+            turn = piece.turn
+            names |= {call.id: call.name for call in turn.tool_calls}
+            name = turn.name or names.get(turn.tool_call_id)
+            yield evolve(piece, turn=evolve(turn, name=name)) if turn.tool_call_id else piece
 
 
-def _parse_result(result: Mapping[str, Any], waiting: list[ToolCall]) -> Turn:
-    """Return the turn of a result, and remove its call from `waiting`."""
-    call_id, name, response = result.get("id"), result.get("name"), result.get("response") or {}
-    call = next(
-        (call for call in waiting if (call.id == call_id if call_id else call.name == name)), None
-    )
-    if call is not None:
-        waiting.remove(call)
-    text = _text(response["result"] if response.keys() == {"result"} else response)
-    beside = [_part(part) for part in result.get("parts") or ()]
-    return Turn(
-        Role.TOOL,
-        text,
-        tool_call_id=_BY_ORDER if call is None else call.id,
-        name=name,
-        parts=beside,
-    )
+class _Fitting:
+    """The SDK's connection, with requests for content fitted; anything else is passed on."""
+
+    def __init__(self, inner: Any, bridge: Bridge[Message], owner: object) -> None:
+        self.inner, self._bridge, self._owner = inner, bridge, owner
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.inner, name)
+
+    def request(self, method: str, path: str, request: Any, *args: Any) -> Any:
+        """Return the answer to a request."""
+        if not _asks_for_content(path, request):
+            return self.inner.request(method, path, request, *args)
+        fitted = self._bridge.fit_with_session(request["contents"], **_besides(request))
+        answer = self.inner.request(method, path, {**request, "contents": fitted.natives}, *args)
+        return _learn(fitted, answer)
+
+    def request_streamed(self, method: str, path: str, request: Any, *args: Any) -> Iterator[Any]:
+        """Yield the pieces of the answer to a request."""
+        fitted = self._bridge.fit_with_session(request["contents"], **_besides(request))
+        request = {**request, "contents": fitted.natives}
+        piece = None
+        for piece in self.inner.request_streamed(method, path, request, *args):
+            yield piece
+        _learn(fitted, piece)
+
+    async def async_request(self, method: str, path: str, request: Any, *args: Any) -> Any:
+        """Return the answer to a request."""
+        if not _asks_for_content(path, request):
+            return await self.inner.async_request(method, path, request, *args)
+        fitted = await self._bridge.afit_with_session(request["contents"], **_besides(request))
+        request = {**request, "contents": fitted.natives}
+        return _learn(fitted, await self.inner.async_request(method, path, request, *args))
+
+    async def async_request_streamed(
+        self, method: str, path: str, request: Any, *args: Any
+    ) -> AsyncIterator[Any]:
+        """Return an iterator over the pieces of the answer to a request."""
+        fitted = await self._bridge.afit_with_session(request["contents"], **_besides(request))
+        request = {**request, "contents": fitted.natives}
+        pieces = await self.inner.async_request_streamed(method, path, request, *args)
+
+        async def learned() -> AsyncIterator[Any]:
+            piece = None
+            async for piece in pieces:
+                yield piece
+            _learn(fitted, piece)
+
+        return learned()
 
 
-def _parse_message(role: Role, parts: Sequence[Mapping[str, Any]], prefix: str) -> Turn:
-    texts: list[str] = []
-    calls: list[ToolCall] = []
-    beside: list[Part] = []
-    for part in parts:
-        if "function_call" in part and role is Role.ASSISTANT:
-            call, others = (
-                part["function_call"],
-                {name: value for name, value in part.items() if name != "function_call"},
-            )
-            if others:
-                # Gemini refuses a call without its signature, whatever else is left out.
-                beside.append(Part(_OWN, json.dumps(others), PartKind.CALL, len(calls)))
-            given = call.get("id") or f"{prefix}{len(calls)}"
-            calls.append(
-                ToolCall(given, call.get("name") or "unknown", _text(call.get("args") or {}))
-            )
-        elif part.get("text") and not part.get("thought"):
-            texts.append(part["text"])
-        elif part and part != {"text": ""}:
-            beside.append(_part(part))
-    return Turn(
-        role, ("" if role is Role.ASSISTANT else "\n").join(texts), tool_calls=calls, parts=beside
-    )
+def _asks_for_content(path: str, request: Any) -> bool:
+    return path.partition("?")[0].endswith(_PATHS) and isinstance(request.get("contents"), list)
 
 
-def _part(part: Mapping[str, Any]) -> Part:
-    """Return a part of a content that is neither text nor a call.
-
-    Signed thoughts are bound to their prefix. Media and any other parts are kept.
-    """
-    if part.get("thought") and "thought_signature" in part:
-        signature = urlsafe_b64decode(part["thought_signature"]).decode(errors="backslashreplace")
-        return thought(part.get("text") or "", signature)
-    return block(
-        _OWN, part, next((name for name in ("inline_data", "file_data") if name in part), None)
-    )
-
-
-def _parts(turn: Turn) -> list[dict[str, Any]]:
-    beside = [*own_blocks(turn, _OWN)]
-    if turn.role is Role.TOOL:
-        result = {
-            "id": _original_id(turn.tool_call_id),
-            "name": turn.name,
-            "response": {"result": turn.text},
-        }
-        return [{"function_response": result | ({"parts": beside} if beside else {})}]
-    others = {
-        part.start: json.loads(part.data)
-        for part in turn.parts
-        if part.provider == _OWN and part.kind is PartKind.CALL
+def _besides(request: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the tools, reserve and system instruction of a request."""
+    instruction = request.get("systemInstruction") or {}
+    texts = (part.get("text") or "" for part in instruction.get("parts") or ())
+    return {
+        "tools": request.get("tools") or (),
+        "reserve": (request.get("generationConfig") or {}).get("maxOutputTokens") or 0,
+        "system": "\n".join(texts) or None,
     }
-    calls = [
-        {"id": _original_id(call.id), "name": call.name, "args": arguments(call)}
-        for call in turn.tool_calls
-    ]
-    called = [others.get(place, {}) | {"function_call": call} for place, call in enumerate(calls)]
-    return [*([{"text": turn.text}] if turn.text else []), *beside, *called]
 
 
-def _original_id(call_id: str | None) -> str | None:
-    """Return the id that a call came with, None if it had none."""
-    return None if call_id is None or call_id.startswith(_BY_ORDER) else call_id
-
-
-def _text(value: object) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+def _learn(fitted: Fitted[Message], answer: Any) -> Any:
+    """Learn from the usage in an answer, or in the last piece of one, and return the answer."""
+    try:
+        told = json.loads(getattr(answer, "body", None) or "null")
+    except ValueError:  # the SDK reports this error
+        return answer
+    if isinstance(told, dict) and "usageMetadata" in told:
+        fitted.learn(told)
+    return answer

@@ -9,7 +9,7 @@ from polycontext.window import Turn
 
 from .bridge import Bridge, Fitted
 from .dialect import Dialect, Piece
-from .gemini import read_contents, read_usage, write_content
+from .gemini import GeminiDialect
 
 require_extra("google.adk", extra="google-adk", purpose=__name__)
 
@@ -57,8 +57,10 @@ class ContextPlugin(BasePlugin):
 
     async def after_model_callback(self, *, callback_context: Any, llm_response: Any) -> None:
         """Learn from the provider's token counts."""
-        usage = read_usage(_data(llm_response.usage_metadata))
-        if usage and (fitted := self._asked.pop(_key(callback_context), None)):
+        usage = _data(llm_response.usage_metadata) or {}
+        if usage.get("prompt_token_count") and (
+            fitted := self._asked.pop(_key(callback_context), None)
+        ):
             fitted.learn(usage)
 
     async def on_model_error_callback(
@@ -71,14 +73,16 @@ class ContextPlugin(BasePlugin):
 class GoogleADKDialect(Dialect[types.Content]):
     """Read contents, each of which may hold several turns."""
 
+    def __init__(self) -> None:
+        self._wire = GeminiDialect()
+
     def split(self, natives: Sequence[types.Content]) -> Iterator[Piece]:
         """Yield the turns of each content."""
-        for place, turn in read_contents(map(_data, natives)):
-            yield Piece(turn, place, place + 1)
+        return self._wire.split([_data(native) for native in natives])
 
     def write(self, turns: Sequence[Turn]) -> list[types.Content]:
-        """Return `turns` as one content."""
-        return [types.Content.model_validate(write_content(turns))]
+        """Return `turns` as contents."""
+        return [types.Content.model_validate(content) for content in self._wire.write(turns)]
 
     def merge(self, natives: Sequence[types.Content]) -> list[types.Content]:
         """Return the contents, with consecutive results joined into one content.

@@ -59,6 +59,17 @@ class Looking:
             ),
         ]
 
+    def gemini(self, request: Mapping[str, Any]) -> dict[str, Any]:
+        """Answer as Gemini does."""
+        self.requests.append(request)
+        number = len(self.requests)
+        if not self._looks(request["contents"], _has_responses):
+            return {"parts": [{"text": f"Answer {number}."}]}
+        calls = [
+            {"functionCall": {"name": "look", "args": {"at": f"{number}{side}"}}} for side in "ab"
+        ]
+        return {"parts": [{"text": f"Let me look, {number}."}, *calls]}
+
     def responses(self, request: Mapping[str, Any]) -> list[dict[str, Any]]:
         """Answer as OpenAI's responses do, with reasoning."""
         self.requests.append(request)
@@ -86,6 +97,10 @@ class Looking:
                 for side in "ab"
             ),
         ]
+
+
+def _has_responses(content: Mapping[str, Any]) -> bool:
+    return any("functionResponse" in part for part in content["parts"])
 
 
 def _has_results(entry: Mapping[str, Any]) -> bool:

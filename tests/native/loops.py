@@ -33,7 +33,7 @@ from tests.polynomial.conversations import text_of
 from tests.strict.script import Script, Step, script_of
 from tests.strict.vendors import VENDORS, Vendor
 
-ANTHROPIC, RESPONSES, _ = VENDORS
+ANTHROPIC, RESPONSES, *_ = VENDORS
 EDITS: dict[str, dict[str, Any]] = {
     "anthropic": {
         "type": "clear_tool_uses_20250919",

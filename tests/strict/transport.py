@@ -6,6 +6,7 @@ from typing import Any, Protocol
 
 from polycontext.testing.strict import StrictAnthropic, StrictProvider, StrictServer
 from polycontext.testing.strict.chat import StrictChat
+from polycontext.testing.strict.gemini import StrictGemini
 from polycontext.testing.strict.responses import StrictResponses
 from tests.strict.vendors import Message, Vendor
 
@@ -13,6 +14,7 @@ STRICT: Mapping[str, Any] = {
     "anthropic": StrictAnthropic,
     "openai": StrictChat,
     "openai-responses": StrictResponses,
+    "gemini": StrictGemini,
 }
 
 

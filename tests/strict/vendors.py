@@ -5,7 +5,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from polycontext.window.providers import Rendered
+from polycontext.window.providers import Rendered, get_format
 from tests.strict.script import Call, Step, png
 
 Message = dict[str, Any]
@@ -274,4 +274,67 @@ class Responses(Vendor):
         ]
 
 
-VENDORS = (Anthropic(), Responses(), Chat())
+class Gemini(Vendor):
+    """Speak Gemini's contents, with signed calls that have no ids."""
+
+    provider = "gemini"
+    tools: Sequence[Message] = [
+        {
+            "functionDeclarations": [
+                {"name": name, "parameters": schema} for name, schema in _functions()
+            ]
+        }
+    ]
+
+    def says(self, step: Step, number: int) -> Message:
+        """Return what the strict provider's model says in `step`."""
+        thought = [{"text": step.thinking, "thought": True}] if step.thinking else []
+        text = [self.text(step.text)] if step.text else []
+        calls = [
+            {"functionCall": {"name": call.name, "args": json.loads(call.arguments)}}
+            for call in step.calls
+        ]
+        return {"role": "model", "parts": [*thought, *text, *calls]}
+
+    def asks(self, rendered: Rendered) -> Message:
+        """Return the request for the next answer."""
+        system = {"systemInstruction": {"parts": [*rendered.system]}} if rendered.system else {}
+        return {"contents": rendered.messages, "tools": self.tools, **system, **rendered.options}
+
+    def reply(self, answer: Message) -> list[Message]:
+        """Return the messages of an answer."""
+        return [answer["candidates"][0]["content"]]
+
+    def said(self, answer: Message) -> Message:
+        """Return a request of nothing but what an answer says."""
+        return {"contents": self.reply(answer)}
+
+    def calls(self, answer: Message) -> list[str]:
+        """Return the ids of the calls of an answer, as a session gives them."""
+        (turn,) = get_format("gemini").parse(self.reply(answer)).turns
+        return [call.id for call in turn.tool_calls]
+
+    def picture(self, edge: int) -> Message:
+        """Return a picture as a part."""
+        return {"inlineData": {"mimeType": "image/png", "data": png(edge)}}
+
+    def result(self, call: Call, call_id: str) -> Message:
+        """Return what a tool answered, as a content."""
+        found = {"name": call.name, "response": {"error" if call.failed else "result": call.result}}
+        inner = {"parts": [self.picture(call.picture)]} if call.picture else {}
+        return {"role": "user", "parts": [{"functionResponse": {**found, **inner}}]}
+
+    def user(self, text: str, edge: int) -> Message:
+        """Return what the user says, with a picture where `edge` is not 0."""
+        return {"role": "user", "parts": [self.text(text), *([self.picture(edge)] if edge else [])]}
+
+    def text(self, text: str) -> Message:
+        """Return a text as a part."""
+        return {"text": text}
+
+    def bound(self, request: Message) -> list[str]:
+        """Return the bound parts of a request, in their order."""
+        return []
+
+
+VENDORS = (Anthropic(), Responses(), Chat(), Gemini())

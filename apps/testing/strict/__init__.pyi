@@ -2,6 +2,7 @@ from .anthropic import StrictAnthropic
 from .anthropic_faults import internal_error, overloaded, overloaded_midway, rate_limited
 from .chat import StrictChat
 from .checks import check_request, findings
+from .gemini import StrictGemini
 from .provider import Break, Event, Fault, Faults, RequestRefusedError, StrictProvider
 from .responses import StrictResponses
 from .server import StrictServer
@@ -14,6 +15,7 @@ __all__ = [
     "RequestRefusedError",
     "StrictAnthropic",
     "StrictChat",
+    "StrictGemini",
     "StrictProvider",
     "StrictResponses",
     "StrictServer",

@@ -10,6 +10,7 @@ from polycontext.window.providers.chat import ChatJudge
 from polycontext.window.providers.responses import ANSWERS, CALLS, InputJudge, type_of
 
 from .anthropic_requests import NEWEST, anthropic_findings
+from .gemini import findings as gemini_findings
 from .openai_requests import check_chat_fields, check_responses_fields, is_continued
 
 
@@ -73,6 +74,14 @@ def findings(
     known = as_provider(provider)
     if known is Provider.ANTHROPIC:
         return anthropic_findings(request, betas=betas, version=version)
+    if known is Provider.GEMINI:
+        return gemini_findings(request)
+    return _openai_findings(request, known, foreign=foreign)
+
+
+def _openai_findings(
+    request: Sequence[Any] | Mapping[str, Any], known: Provider, *, foreign: bool
+) -> list[InvalidMessagesError]:
     found, body = list[InvalidMessagesError](), dict[str, Any]()
     is_chat = known is Provider.OPENAI
     try:

@@ -31,6 +31,11 @@ def _all(given: StrictProvider | Iterable[StrictProvider]) -> tuple[StrictProvid
     return tuple(given) if isinstance(given, Iterable) else (given,)
 
 
+def _stream_path(provider: StrictProvider) -> str:
+    """Return the path for streams, which is that of all requests for most vendors."""
+    return getattr(provider, "stream_path", provider.path)
+
+
 @define(eq=False)
 class StrictServer:
     """A server for `providers` on a port of 127.0.0.1 while its `with` block runs.
@@ -69,7 +74,11 @@ class StrictServer:
 
     def __enter__(self) -> Self:
         self._server = _Http(("127.0.0.1", self.port), _Handler)
-        self._server.providers = {provider.path: provider for provider in self.providers}
+        self._server.providers = {
+            path: provider
+            for provider in self.providers
+            for path in (provider.path, _stream_path(provider))
+        }
         self._server.endpoints = {
             path: (provider, endpoint)
             for provider in self.providers
@@ -172,7 +181,7 @@ class _Handler(BaseHTTPRequestHandler):
         headers = {name.lower(): value for name, value in self.headers.items()}
         if endpoint is not None:
             self._send(200, endpoint(body, headers))
-        elif body.get("stream") is True:
+        elif body.get("stream") is True or self.path.partition("?")[0] != provider.path:
             self._send_events(provider.stream(body, headers=headers))
         else:
             self._send(200, provider.create(body, headers=headers))

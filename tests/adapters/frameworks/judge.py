@@ -30,6 +30,11 @@ _TOOLS: Mapping[str, Any] = {
         "description": "Look something up.",
         "parameters": TOOL,
     },
+    "gemini": {
+        "functionDeclarations": [
+            {"name": "look", "description": "Look something up.", "parameters": TOOL}
+        ]
+    },
 }
 
 _DROPS: Mapping[str, Any] = {
@@ -73,6 +78,7 @@ class Judge:
             "anthropic": self.script.anthropic,
             "openai": self.script.chat,
             "openai-responses": self.script.responses,
+            "gemini": self.script.gemini,
         }
         self.strict = STRICT[self.provider](said[self.provider])
 

@@ -37,6 +37,11 @@ class Listening:
         return str(self.judge.strict.path)
 
     @property
+    def stream_path(self) -> str:
+        """Return where a model is asked for a stream."""
+        return str(getattr(self.judge.strict, "stream_path", self.path))
+
+    @property
     def endpoints(self) -> Mapping[str, Endpoint]:
         """Return the further paths."""
         found: Mapping[str, Endpoint] = self.judge.strict.endpoints

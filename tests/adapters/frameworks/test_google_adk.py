@@ -221,9 +221,9 @@ def test_results_find_their_calls_by_name_and_order() -> None:
     ]
     turns = [piece.turn for piece in GoogleADKDialect().split(contents)]
     assert [(turn.text[:4], turn.tool_call_id) for turn in turns[2:]] == [
-        ("swee", "by-order-1-1"),
-        ("jar ", "by-order-1-0"),
-        ("two", "by-order-1-2"),
+        ("swee", "by-order:1:taste"),
+        ("jar ", "by-order:0:look"),
+        ("two", "by-order:2:look"),
     ]
     bridge = Bridge(GoogleADKDialect(), model=20_000)
     assert all(sent is given for sent, given in zip(bridge.fit(contents), contents, strict=True))
@@ -280,7 +280,7 @@ def test_what_nobody_here_knows_stays_with_its_content() -> None:
     contents = [
         types.Content(role="user"),
         model,
-        types.Content(parts=[_result("none", "lost"), types.Part(text="And?"), _call("mine")]),
+        types.Content(parts=[_result("look", "lost"), types.Part(text="And?"), _call("mine")]),
     ]
     turns = [piece.turn for piece in GoogleADKDialect().split(contents)]
     assert [turn.role for turn in turns] == [Role.USER, Role.ASSISTANT, Role.TOOL, Role.USER]

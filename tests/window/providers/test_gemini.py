@@ -148,7 +148,7 @@ def test_media_become_parts_in_either_direction() -> None:
         ([user({"text": "Hi."}), model({"text": "Yes."}), model(CALL)], "misplaced-call"),
         ([model(CALL)], "misplaced-call"),
         ([{"role": "assistant", "parts": [{"text": "x"}]}], "unknown-role"),
-        ([user()], "missing-content"),
+        ([user()], "empty-message"),
         ([user({"text": 5})], "bad-content"),
         ([user({"functionResponse": {"name": "", "response": {}}})], "bad-tool-call"),
         ([model({"functionCall": {"name": "look", "args": "x"}})], "bad-tool-call"),

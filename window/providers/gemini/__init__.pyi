@@ -1,8 +1,9 @@
 from .contents import parse
-from .rules import GrowingList, check_messages
+from .rules import UNSIGNED, GrowingList, check_messages
 from .writer import Writer
 
 __all__ = [
+    "UNSIGNED",
     "GrowingList",
     "Writer",
     "check_messages",

@@ -78,9 +78,6 @@ def _content(content: Message, place: Place) -> Message:
     parts = content.get("parts") or []
     if not isinstance(parts, list):
         raise place.into("parts").wrong("bad-content", parts, "a list of parts")
-    if not parts and role != "model":
-        # An answer without content exists (a blocked or an empty one); a question without does not.
-        raise place.into("parts").missing("missing-content", "at least one part")
     inner = place.into("parts")
     spelled = [_part(part, inner.into(number)) for number, part in enumerate(parts)]
     return {**content, "role": role, "parts": spelled}

@@ -146,7 +146,8 @@ class Writer:
     def _result(self, turn: Turn, entries: Sequence[Entry]) -> Message:
         further = further_fields(entries, PartKind.RESULT)
         inner = dict(further.get(RESULT, {}))
-        known = self._calls.get(turn.tool_call_id or "", {"id": turn.tool_call_id})
+        call_id = turn.tool_call_id or ""
+        known = self._calls.get(call_id, {} if UNNAMED.fullmatch(call_id) else {"id": call_id})
         own: Message = {} if inner.pop("id", known.get("id")) is None else {"id": known["id"]}
         own["name"] = turn.name or known.get("name", "unknown")
         is_error = turn.metadata.get("is_error") is True
