@@ -35,7 +35,6 @@ with StrictServer((StrictGemini(reply),)) as server:
             + ("Look closely. " * 12 if shelf else "Never open a jar.")
         )
 
-print(
-    f"{len(chat.get_history())} contents in the chat, at most {max(map(len, requests))} in a request"
-)
+kept, most = len(chat.get_history()), max(map(len, requests))
+print(f"{kept} contents in the chat, at most {most} in a request")
 print(f"the last request begins: user: {requests[-1][0]['parts'][0]['text']}")

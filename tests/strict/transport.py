@@ -48,6 +48,12 @@ def over_http(vendor: Vendor, provider: StrictProvider) -> Generator[Ask]:
                     base_url=server.url, api_key="none", max_retries=0
                 ) as client:
                     yield _anthropic(client)
+            case "gemini":
+                import httpx  # noqa: PLC0415 - as above
+
+                # The SDK is tested in an environment of its own.
+                with httpx.Client(base_url=server.url, timeout=60) as http:
+                    yield _contents(vendor, http, provider.path)
             case other:
                 import openai  # noqa: PLC0415 - as above
 
@@ -55,6 +61,15 @@ def over_http(vendor: Vendor, provider: StrictProvider) -> Generator[Ask]:
                     base_url=f"{server.url}/v1", api_key="none", max_retries=0
                 ) as client:
                     yield (_chat if other == "openai" else _responses)(client)
+
+
+def _contents(vendor: Vendor, client: Any, path: str) -> Ask:
+    def ask(request: Message, betas: list[str]) -> tuple[Message, list[Any]]:
+        response = client.post(path, json=request)
+        assert response.is_success, response.text
+        return response.json(), vendor.reply(response.json())
+
+    return ask
 
 
 def _anthropic(client: Any) -> Ask:

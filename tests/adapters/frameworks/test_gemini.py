@@ -96,6 +96,7 @@ async def _aio(client: Any) -> str:
     chat, text = client.aio.chats.create(model=MODEL), ""
     for number in range(60):
         text = (await chat.send_message(f"{number}: " + "plums, " * 40)).text
+    await client.aio.aclose()
     return text
 
 
@@ -104,6 +105,7 @@ async def _aio_stream(client: Any) -> str:
     for number in range(60):
         pieces = await chat.send_message_stream(f"{number}: " + "plums, " * 40)
         text = "".join([piece.text async for piece in pieces])
+    await client.aio.aclose()
     return text
 
 
