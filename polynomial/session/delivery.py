@@ -39,6 +39,7 @@ class _Written:
     writer: Writer
     judge: Judge
     window: ContextWindow | None = None
+    rewrites: int = 0
     left_behind: list[tuple[str, str]] = Factory(list)
     ends: list[int] = Factory(list)
     """The number of blocks after each turn."""
@@ -125,6 +126,8 @@ class Delivery:
                     (turn.resource_id, kind) for kind in left_behind(wire.provider, turn)
                 )
             rendered = written.writer.finish()
+            if written.writer.rewrites != written.rewrites:
+                written.judge, written.rewrites = wire.judge(), written.writer.rewrites
             written.judge(rendered.messages, allow_open_tail=allow_open)
             tokens = _check_budget(
                 window, rendered.introduced, f"the view as {wire.provider} takes it"

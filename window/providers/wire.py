@@ -164,6 +164,11 @@ class Writer(Protocol):
     """
 
     @property
+    def rewrites(self) -> int:
+        """Return how often an earlier message has changed: what was open in it was given up."""
+        ...
+
+    @property
     def size(self) -> int:
         """Return the number of blocks so far.
 

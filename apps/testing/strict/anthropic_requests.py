@@ -72,6 +72,7 @@ REQUEST_FIELDS = frozenset(
         "user_profile_id",
         "billing_policy",
         "workspace_id",
+        "safeguards",  # of Claude Code
     }
 )
 """The fields of a request body."""

@@ -334,3 +334,17 @@ def test_the_newest_picture_stays_while_it_fits(room: int) -> None:
     sent = project(given, room, provider=ANTHROPIC).messages
     assert '"base64"' in json.dumps(sent[-1])
     assert json.dumps(sent).count('"base64"') == 1
+
+
+@pytest.mark.parametrize(
+    "shape", [each for each in REWRITTEN if "interrupted" in each.name], ids=str
+)
+def test_what_was_open_is_given_up_after_it_was_sent(shape: Shape) -> None:
+    """A request may be made at any point; what is judged once is judged again if it changed."""
+    session = ContextSession(ROOM, provider=shape.provider)
+    for message in shape.value:
+        session.extend([message], shape.provider)
+        session.messages(allow_open=True)
+    session.add_assistant_turn("Fine.")
+    session.add_user_turn("Thanks.")
+    check(session.messages(), shape.provider)

@@ -107,6 +107,7 @@ class Writer:
     _has_begun: bool = False
     _introduced: list[str] = Factory(list)
     size: int = 0
+    rewrites: int = 0
     _betas: dict[str, None] = Factory(dict)
     _servers: dict[str, Written] = Factory(dict)
     """The messages of the server tool calls that have no result yet, by id."""
@@ -146,7 +147,7 @@ class Writer:
         for number in range(len(written.blocks) - added, len(written.blocks)):
             block = written.blocks[number]
             if block["type"] in SERVER_CALLS:
-                self._servers[str(block.get("id"))] = written
+                self._servers.setdefault(str(block.get("id")), written)
             elif block["type"] == "tool_use" and caller_of(block) not in (None, *self._servers):
                 written.blocks[number] = without(block, "caller")
             elif (
@@ -161,6 +162,7 @@ class Writer:
             return
         first = min(map(self._written.index, self._servers.values()))
         del self._complete[first:]
+        self.rewrites += 1
         for written in self._written[first:]:
             for number, block in enumerate(written.blocks):
                 if block["type"] in SERVER_CALLS and block.get("id") in self._servers:

@@ -220,6 +220,7 @@ class Writer:
     """Renders turns incrementally; see `wire.Writer`. Every turn can be parsed again."""
 
     readable: bool = False
+    rewrites: int = 0
     _messages: list[Message] = Factory(list)
     _ids: dict[str, str] = Factory(dict)
     _called: str = ""

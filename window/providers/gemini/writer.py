@@ -37,6 +37,7 @@ class Writer:
     """
 
     readable: bool = False
+    rewrites: int = 0
     _contents: list[Message] = Factory(list)
     _calls: dict[str, Message] = Factory(dict)
     """The id and name that each of the last calls was written with."""

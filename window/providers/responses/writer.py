@@ -96,6 +96,7 @@ class Writer:
     """Renders turns incrementally; see `wire.Writer`. Every item can be parsed again."""
 
     readable: bool = False
+    rewrites: int = 0
     _items: list[Message] = Factory(list)
     _ids: dict[str, str] = Factory(dict)
     _kinds: dict[str, str] = Factory(dict)
@@ -152,6 +153,7 @@ class Writer:
             left = [*map(self._without_program, self._items[first:])]
             del self._items[first:]
             self._programs.clear()
+            self.rewrites += 1
             self._add(left)
         caller = _caller_of(item)
         return item if caller in (None, *self._programs) else without(item, "caller")
