@@ -6,13 +6,13 @@ states, replaces or revokes a rule. Code, pasted text, quotations and attachment
 """
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
-from functools import cached_property
+from collections.abc import Collection, Iterable, Mapping
+from functools import cached_property, lru_cache
 
 from attrs import evolve, field, frozen
 
 from polycontext.base import Column
-from polycontext.linearity.classification import RuleKind, find_rules, sentences, unquoted
+from polycontext.linearity.classification import RuleKind, find_rules, sentence_spans, unquoted
 
 from .turn import Turn
 
@@ -81,10 +81,10 @@ class RuleLedger:
     @cached_property
     def all(self) -> tuple[Rule, ...]:
         """Return every rule, in the order in which they were stated."""
-        rules = {rule.id: rule for rule in self._found}
+        reader = _Reader(self._found)
         for turn in self._unread:
-            _read(rules, turn)
-        return tuple(rules.values())
+            reader.read(turn)
+        return tuple(reader.rules.values())
 
     @property
     def standing(self) -> tuple[Rule, ...]:
@@ -112,66 +112,86 @@ class RuleLedger:
 NO_RULES = RuleLedger()
 
 
-def _read(rules: dict[str, Rule], turn: Turn) -> None:
-    """Add the rules that `turn` states to `rules`, and end those that it replaces or revokes."""
-    match turn.metadata.get(RULE):
-        case {"revokes": ids}:
-            _end(rules, ids, turn)
+class _Reader:
+    """Reads turns in order: adds the rules that they state, and ends those that they revoke."""
+
+    def __init__(self, found: Iterable[Rule]) -> None:
+        self.rules = {rule.id: rule for rule in found}
+        self._standing = {_letters(rule.text): rule for rule in found if rule.stands}
+
+    def read(self, turn: Turn) -> None:
+        match turn.metadata.get(RULE):
+            case {"revokes": ids}:
+                self._end([self.rules[each] for each in ids if each in self.rules], turn)
+            case {"kind": kind, "scope": scope}:
+                self._add(turn, 1, turn.text, kind, scope)
+            case _ if turn.is_gist:
+                self._read_summary(turn)
+            case _:
+                self._read_text(turn, turn.text)
+
+    def _read_text(self, turn: Turn, text: str) -> None:
+        stated = find_rules(text)
+        if not stated and not self._standing:
             return
-        case {"kind": kind, "scope": scope}:
-            _add(rules, turn, turn.text, kind, scope)
-            return
-    if turn.is_gist:
-        _read_summary(rules, turn)
-    else:
-        _read_text(rules, turn, turn.text)
+        revoking = [
+            (start, said)
+            for start, end in sentence_spans(text)
+            if end - start <= _LONGEST and _revokes(said := unquoted(text[start:end]))
+        ][:_MOST_ENDINGS]
+        number = 0
+        for found in stated:
+            while revoking and revoking[0][0] <= found.start:
+                self._end(_revoked(self._newest(), revoking.pop(0)[1]), turn)
+            said = unquoted(found.text)
+            if _STRICT.search(said) or not _revokes(said):
+                number += 1
+                if number <= _MOST_ENDINGS and _INSTEAD.search(said):
+                    self._end(_replaced(self._newest(), found.text), turn)
+                self._add(turn, number, found.text, found.kind.value, found.scope)
+        for _, said in revoking:
+            self._end(_revoked(self._newest(), said), turn)
 
+    def _read_summary(self, gist: Turn) -> None:
+        """Read the user's lines of a summary; those under the title of rules are rules as they are.
 
-def _read_text(rules: dict[str, Rule], turn: Turn, text: str) -> None:
-    for sentence in sentences(text) if rules else ():
-        if len(sentence) <= _LONGEST and _REVOKES.search(unquoted(sentence)):
-            _end(rules, _revoked(rules.values(), unquoted(sentence)), turn)
-    for found in find_rules(text):
-        said = unquoted(found.text)
-        if _STRICT.search(said) or not _REVOKES.search(said):
-            _end(rules, _replaced(rules.values(), found.text), turn)
-            _add(rules, turn, found.text, found.kind.value, found.scope)
+        The summary stands for turns that are not here. If it was made here, its other lines quote
+        turns that were read before they expired.
+        """
+        listed = False
+        for number, line in enumerate(_LINE.findall(gist.text)):
+            said = _USER_LINE.fullmatch(line)
+            if said is None:
+                listed = line == RULES_TITLE or (listed and not line.endswith(":"))
+            elif listed:
+                text, speaker = said[2].replace("\n ", "\n"), evolve(gist, name=said[1] or None)
+                self._add(speaker, number, text, RuleKind.INSTRUCTION.value, "")
+            elif not gist.sources:
+                self._read_text(gist, said[2])
 
+    def _newest(self) -> list[Rule]:
+        return [*self._standing.values()][: -_MOST_COMPARED - 1 : -1]
 
-def _read_summary(rules: dict[str, Rule], gist: Turn) -> None:
-    """Read the user's lines of a summary; those under the title of rules are rules as they are.
+    def _add(self, turn: Turn, number: int, text: str, kind: str, scope: str) -> None:
+        letters = _letters(text)
+        if letters not in self._standing:
+            while (rule_id := f"{turn.resource_id}:{number}") in self.rules:
+                number += 1
+            rule = Rule(rule_id, text, turn.resource_id, turn.name or "", kind, scope)
+            self.rules[rule_id] = self._standing[letters] = rule
 
-    The summary stands for turns that are not here. If it was made here, its other lines quote turns
-    that were read before they expired.
-    """
-    listed = False
-    for line in _LINE.findall(gist.text):
-        said = _USER_LINE.fullmatch(line)
-        if said is None:
-            listed = line == RULES_TITLE or (listed and not line.endswith(":"))
-        elif listed:
-            text = said[2].replace("\n ", "\n")
-            _add(rules, evolve(gist, name=said[1] or None), text, RuleKind.INSTRUCTION.value, "")
-        elif not gist.sources:
-            _read_text(rules, gist, said[2])
-
-
-def _add(rules: dict[str, Rule], turn: Turn, text: str, kind: str, scope: str) -> None:
-    if not any(rule.stands and _letters(rule.text) == _letters(text) for rule in rules.values()):
-        number = 1 + sum(rule.turn_id == turn.resource_id for rule in rules.values())
-        rule_id = f"{turn.resource_id}:{number}"
-        rules[rule_id] = Rule(rule_id, text, turn.resource_id, turn.name or "", kind, scope)
-
-
-def _end(rules: dict[str, Rule], ids: Iterable[str], turn: Turn) -> None:
-    for each in [*ids]:
-        if each in rules and rules[each].stands:
-            rules[each] = evolve(rules[each], ended_by=turn.resource_id)
+    def _end(self, rules: Iterable[Rule], turn: Turn) -> None:
+        for rule in rules:
+            if self.rules[rule.id].stands:
+                self.rules[rule.id] = evolve(rule, ended_by=turn.resource_id)
+                del self._standing[_letters(rule.text)]
 
 
 # --- what a sentence replaces or revokes ------------------------------------------------
 
-_LONGEST = 400
+_LONGEST, _MOST_ENDINGS, _MOST_COMPARED = 400, 50, 500
+"""The longest sentence that ends a rule, in characters, how many sentences of a turn do, and with
+how many of the newest rules each is compared."""
 _LINE = re.compile(r"^\S.*(?:\n .*)*", re.MULTILINE)
 _USER_LINE = re.compile(r"(?:\[[^\]\s]{1,80}\] )?user(?: ([^:\n]{1,64}))?: ((?s:.+))")
 _REVOKES = re.compile(
@@ -191,6 +211,13 @@ _REVOKES = re.compile(
     re.IGNORECASE,
 )
 """Words that allow again what a rule forbids, or take back what it asks."""
+
+_CUES = re.compile(
+    r"(?i:may|can|could|allowed|free|longer|any ?more|forget|ignore|disregard|drop|cancel|lift"
+    r"|revoke|scrap|mehr|darfst|vergiss|peux|pouvez|plus|olvida|oublie|pued|ya no)"
+    r"|现|不|忘|取|も|ル"
+)
+"""What every sentence contains that `_REVOKES` finds; searching for it is faster."""
 
 _ALL = re.compile(
     r"\b(?:all|any|every|alle|toutes|todas)\b.*\b(?:rules?|instructions?|reg|rè)", re.IGNORECASE
@@ -226,28 +253,32 @@ _STEM = 5
 _LEAST_ALIKE = 0.5
 
 
-def _revoked(rules: Iterable[Rule], sentence: str) -> Iterator[str]:
-    """Yield the ids of the standing rules that `sentence` revokes: the one most like it, or all."""
-    standing = [rule for rule in rules if rule.stands]
+def _revokes(sentence: str) -> bool:
+    return _CUES.search(sentence) is not None and _REVOKES.search(sentence) is not None
+
+
+def _revoked(newest: list[Rule], sentence: str) -> list[Rule]:
+    """Return the rules that `sentence` revokes: the newest of those most like it, or all."""
     if _ALL.search(sentence):
-        yield from (rule.id for rule in standing)
-        return
+        return newest
     about = _stems(sentence)
-    shared = [len(about & _stems(rule.text)) for rule in standing]
-    if standing and (most := max(shared)) * 2 >= len(about):
-        yield next(r.id for r, n in zip(standing[::-1], shared[::-1], strict=True) if n == most)
+    shared = [len(about & _stems(rule.text)) for rule in newest]
+    most = max(shared, default=0)
+    return [newest[shared.index(most)]] if newest and 2 * most >= len(about) else []
 
 
-def _replaced(rules: Iterable[Rule], rule: str) -> Iterator[str]:
-    """Yield the ids of the standing rules in whose place `rule` says that it stands."""
-    new = _stems(rule)
-    if _INSTEAD.search(rule):
-        for old in rules:
-            shared, either = len(new & (known := _stems(old.text))), len(new | known)
-            if old.stands and shared and shared >= _LEAST_ALIKE * either:
-                yield old.id
+def _replaced(newest: list[Rule], text: str) -> list[Rule]:
+    """Return the rules in whose place the rule `text` says that it stands."""
+    new = _stems(text)
+    return [
+        old
+        for old in newest
+        if (shared := len(new & (known := _stems(old.text))))
+        and shared >= _LEAST_ALIKE * len(new | known)
+    ]
 
 
+@lru_cache(_MOST_COMPARED)
 def _stems(text: str) -> frozenset[str]:
     words = (word.casefold() for word in _WORD.findall(text))
     return frozenset(word[:_STEM] for word in words if word not in _COMMON)

@@ -1,6 +1,6 @@
 from .classifier import Yielding, classified_by
 from .constraints import FoundRule, RuleKind, find_rules
-from .prose import sentences, unquoted
+from .prose import sentence_spans, sentences, unquoted
 
 __all__ = [
     "FoundRule",
@@ -8,6 +8,7 @@ __all__ = [
     "Yielding",
     "classified_by",
     "find_rules",
+    "sentence_spans",
     "sentences",
     "unquoted",
 ]

@@ -220,6 +220,7 @@ def standing(events: Iterable[Event]) -> list[tuple[int, InputEvent]]:
     """Return the inputs of a whole journal that no rewind has undone, each with its number from 1.
 
     >>> from polycontext.linearity import UNIX_EPOCH
+    >>> from polycontext.polynomial import ContextState
     >>> turn = TurnEvent(ContextState.ACCUMULATING, Turn("user", "hi"), ResourceClass.REQUIRED)
     >>> standing([turn, RewindEvent(ContextState.EMPTY, 0, UNIX_EPOCH)])
     []
