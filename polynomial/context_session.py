@@ -890,7 +890,7 @@ class ContextSession:
         >>> "NJ 457 leaves at 22:10." in session.log()[-1].text
         True
         """
-        return parts.open_child(
+        return parts.children.open_child(
             self,
             task,
             child_id,
@@ -916,7 +916,7 @@ class ContextSession:
                 text yet.
             OrderError: the parent waits for the results of other calls.
         """
-        return parts.hand_back(self, text)
+        return parts.children.hand_back(self, text)
 
     ahand_back = twin(hand_back)
 

@@ -1,7 +1,6 @@
-from . import context_tools
+from . import children, context_tools
 from .answer import Answer, open_answer
 from .background import Background
-from .children import hand_back, open_child
 from .commands import Oversize, utc_now
 from .decisions import held_attachment
 from .delivery import Delivery, merge_options, options_for
@@ -41,9 +40,9 @@ __all__ = [
     "Rules",
     "Seen",
     "Usage",
+    "children",
     "context_tools",
     "explain",
-    "hand_back",
     "held_attachment",
     "input_tokens",
     "invoke",
@@ -53,7 +52,6 @@ __all__ = [
     "maker_for",
     "merge_options",
     "open_answer",
-    "open_child",
     "options_for",
     "pairs_of",
     "says_the_same",
