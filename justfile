@@ -91,6 +91,10 @@ attack *arguments:
 bench *arguments:
     uv run python -m benchmarks {{ arguments }}
 
+# Run public benchmarks of compaction, with seeds drawn anew: [--templates FOLDER] [--number N] [--seeds N ...] [--write].
+boards *arguments:
+    uv run python -m benchmarks boards {{ arguments }}
+
 # Check the page of `web/`: its types, its tests, its weight, and that what is committed is what it builds.
 page:
     uv run python .ci/page.py

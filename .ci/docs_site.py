@@ -61,6 +61,7 @@ CONTENTS = {
     "Internals": [
         "docs/architecture",
         "docs/retention",
+        "docs/boards",
         "docs/differences",
     ],
 }

@@ -10,6 +10,7 @@ BENCHMARKS = {
         "time and memory of an AgentContext's operations",
     ),
     "background": ("tests.background_runs", "10,000 summaries in the background while turns come"),
+    "boards": ("benchmarks.boards", "public benchmarks of compaction, beside their own methods"),
     "budget": ("benchmarks.budget", "each limit of speed and size beside its measurement"),
     "cache_peers": ("benchmarks.budget", "what a prompt cache keeps of other libraries' lists"),
     "fuzz": ("benchmarks.fuzz_agent_context", "100,000 mutated documents for the AgentContext"),
@@ -29,6 +30,13 @@ BENCHMARKS = {
 ALONE = ("uv", "run", "--isolated")
 """The start of a command that runs in an environment of its own, beside other libraries."""
 
+BOARDS = (
+    "--no-dev",
+    "--with",
+    "compaction-conformance-kit==0.8.0",
+    "--with",
+    "compactbench==0.1.0",
+)
 CACHE_PEERS = ("--with", "langchain", "--with", "haystack-ai")
 STORE_PEERS = (
     *("--no-dev", "--with", "openai-agents", "--with", "llama-index-core", "--with", "aiosqlite"),
@@ -45,6 +53,8 @@ def command(name: str, arguments: Sequence[str]) -> Sequence[str]:
     """
     run = ("python", "-m", BENCHMARKS[name][0])
     match name, *arguments:
+        case "boards", *_:
+            return [*ALONE, *BOARDS, *run, *arguments]
         case "cache_peers", *_:
             return [*ALONE, *CACHE_PEERS, *run, "cache", *arguments]
         case "store_peers", *_:
