@@ -19,6 +19,7 @@ BENCHMARKS = {
     "pills": ("benchmarks.pills", "pills in long documents"),
     "retention": ("benchmarks.retention", "what is left of recordings where it is needed"),
     "retention_peer": ("benchmarks.retention", "the same of the library that is named first"),
+    "rules": ("benchmarks.rules", "training and measuring the classifier of rules"),
     "search": ("benchmarks.search", "evidence that a search of a log finds"),
     "server_load": ("tests.server_load", "500 listeners of 50 chats for a minute"),
     "store_peers": ("benchmarks.store_peers", "one turn more in other libraries' stores"),
@@ -59,6 +60,8 @@ def command(name: str, arguments: Sequence[str]) -> Sequence[str]:
             return [*ALONE, *CACHE_PEERS, *run, "cache", *arguments]
         case "store_peers", *_:
             return [*ALONE, *STORE_PEERS, *run, *arguments]
+        case "rules", "train":
+            return [*ALONE, "--with", "scikit-learn", *run, "train"]
         case "retention_peer", peer, *rest:
             return [*ALONE, *RETENTION_PEER, peer, *run, "peers", "--peer", peer, *rest]
         case _:

@@ -15,6 +15,7 @@ import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
+from functools import cache
 from typing import Any, Protocol
 
 from attrs import frozen
@@ -23,6 +24,7 @@ from polycontext.base import InvalidOptionError
 
 from ..resource_class import ResourceClass
 from .constraints import ConstraintRule, default_rule
+from .phrases import own_lists
 
 
 class Classifier(Protocol):
@@ -112,63 +114,13 @@ def _share_lasts(metadata: Mapping[str, Any]) -> bool:
 _LONGEST = 80
 _LONGEST_EMPTY_RESULT = 16
 
-_ACKNOWLEDGEMENTS = (
-    "\n    ok; okay; okey; k; kk; thanks; thank you; thankyou; thx; ty; tysm; cheers; "
-    "many thanks; thanks again; thank you again; much appreciated\n"
-    "    appreciated; i appreciate it; appreciate it; appreciate your help; appreciate the help; "
-    "got it; gotcha; noted; understood; roger; i see\n"
-    "    ah; oh; ah i see; oh i see; makes sense; that makes sense; great; perfect; awesome; "
-    "amazing; excellent; wonderful; fantastic; brilliant\n"
-    "    lovely; cool; nice; neat; sweet; super; nice work; good job; great job; well done; "
-    "alright; all right; good to know; no problem; no worries\n"
-    "    you're welcome; you are welcome; youre welcome; welcome; my pleasure; anytime; "
-    "glad to help; happy to help; glad i could help\n"
-    "    danke; dankeschön; vielen dank; danke schön; danke dir; besten dank; alles klar; "
-    "verstanden; bitte schön; gern geschehen\n"
-    "    merci; merci beaucoup; merci bien; compris; parfait; bien reçu; je vous en prie; "
-    "de rien; gracias; muchas gracias; mil gracias\n"
-    "    entendido; perfecto; de nada; obrigado; obrigada; grazie; grazie mille; capito\n"
-    "    好的; 谢谢; 谢谢你; 谢谢您; 多谢; 感谢; 明白; 明白了; 知道了; 收到; "
-    "了解了; 不客气; 謝謝; 謝謝你; 多謝; 感謝; 不客氣\n"
-    "    ありがとう; ありがとうございます; ありがとうございました; "
-    "了解; 了解です; 了解しました; 承知しました; わかりました; "
-    "分かりました; なるほど; どういたしまして\n"
-    "    감사합니다; 고마워요; 고맙습니다; 알겠습니다; спасибо; понял; понятно\n"
-)
-_FILLERS = (
-    "so much; very much; a lot; a bunch; for your help; for the help; for all your help; for "
-    "that; for this; and; that's; thats; that is"
-)
 _EMOJI = "👍👌🙏😊🙂😀😄😁😃🎉👏💯🙌🤝❤💙🥳😎"
 _EMOJI_MODIFIERS = "\ufe0f\u200d🏻🏼🏽🏾🏿"
 _PUNCTUATION = " \t\r\n.,!;:~…-–—()\"'’*_。、，！；："
 _SPOKEN_WORD = re.compile(r"[\w'’]+")
-_EMPTY_RESULTS = frozenset(
-    (
-        "",
-        *[
-            "null",
-            "none",
-            "nil",
-            "undefined",
-            "n/a",
-            "[]",
-            "{}",
-            "()",
-            "[[]]",
-            "[{}]",
-            "{[]}",
-            '""',
-            "''",
-            "```",
-            "``````",
-        ],
-    )
+_EMPTY_RESULT = re.compile(
+    r"|null|none|nil|undefined|n/a|\[(?:\[\]|\{\})?\]|\{(?:\[\])?\}|\(\)|\"\"|''|(?:```){1,2}"
 )
-_THANKS, _FILLER = (
-    "|".join(re.split(r"\s*[;\n]\s*", phrases.strip())) for phrases in (_ACKNOWLEDGEMENTS, _FILLERS)
-)
-_ONLY_THANKS = re.compile(rf"(?:(?:{_FILLER}) )*(?:(?:{_THANKS}) (?:(?:{_FILLER}) )*)+")
 _DROP_EMOJI = str.maketrans("", "", _EMOJI + _EMOJI_MODIFIERS)
 _DROP_PUNCTUATION = str.maketrans("", "", _PUNCTUATION)
 
@@ -188,8 +140,15 @@ def is_acknowledgement(content: str) -> bool:
         return False
     said = " ".join([*_SPOKEN_WORD.findall(text.lower().replace("’", "'")), ""])
     signs = _SPOKEN_WORD.sub("", text).translate(_DROP_PUNCTUATION)
-    is_thanks = _ONLY_THANKS.fullmatch(said) is not None if said else bool(signs)
+    is_thanks = _only_thanks().fullmatch(said) is not None if said else bool(signs)
     return is_thanks and not signs.translate(_DROP_EMOJI)
+
+
+@cache
+def _only_thanks() -> re.Pattern[str]:
+    lists = own_lists("acknowledgements")
+    thanks, filler = ("|".join(lists[name]) for name in ("thanks", "filler"))
+    return re.compile(rf"(?:(?:{filler}) )*(?:(?:{thanks}) (?:(?:{filler}) )*)+")
 
 
 def is_empty_result(content: str) -> bool:
@@ -201,7 +160,9 @@ def is_empty_result(content: str) -> bool:
     (True, False)
     """
     text = content.strip()
-    return len(text) <= _LONGEST_EMPTY_RESULT and "".join(text.split()).lower() in _EMPTY_RESULTS
+    return len(text) <= _LONGEST_EMPTY_RESULT and bool(
+        _EMPTY_RESULT.fullmatch("".join(text.split()).lower())
+    )
 
 
 class Yielding(Enum):

@@ -9,9 +9,10 @@ from collections.abc import Iterator
 from enum import Enum
 from functools import cache, lru_cache
 
-from attrs import frozen
+from attrs import evolve, frozen
 
-from .phrases import Table, own_tables, read_table, words_of
+from .model import Model, own_model
+from .phrases import own_lists, read_table
 from .prose import is_bullet, one_line, sentence_spans, unbulleted, unquoted
 
 LONGEST = 400
@@ -64,33 +65,33 @@ def find_rules(content: str) -> tuple[FoundRule, ...]:
 
 @frozen
 class ConstraintRule:
-    """Finds sentences that state a standing instruction, by `tables` of phrases for languages."""
+    """Finds sentences that state a standing instruction, by a `model`."""
 
-    tables: tuple[Table, ...]
+    model: Model
 
     def rules(self, content: str) -> tuple[FoundRule, ...]:
         """Return the rules that `content` states, see `find_rules`."""
-        return self._find(content)[0]
+        find = _find_cached if len(content) <= REMEMBERED_CHARS else _find
+        return find(self, content)
 
     def sentences(self, content: str) -> tuple[str, ...]:
         """Return the sentences of these rules, each on one line."""
         return tuple(one_line(rule.text) for rule in self.rules(content))
 
-    def notes(self, content: str) -> tuple[str, ...]:
-        """Return the sentences that state a preference of the user or a fact about them.
-
-        They are in order and without repeats.
-        """
-        return self._find(content)[1]
-
     def states(self, content: str) -> bool:
-        """Return whether `content` has a sentence that states an instruction."""
+        """Return whether `content` has a sentence that states a rule."""
         return bool(self.rules(content))
 
     def states_mostly(self, content: str) -> bool:
-        """Return whether `content` is short and such sentences make up at least half of it."""
+        """Return whether `content` is short and instructions make up at least half of it.
+
+        Preferences do not count.
+        """
         length = len(content.strip())
-        return length <= SHORT and 2 * sum(map(len, self.sentences(content))) >= max(1, length)
+        if length > SHORT:
+            return False
+        rules = [rule for rule in self.rules(content) if rule.kind is RuleKind.INSTRUCTION]
+        return 2 * sum(len(one_line(rule.text)) for rule in rules) >= max(1, length)
 
     def with_tables(self, *texts: str) -> "ConstraintRule":
         r"""Return a rule that also knows the phrases of the tables in `texts`.
@@ -104,54 +105,48 @@ class ConstraintRule:
         >>> rule.states("Vanaf nu alles in het Nederlands.")
         True
         """
-        return ConstraintRule((*self.tables, *map(read_table, texts)))
-
-    def _find(self, content: str) -> "_Found":
-        find = _find_cached if len(content) <= REMEMBERED_CHARS else _find
-        return find(self.tables, content)
+        tables = (*self.model.tables, *map(read_table, texts))
+        return ConstraintRule(evolve(self.model, tables=tables))
 
 
-_Found = tuple[tuple[FoundRule, ...], tuple[str, ...]]
-
-
-def _find(tables: tuple[Table, ...], content: str) -> _Found:
-    words = set(words_of(content))
-    may_state = [table for table in tables if table.may_state(words)]
-    rules: dict[str, FoundRule] = {}
-    notes: dict[str, str] = {}
-    for kind, start, end, scope in _kinds(may_state, content) if may_state else ():
-        text = content[start:end]
+def _find(rule: ConstraintRule, content: str) -> tuple[FoundRule, ...]:
+    found: dict[str, FoundRule] = {}
+    for each in _stated(rule, content):
         # Repeats are found regardless of case, punctuation and spaces.
-        key = "".join(filter(str.isalnum, text.casefold()))
-        if kind == "rule":
-            rules.setdefault(key, FoundRule(text, start, end, RuleKind.INSTRUCTION, scope))
-        else:
-            notes.setdefault(key, one_line(text))
-    return tuple(rules.values()), tuple(notes.values())
+        found.setdefault("".join(filter(str.isalnum, each.text.casefold())), each)
+    return tuple(found.values())
 
 
 _find_cached = lru_cache(REMEMBERED)(_find)
 
 
-def _kinds(tables: list[Table], content: str) -> Iterator[tuple[str, int, int, str]]:
-    heading = ""
-    known: dict[str, str] = {}
+def _stated(rule: ConstraintRule, content: str) -> Iterator[FoundRule]:
+    heading, lead = "", None
+    known: dict[str, RuleKind | None] = {}
     # Minutes report what people said to each other; a mere order in them is not for the assistant.
-    weighs = _SPEAKER.match(content) is None
-    for span in sentence_spans(content):
+    heard = _SPEAKER.match(content) is not None
+    for first, end in sentence_spans(content):
+        # A scope may end with a full stop: "For the rest of this session. Always ...".
+        whole = (first if lead is None else lead, end)
+        lead = None
         # A line that states an instruction may follow a line that has no full stop.
-        for start, end in dict.fromkeys((span, *_line_spans(content, *span))):
-            sentence = one_line(content[start:end])
+        for start, last in dict.fromkeys((whole, *_line_spans(content, *whole))):
+            text = content[start:last]
+            sentence = one_line(text)
+            if sentence not in known:
+                known[sentence] = _kind(rule, sentence, heard=heard)
+            kind, scope = known[sentence], _scope_of(sentence)
             is_item = bool(heading) and is_bullet(sentence)
-            if (kind := known.get(sentence)) is None:
-                kind = known[sentence] = _kind(tables, sentence, weighs=weighs)
-            if kind := "rule" if is_item else kind:
-                yield kind, start, end, heading if is_item else _scope_of(sentence)
-            if not is_item:
-                announces = kind == "rule" and sentence.rstrip("*_ ").endswith((":", "："))
+            if is_item:
+                kind, scope = kind or RuleKind.INSTRUCTION, heading
+            else:
+                announces = kind and sentence.rstrip("*_ ").endswith((":", "："))
                 heading = sentence if announces else ""
-            if kind == "rule":
+            if kind:
+                yield FoundRule(text, start, last, kind, scope)
                 break
+            if scope and scope == sentence.strip(" *_.…:"):
+                lead = start
 
 
 def _line_spans(content: str, start: int, end: int) -> Iterator[tuple[int, int]]:
@@ -162,44 +157,37 @@ def _line_spans(content: str, start: int, end: int) -> Iterator[tuple[int, int]]
         start += len(line)
 
 
-_SCOPE = re.compile(
-    r"\b(?:for the (?:rest|remainder|duration) of|from (?:now|here|today)|until|unless"
-    r"|when(?:ever)?|if|before|after|while|as long as|during|throughout|in (?:this|our)"
-    r"|(?:every|each) time"
-    r"|ab (?:jetzt|sofort|heute)|von (?:jetzt|nun) an|für den rest|wenn|sobald|bevor|solange|falls"
-    r"|désormais|dorénavant|quand|lorsqu|avant|chaque fois|jusqu|à partir|tant que|pour le reste"
-    r"|a partir de|en adelante|cuando|antes|mientras|hasta|cada vez|si|durante)\b[^,;:.]*",
-    re.IGNORECASE,
-)
-"""A clause that says when a rule holds, as far as its end."""
+@cache
+def _scope() -> re.Pattern[str]:
+    begins = "|".join(own_lists("scopes")["scope"])
+    return re.compile(rf"\b(?:{begins})\b[^,;:.]*", re.IGNORECASE)
 
 
 def _scope_of(sentence: str) -> str:
     said = unbulleted(sentence)
-    clause = _SCOPE.match(said) or _SCOPE.search(said)
+    clause = _scope().match(said) or _scope().search(said)
     return clause[0].strip(" *_") if clause else ""
 
 
-def _kind(tables: list[Table], sentence: str, *, weighs: bool) -> str:
+def _kind(rule: ConstraintRule, sentence: str, *, heard: bool) -> RuleKind | None:
     if len(sentence) > LONGEST:
-        return ""
-    asks = sentence.rstrip("\"'”’»)]*_").endswith(("?", "？"))
+        return None
     said = unquoted(unbulleted(sentence))
     # A heading such as "House Rules: ..." looks like a speaker, too.
-    heard = dict.fromkeys((said, _SPEAKER.sub("", said)))
-    return max(
-        (table.kind_of(each, asks=asks, weighs=weighs) for table in tables for each in heard),
-        default="",
-    )
+    for each in dict.fromkeys((said, _SPEAKER.sub("", said))):
+        kinds = rule.model.kinds_of(each)
+        if "@rule" in kinds or (kinds and not heard):
+            return RuleKind.PREFERENCE if "@note" in kinds else RuleKind.INSTRUCTION
+    return None
 
 
 @cache
 def default_rule() -> ConstraintRule:
     """Return the rule for English, German, French, Spanish, Chinese and Japanese.
 
-    Its tables are read on the first call.
+    Its model and tables are read on the first call.
     """
-    return ConstraintRule(tuple(own_tables()))
+    return ConstraintRule(own_model())
 
 
 def states_constraint(content: str) -> bool:

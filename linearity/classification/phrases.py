@@ -34,7 +34,6 @@ from polycontext.base import InvalidOptionError
 LANGUAGES = ("en", "de", "fr", "es", "zh", "ja")
 """The languages that this library has a table for."""
 KINDS = ("rule", "order", "note", "once", "told")
-STATING = frozenset(KINDS[:3])
 
 _MARKS = ",;:—–()¿¡…，；：、"
 _BREAK = rf"[{_MARKS}\-]"
@@ -63,43 +62,20 @@ Phrases = Mapping[str, Sequence[tuple[str, str]]]
 
 @frozen(eq=False)
 class Table:
-    """The phrases of one language, which decide what a sentence states.
+    """The phrases of one language, which suggest what a sentence states.
 
-    `phrases` maps a word to the kinds and regular expressions of the phrases that need this word.
+    `phrases` maps a word to the kinds and regular expressions of the phrases that need this word,
+    and `verbs` are the words of the list ``verb``.
     """
 
     phrases: Phrases
-    asking: str
+    verbs: tuple[str, ...] = ()
 
-    def may_state(self, words: Iterable[str]) -> bool:
-        """Return whether a text with these `words` may state something.
-
-        This is a fast filter: it may return true for a text that states nothing, but never the
-        reverse.
-        """
-        return any(kind in STATING for word in words for kind, _ in self.phrases.get(word, ()))
-
-    def kind_of(self, sentence: str, *, asks: bool = False, weighs: bool = True) -> str:
-        """Return ``rule`` for a standing instruction, ``note`` for a preference, otherwise "".
-
-        Args:
-            sentence: the sentence to look at.
-            asks: whether the sentence is a question.
-            weighs: whether an ``order`` counts as a rule.
-        """
-        said = " ".join([*words_of(sentence), ""])
-        near = [
-            phrase for word in dict.fromkeys(said.split()) for phrase in self.phrases.get(word, ())
-        ]
-        if not any(kind in STATING for kind, _ in near):
-            return ""
-        found = {kind for kind, phrase in near if _compiled(phrase).search(said)}
-        if "told" in found:
-            return ""
-        orders = not asks or bool(self.asking and _compiled(self.asking).search(said))
-        if orders and ("rule" in found or (weighs and "order" in found and "once" not in found)):
-            return "rule"
-        return "note" if "note" in found else ""
+    def kinds_of(self, words: Sequence[str]) -> frozenset[str]:
+        """Return the kinds of the phrases that stand in a sentence with these `words`."""
+        near = [phrase for word in dict.fromkeys(words) for phrase in self.phrases.get(word, ())]
+        said = " ".join([*words, ""])
+        return frozenset(kind for kind, phrase in near if _compiled(phrase).search(said))
 
 
 _compiled = cache(re.compile)
@@ -124,10 +100,14 @@ def read_table(text: str) -> Table:
         InvalidOptionError: a line is malformed, a list does not exist, or a phrase has no words.
 
     >>> table = read_table("rule: toujours; {verb} ~ en {tongue}\nverb: réponds\ntongue: français")
-    >>> [table.kind_of(said) for said in ("Réponds-moi en français", "Réponds en français")]
-    ['', 'rule']
+    >>> said = ("Réponds-moi en français", "Réponds en français")
+    >>> [sorted(table.kinds_of(words_of(sentence))) for sentence in said]
+    [[], ['rule']]
     """
-    lists = _lists(text)
+    return _table(_lists(text))
+
+
+def _table(lists: Mapping[str, Sequence[str]]) -> Table:
     reader = _Reader(lists)
     phrases: dict[str, list[tuple[str, str]]] = {}
     for kind in KINDS:
@@ -135,14 +115,18 @@ def read_table(text: str) -> Table:
             pattern = reader.pattern(phrase)
             for key in reader.keys(phrase):
                 phrases.setdefault(key, []).append((kind, pattern))
-    return Table(phrases, reader.pattern("^ {asking}") if "asking" in lists else "")
+    return Table(phrases, tuple(lists.get("verb", ())))
 
 
 def own_tables() -> Iterator[Table]:
     """Yield the tables of this library, read from its files."""
+    return map(_table, map(own_lists, LANGUAGES))
+
+
+def own_lists(name: str) -> dict[str, list[str]]:
+    """Return the lists of a file of this library's tables."""
     folder = files("polycontext.linearity.classification").joinpath("tables")
-    for language in LANGUAGES:
-        yield read_table(folder.joinpath(f"{language}.txt").read_text(encoding="utf-8"))
+    return _lists(folder.joinpath(f"{name}.txt").read_text(encoding="utf-8"))
 
 
 def _lists(text: str) -> dict[str, list[str]]:

@@ -6,6 +6,7 @@ Examples are a colon, a condition and a statement about every reply. Preferences
 import pytest
 
 from polycontext.linearity import constraint_sentences
+from polycontext.linearity.classification import RuleKind, find_rules
 from polycontext.linearity.classification.constraints import default_rule
 
 STATED = {
@@ -116,10 +117,10 @@ def test_a_constraint_is_found_by_its_form(form: str, content: str) -> None:
 
 
 @pytest.mark.parametrize("content", NOTED)
-def test_a_preference_is_a_note(content: str) -> None:
-    """Preferences and facts about the user are notes, not instructions."""
-    assert constraint_sentences(content) == ()
-    assert default_rule().notes(content) == (content,)
+def test_a_preference_is_no_instruction(content: str) -> None:
+    """Preferences and facts about the user are not instructions, and never pinned."""
+    assert all(rule.kind is RuleKind.PREFERENCE for rule in find_rules(content))
+    assert not default_rule().states_mostly(content)
 
 
 @pytest.mark.parametrize("content", NOT_STATED)

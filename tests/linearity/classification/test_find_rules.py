@@ -43,3 +43,12 @@ def test_an_item_of_a_list_has_its_heading_as_scope() -> None:
     """The heading is a rule of its own."""
     heading, item = find_rules("You must follow these rules:\n- be brief\n")
     assert (heading.scope, item.text, item.scope) == ("", "- be brief", heading.text)
+
+
+@pytest.mark.parametrize("gap", [" ", "\n"])
+def test_a_scope_that_ends_with_a_full_stop_belongs_to_the_rule_after_it(gap: str) -> None:
+    """People do not always write a comma."""
+    said = f"For the rest of this session.{gap}always search the web before you answer, please."
+    (rule,) = find_rules(f"Hello. {said} Thanks!")
+    assert rule.text == said
+    assert rule.scope == "For the rest of this session"

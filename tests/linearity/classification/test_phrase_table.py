@@ -1,13 +1,12 @@
 """A table of phrases is text that anybody can write: what its signs mean, and what is refused."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from polycontext.base import InvalidOptionError
 from polycontext.linearity import ResourceClass, constraint_sentences
 from polycontext.linearity.classification.classifier import ClassifierByConstraints
 from polycontext.linearity.classification.constraints import ConstraintRule, default_rule
+from polycontext.linearity.classification.model import Model
 from polycontext.linearity.classification.phrases import LANGUAGES, read_table, words_of
 
 DUTCH = """
@@ -26,9 +25,9 @@ told: hij zegt
 """
 
 
-def kind(table: str, sentence: str, *, asks: bool = False) -> str:
-    """Tell what a table says of a sentence."""
-    return read_table(table).kind_of(sentence, asks=asks)
+def kinds(table: str, sentence: str) -> str:
+    """Return the kinds of phrases that a table finds in a sentence."""
+    return " ".join(sorted(read_table(table).kinds_of(words_of(sentence))))
 
 
 @pytest.mark.parametrize(
@@ -41,18 +40,18 @@ def kind(table: str, sentence: str, *, asks: bool = False) -> str:
         ("Ja en nooit schrijf", ""),
         ("Vanaf nu dus", "rule"),
         ("Nou, vanaf nu dus", ""),
-        ("Hij zegt: nooit schrijf", ""),
-        ("Antwoord me in engels", "rule"),
-        ("En antwoord me in engels", "rule"),
+        ("Hij zegt: nooit schrijf", "rule told"),
+        ("Antwoord me in engels", "order"),
+        ("En antwoord me in engels", "order"),
         ("Dus antwoord me in engels", ""),
         ("Antwoord in een heel lang stuk engels", ""),
-        ("Vraag me alles, maar wel voor verzenden", "rule"),
+        ("Vraag me alles, maar wel voor verzenden", "order"),
         ("Vraag me alles voor vandaag", ""),
-        ("Schrijf nog even in engels", ""),
-        ("Nooit schrijf, nog even niet", "rule"),
-        ("Max 3 personen", "rule"),
+        ("Schrijf nog even in engels", "once order"),
+        ("Nooit schrijf, nog even niet", "once rule"),
+        ("Max 3 personen", "order"),
         ("Max drie personen", ""),
-        ("Ik wil dit nu, me", "rule"),
+        ("Ik wil dit nu, me", "order"),
         ("Ik wil dit keer, me", ""),
         ("Ik haat ui", "note"),
         ("Ik haat ui, vanaf nu", "note"),
@@ -60,27 +59,25 @@ def kind(table: str, sentence: str, *, asks: bool = False) -> str:
 )
 def test_signs_mean_what_they_say(sentence: str, expected: str) -> None:
     """Beginnings, ends, gaps, numbers, endings, lists, other words, and what excuses a phrase."""
-    assert kind(DUTCH, sentence) == expected
+    assert kinds(DUTCH, sentence) == expected
 
 
-def test_a_question_states_only_as_a_polite_order_or_a_preference() -> None:
-    """Somebody asks, orders politely, or says what they like before asking."""
-    assert kind(DUTCH, "Nooit schrijf?", asks=True) == ""
-    assert kind(DUTCH, "Kun je nooit schrijf?", asks=True) == "rule"
-    assert kind(DUTCH, "Ik haat ui, wat dan?", asks=True) == "note"
+def test_a_polite_question_opens_a_clause() -> None:
+    """What asks for something may stand before an order."""
+    assert kinds(DUTCH, "Kun je nooit schrijf?") == "rule"
 
 
 @pytest.mark.parametrize(
     ("sentence", "expected"),
     [
-        ("你的回答要短。", "rule"),
+        ("你的回答要短。", "order"),
         ("短的回答。", ""),
-        ("好的，那别动。", "rule"),
+        ("好的，那别动。", "order"),
         ("必须。", "rule"),
-        ("他说必须。", ""),
-        ("别动，现在。", ""),
-        ("至多3个。", "rule"),
-        ("这样好。", "rule"),
+        ("他说必须。", "rule told"),
+        ("别动，现在。", "once order"),
+        ("至多3个。", "order"),
+        ("这样好。", "order"),
         ("好这样。", ""),
         ("must", ""),
     ],
@@ -91,7 +88,7 @@ def test_a_script_without_spaces_is_read_by_its_characters(sentence: str, expect
         "opener: 那\nthing: 回答; 文件\norder: {thing} … 短; ^别; 好$; "
         "至多#\nrule: 必须\ntold: 他说\nonce: 现在"
     )
-    assert kind(table, sentence) == expected
+    assert kinds(table, sentence) == expected
 
 
 @pytest.mark.parametrize(
@@ -119,52 +116,19 @@ def test_a_rule_of_your_own_classifies() -> None:
     assert classify("user", "Nooit schrijf.", {}) is ResourceClass.PRESERVED
     assert classify("user", "Never push.", {}) is ResourceClass.PRESERVED
     assert classify("assistant", "Nooit schrijf.", {}) is ResourceClass.REQUIRED
-    assert rule.notes("Ik haat ui. Nooit schrijf. Ik haat ui.") == ("Ik haat ui.",)
     assert not default_rule().states("Nooit schrijf.")
-    assert ConstraintRule(()).sentences("Never push.") == ()
+    assert ConstraintRule(Model({}, ())).sentences("Never push.") == ()
 
 
 def test_every_own_table_can_be_read() -> None:
     """Six languages, a file each."""
-    assert len(default_rule().tables) == len(LANGUAGES) == 6
+    assert len(default_rule().model.tables) == len(LANGUAGES) == 6
 
 
 def test_french_words_part_at_their_apostrophe() -> None:
     """English ones do not."""
     said = ["dès", "qu'", "une", "page", "n'", "est", "pas", "là", ",", "don't", "stop"]
     assert words_of("Dès qu'une page n’est pas là, don't stop") == said
-
-
-@given(
-    st.lists(
-        st.sampled_from(
-            [
-                "never",
-                "when",
-                "you",
-                "push",
-                ",",
-                "ask",
-                "me",
-                "i",
-                "prefer",
-                "必须",
-                "keine",
-                "?",
-                ".",
-                "every",
-                "reply",
-                "in",
-            ]
-        ),
-        max_size=30,
-    )
-)
-def test_the_quick_look_never_hides_a_constraint(said: list[str]) -> None:
-    """If `may_state` rules out a text, no sentence of that text states anything."""
-    content = " ".join(said)
-    for table in default_rule().tables:
-        assert table.may_state(words_of(content)) or table.kind_of(content) == ""
 
 
 def test_a_title_ends_no_sentence() -> None:

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from polycontext.linearity import ResourceClass, default_classifier
-from polycontext.linearity.classification import constraints, phrases
+from polycontext.linearity.classification import constraints
 from polycontext.polynomial import ContextSession, Event
 from polycontext.polynomial.journal import snapshots
 from polycontext.polynomial.stores import InMemoryStore
@@ -142,7 +142,7 @@ def test_vocabulary_and_phrases_are_loaded_off_the_loop_when_a_session_is_made(
     opened: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Before any turn comes, and by no turn that comes."""
-    watched, loads, reads = Watched(), tokenizer.load_encoding, phrases.own_tables
+    watched, loads, reads = Watched(), tokenizer.load_encoding, constraints.own_model
     loaded = threading.Event()
 
     def seen(*args: Any, **options: Any) -> Any:
@@ -156,7 +156,7 @@ def test_vocabulary_and_phrases_are_loaded_off_the_loop_when_a_session_is_made(
 
     monkeypatch.setattr(tokenizer, "load_encoding", seen)
     monkeypatch.setattr("polycontext.window.default_counter", TiktokenCounter)
-    monkeypatch.setattr(constraints, "own_tables", read)
+    monkeypatch.setattr(constraints, "own_model", read)
     constraints.default_rule.cache_clear()
 
     async def lived() -> int:

@@ -1,0 +1,1 @@
+"""Training and measuring the classifier of rules (docs/linearity.md)."""

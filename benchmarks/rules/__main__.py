@@ -1,0 +1,59 @@
+"""Train the classifier of rules, or measure it: ``just bench rules train|measure``."""
+
+import sys
+from collections import defaultdict
+from collections.abc import Sequence
+from time import perf_counter
+
+from benchmarks.rules.sentences import Turn, recorded, shared
+from polycontext.linearity.classification import find_rules
+
+ONE_REPLY = "shisa-ai/M-IFEval"
+"""A source whose instructions bind one reply; they are counted apart."""
+
+
+def measure(*, unseen: bool) -> None:
+    """Print the share of texts of a half in which a rule is found, and the time for each text."""
+    found: dict[str, list[bool]] = defaultdict(list)
+    turns = [*shared(unseen=unseen), *recorded(unseen=unseen)]
+    list(find_rules("Never push."))
+    began = perf_counter()
+    for turn in turns:
+        states = bool(find_rules(turn.text))
+        for name in _names(turn):
+            found[name].append(states)
+    took = perf_counter() - began
+    for name, states in sorted(found.items()):
+        print(f"{name:<40}{sum(states) / len(states):7.4f}  of {len(states)}")
+    print(f"{took / sum(len(turn.text) for turn in turns) * 1e9:.0f} ns a character")
+
+
+def _names(turn: Turn) -> Sequence[str]:
+    if not turn.is_rule:
+        shared_sets = ("without a rule",) if turn.set in ("hard", "easy") else ()
+        return (f"flagged: {turn.set}", *(f"flagged: {name}" for name in shared_sets))
+    if turn.group.startswith(ONE_REPLY):
+        return ("found: bind one reply",)
+    names = [f"found: {turn.language}", "found: all", f"found: kind {turn.kind}"]
+    return [*names, *(("found: not en",) if turn.language != "en" else ())]
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Train, or measure the unseen half, or with ``tune`` the half that was learnt from."""
+    match arguments:
+        case ["train"]:
+            # Needs scikit-learn, which measuring does not.
+            from benchmarks.rules.training import WEIGHTS, train  # noqa: PLC0415
+
+            WEIGHTS.write_text(train(print), encoding="utf-8")
+            print(f"{WEIGHTS}: {WEIGHTS.stat().st_size:,} bytes")
+        case ["measure", *half] if half in ([], ["tune"]):
+            measure(unseen=not half)
+        case _:
+            print("use train, measure or measure tune", file=sys.stderr)
+            return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
