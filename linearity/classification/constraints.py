@@ -12,7 +12,7 @@ from functools import cache, lru_cache
 from attrs import evolve, frozen
 
 from .model import Model, own_model
-from .phrases import own_lists, read_table
+from .phrases import joined, own_lists, read_table
 from .prose import is_bullet, one_line, sentence_spans, unbulleted, unquoted
 
 LONGEST = 400
@@ -105,8 +105,8 @@ class ConstraintRule:
         >>> rule.states("Vanaf nu alles in het Nederlands.")
         True
         """
-        tables = (*self.model.tables, *map(read_table, texts))
-        return ConstraintRule(evolve(self.model, tables=tables))
+        added = joined([self.model.added, *map(read_table, texts)])
+        return ConstraintRule(evolve(self.model, added=added))
 
 
 def _find(rule: ConstraintRule, content: str) -> tuple[FoundRule, ...]:
@@ -125,12 +125,12 @@ def _stated(rule: ConstraintRule, content: str) -> Iterator[FoundRule]:
     known: dict[str, RuleKind | None] = {}
     # Minutes report what people said to each other; a mere order in them is not for the assistant.
     heard = _SPEAKER.match(content) is not None
-    for first, end in sentence_spans(content):
+    for span in sentence_spans(content):
         # A scope may end with a full stop: "For the rest of this session. Always ...".
-        whole = (first if lead is None else lead, end)
+        led = span if lead is None else (lead, span[1])
         lead = None
         # A line that states an instruction may follow a line that has no full stop.
-        for start, last in dict.fromkeys((whole, *_line_spans(content, *whole))):
+        for start, last in dict.fromkeys((led, span, *_line_spans(content, *span))):
             text = content[start:last]
             sentence = one_line(text)
             if sentence not in known:
@@ -176,8 +176,8 @@ def _kind(rule: ConstraintRule, sentence: str, *, heard: bool) -> RuleKind | Non
     # A heading such as "House Rules: ..." looks like a speaker, too.
     for each in dict.fromkeys((said, _SPEAKER.sub("", said))):
         kinds = rule.model.kinds_of(each)
-        if "@rule" in kinds or (kinds and not heard):
-            return RuleKind.PREFERENCE if "@note" in kinds else RuleKind.INSTRUCTION
+        if "rule" in kinds or (kinds and not heard):
+            return RuleKind.PREFERENCE if "note" in kinds else RuleKind.INSTRUCTION
     return None
 
 

@@ -12,9 +12,9 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import cached_property
 from importlib.resources import files
 
-from attrs import frozen
+from attrs import field, frozen
 
-from .phrases import KINDS, Table, own_tables, words_of
+from .phrases import Table, own_table, words_of
 
 LONGEST_SEQUENCE, LONGEST_UNSPACED = 3, 4
 BIAS, STATED = "@bias", "@stated"
@@ -36,11 +36,12 @@ _LENGTHS = (3, 6, 12, 24, 40)
 class Model:
     """The weights of features, as integers; a sum above zero states an instruction.
 
-    `tables` find the kinds of phrases that are features too.
+    `table` finds the kinds of phrases that are features too. The table `added` decides alone.
     """
 
     weights: Mapping[str, int]
-    tables: tuple[Table, ...]
+    table: Table
+    added: Table = field(factory=lambda: Table({}))
 
     def kinds_of(self, sentence: str) -> Collection[str]:
         """Return the kinds of phrases in a sentence that states an instruction.
@@ -49,41 +50,35 @@ class Model:
         quotations and list markers.
         """
         words = words_of(sentence)
+        own = self.added.kinds_of(words)
+        if "told" not in own and (own & {"rule", "note"} or own == {"order"}):
+            return own
         weights = self.weights
-        said = {*word_features(sentence, words, self._is_verb)}
+        said = {*word_features(sentence, words, self.is_verb)}
         score = sum([weights[feature] for feature in said if feature in weights])
-        # The tables are slow, so they are asked only if they could tip the scale.
-        if score + self._most <= 0:
+        # Looking for phrases is slow, so it is done only if they could tip the scale.
+        mark = phrase_mark(sentence)
+        most = {kind: weights.get(f"{mark}{kind}", 0) for kind, _ in self.table.near(words)}
+        if score + sum(max(0, weight) for weight in most.values()) <= 0:
             return ()
-        kinds = {*self._phrases(sentence, words)}
-        states = score + sum(weights.get(kind, 0) for kind in kinds) > 0
+        kinds = self.table.kinds_of(words)
+        states = score + sum(most[kind] for kind in kinds) > 0
         return {STATED, *kinds} if states else ()
 
-    def features_of(self, sentence: str) -> frozenset[str]:
-        """Return the features of a sentence without quotations and list markers."""
-        words = words_of(sentence)
-        said = word_features(sentence, words, self._is_verb)
-        return frozenset((*said, *self._phrases(sentence, words)))
-
-    def _phrases(self, sentence: str, words: Sequence[str]) -> Iterator[str]:
-        asks = "?" if _ending(sentence) == "?" else ""
-        return (f"@{kind}{asks}" for table in self.tables for kind in table.kinds_of(words))
-
-    @cached_property
-    def _most(self) -> int:
-        return sum(
-            max(0, self.weights.get(f"@{kind}{asks}", 0)) for kind in KINDS for asks in ("", "?")
-        )
+    def is_verb(self, word: str) -> bool:
+        """Return whether a word is a verb that people give orders with."""
+        verbs, stems = self._verbs
+        return word in verbs or word.startswith(stems)
 
     @cached_property
     def _verbs(self) -> tuple[frozenset[str], tuple[str, ...]]:
-        verbs = {verb for table in self.tables for verb in table.verbs}
-        stems = {verb for verb in verbs if verb.endswith("*")}
-        return frozenset(verbs - stems), tuple(stem[:-1] for stem in stems)
+        stems = [verb[:-1] for verb in self.table.verbs if verb.endswith("*")]
+        return frozenset(self.table.verbs), tuple(stems)
 
-    def _is_verb(self, word: str) -> bool:
-        verbs, stems = self._verbs
-        return word in verbs or word.startswith(stems)
+
+def phrase_mark(sentence: str) -> str:
+    """Return what a kind of phrase begins with as a feature of this sentence."""
+    return "@?" if _ending(sentence) == "?" else "@"
 
 
 def word_features(
@@ -148,4 +143,4 @@ def own_model() -> Model:
     """Return the model of this library, read from its files."""
     folder = files("polycontext.linearity.classification").joinpath("weights")
     text = folder.joinpath("rules.txt").read_text(encoding="utf-8")
-    return Model(read_weights(text), tuple(own_tables()))
+    return Model(read_weights(text), own_table())

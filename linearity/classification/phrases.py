@@ -23,7 +23,7 @@ In a script without spaces between words, each character is a word.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 
@@ -71,11 +71,14 @@ class Table:
     phrases: Phrases
     verbs: tuple[str, ...] = ()
 
+    def near(self, words: Iterable[str]) -> set[tuple[str, str]]:
+        """Return the phrases that may stand in a sentence with these `words`, with their kinds."""
+        return {phrase for word in words for phrase in self.phrases.get(word, ())}
+
     def kinds_of(self, words: Sequence[str]) -> frozenset[str]:
         """Return the kinds of the phrases that stand in a sentence with these `words`."""
-        near = [phrase for word in dict.fromkeys(words) for phrase in self.phrases.get(word, ())]
         said = " ".join([*words, ""])
-        return frozenset(kind for kind, phrase in near if _compiled(phrase).search(said))
+        return frozenset(kind for kind, each in self.near(words) if _compiled(each).search(said))
 
 
 _compiled = cache(re.compile)
@@ -118,9 +121,20 @@ def _table(lists: Mapping[str, Sequence[str]]) -> Table:
     return Table(phrases, tuple(lists.get("verb", ())))
 
 
-def own_tables() -> Iterator[Table]:
-    """Yield the tables of this library, read from its files."""
-    return map(_table, map(own_lists, LANGUAGES))
+def own_table() -> Table:
+    """Return the phrases of this library in all its languages, read from its files."""
+    return joined(map(_table, map(own_lists, LANGUAGES)))
+
+
+def joined(tables: Iterable[Table]) -> Table:
+    """Return one table with the phrases of several."""
+    phrases: dict[str, list[tuple[str, str]]] = {}
+    verbs: list[str] = []
+    for table in tables:
+        verbs += table.verbs
+        for word, its in table.phrases.items():
+            phrases.setdefault(word, []).extend(its)
+    return Table(phrases, tuple(verbs))
 
 
 def own_lists(name: str) -> dict[str, list[str]]:

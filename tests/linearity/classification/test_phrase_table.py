@@ -7,7 +7,13 @@ from polycontext.linearity import ResourceClass, constraint_sentences
 from polycontext.linearity.classification.classifier import ClassifierByConstraints
 from polycontext.linearity.classification.constraints import ConstraintRule, default_rule
 from polycontext.linearity.classification.model import Model
-from polycontext.linearity.classification.phrases import LANGUAGES, read_table, words_of
+from polycontext.linearity.classification.phrases import (
+    LANGUAGES,
+    Table,
+    own_lists,
+    read_table,
+    words_of,
+)
 
 DUTCH = """
 # Dutch
@@ -117,12 +123,13 @@ def test_a_rule_of_your_own_classifies() -> None:
     assert classify("user", "Never push.", {}) is ResourceClass.PRESERVED
     assert classify("assistant", "Nooit schrijf.", {}) is ResourceClass.REQUIRED
     assert not default_rule().states("Nooit schrijf.")
-    assert ConstraintRule(Model({}, ())).sentences("Never push.") == ()
+    assert ConstraintRule(Model({}, Table({}))).sentences("Never push.") == ()
 
 
 def test_every_own_table_can_be_read() -> None:
     """Six languages, a file each."""
-    assert len(default_rule().model.tables) == len(LANGUAGES) == 6
+    assert all(own_lists(language)["rule"] for language in LANGUAGES)
+    assert default_rule().model.table.phrases
 
 
 def test_french_words_part_at_their_apostrophe() -> None:

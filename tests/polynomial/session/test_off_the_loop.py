@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from polycontext.linearity import ResourceClass, default_classifier
-from polycontext.linearity.classification import constraints
+from polycontext.linearity.classification import constraints, model
 from polycontext.polynomial import ContextSession, Event
 from polycontext.polynomial.journal import snapshots
 from polycontext.polynomial.stores import InMemoryStore
@@ -142,7 +142,7 @@ def test_vocabulary_and_phrases_are_loaded_off_the_loop_when_a_session_is_made(
     opened: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Before any turn comes, and by no turn that comes."""
-    watched, loads, reads = Watched(), tokenizer.load_encoding, constraints.own_model
+    watched, loads, reads = Watched(), tokenizer.load_encoding, model.own_model
     loaded = threading.Event()
 
     def seen(*args: Any, **options: Any) -> Any:
