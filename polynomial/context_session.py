@@ -711,7 +711,7 @@ class ContextSession:
             InvalidOptionError: an argument has the wrong type or value.
             PluginError: no prompt builder is installed, and you passed none.
         """
-        maker = parts.maker_for(agent_type, eigenvectors, constraints, task, prompts)
+        maker = parts.plugins.maker_for(agent_type, eigenvectors, constraints, task, prompts)
         return maker.build_prompt(
             self.output,
             agent_type,
@@ -1022,7 +1022,7 @@ class ContextSession:
 
         They contain no system text and nothing about compression strategy.
         """
-        return parts.load_renderer()().render_chat(self)
+        return parts.plugins.load_renderer()().render_chat(self)
 
     # --- parts --------------------------------------------------------------------------------
 

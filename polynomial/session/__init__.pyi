@@ -1,4 +1,4 @@
-from . import children, context_tools
+from . import children, context_tools, plugins
 from .answer import Answer, open_answer
 from .background import Background
 from .commands import Oversize, utc_now
@@ -11,7 +11,7 @@ from .history import History
 from .live_machine import machine_of, send_event
 from .options import NAME, is_name
 from .paths import invoke
-from .plugins import PromptMaker, Renderer, load_renderer, maker_for
+from .plugins import PromptMaker, Renderer
 from .rules import Rules
 from .search import Explained, LogIndex, explain
 from .synchronisation import Kept, Pair, Seen, pairs_of, says_the_same, sync, view
@@ -47,13 +47,12 @@ __all__ = [
     "input_tokens",
     "invoke",
     "is_name",
-    "load_renderer",
     "machine_of",
-    "maker_for",
     "merge_options",
     "open_answer",
     "options_for",
     "pairs_of",
+    "plugins",
     "says_the_same",
     "send_event",
     "store_whole",
