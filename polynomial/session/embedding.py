@@ -3,9 +3,11 @@
 from collections.abc import Sequence
 from typing import Any, Protocol
 
+from polycontext.pressure.notes import with_neighbours
+
 from ..journal.log import Log
 from ..stores.search_query import said
-from ..stores.word_index import is_spoken, with_neighbours
+from ..stores.word_index import is_spoken
 
 FIRST_RANK = 60
 """What is added to a turn's rank before its reciprocal is taken (reciprocal rank fusion; Cormack,

@@ -1,21 +1,14 @@
-"""Search queries: the words and quoted phrases that were typed, and snippets of the turns found.
-
-Texts and queries are compared by stems: words without case, accents and common endings. Scripts
-without spaces between words have nothing to split at, so that their characters and pairs of
-characters are stems. No dictionary is needed, and "快递" finds "我的快递在哪里".
-"""
+"""Search queries: the words and quoted phrases that were typed, and snippets of turns found."""
 
 import re
-from collections.abc import Iterable, Iterator
-from functools import lru_cache
-from itertools import chain, islice, pairwise
+from collections.abc import Iterable
+from itertools import chain, islice
 from typing import Self
-from unicodedata import category, combining, normalize
 
 from attrs import frozen
 
 from polycontext.base import InvalidOptionError
-from polycontext.pressure.notes import UNSPACED
+from polycontext.pressure.notes import folded, pairs_in, runs_in, stem_of, words_in
 from polycontext.window import Turn
 
 from .session_store import Found
@@ -35,10 +28,7 @@ SNIPPET = 160
 _LEAD = 40
 """The number of characters of a snippet before the word that was found."""
 
-_LONGEST_STEM = 64
 _PIECE = re.compile(r'"([^"]*)"|([^\s"]+)')
-_RUN = re.compile(f"[{UNSPACED}]+|[^{UNSPACED}]+")
-_UNSPACED = re.compile(f"[{UNSPACED}]")
 _GAP = r"[\W_]*"
 
 
@@ -68,9 +58,9 @@ class AskedWords:
         if not isinstance(query, str):
             raise InvalidOptionError("text", query, "the words to look for")
         found = _PIECE.findall(query[:MOST_CHARACTERS])
-        phrases = (" ".join(islice(_words(phrase), MOST_WORDS_A_PHRASE)) for phrase, _ in found)
-        runs = chain.from_iterable(_runs(word) for _, word in found)
-        return cls(_first(filter(None, phrases)), _first(chain.from_iterable(map(_pairs, runs))))
+        phrases = (" ".join(islice(words_in(phrase), MOST_WORDS_A_PHRASE)) for phrase, _ in found)
+        runs = chain.from_iterable(runs_in(word) for _, word in found)
+        return cls(_first(filter(None, phrases)), _first(chain.from_iterable(map(pairs_in, runs))))
 
     def __bool__(self) -> bool:
         return bool(self.phrases or self.words)
@@ -89,7 +79,7 @@ class AskedWords:
         """Return whether `text` contains all phrases."""
         if not self.phrases:
             return True
-        plain = f" {' '.join(_words(text))} "
+        plain = f" {' '.join(words_in(text))} "
         return all(f" {phrase} " in plain for phrase in self.phrases)
 
     def snippet(self, text: str) -> str:
@@ -124,101 +114,5 @@ def said(turn: Turn) -> str:
     return "\n".join([turn.text, *(f"{call.name} {call.arguments}" for call in turn.tool_calls)])
 
 
-# --- words and stems --------------------------------------------------------------------
-
-
-def stems_in(text: str) -> Iterator[str]:
-    """Yield the stems of `text`, with repeats.
-
-    In scripts without spaces between words, each character and each pair of characters is one.
-
-    >>> list(stems_in("My parcels: 快递"))
-    ['my', 'parcel', '快', '递', '快递']
-    """
-    for run in _runs(text):
-        if _is_unspaced(run):
-            yield from run
-            yield from map("".join, pairwise(run))
-        else:
-            yield stem_of(run)
-
-
-@lru_cache(50_000)
-def stem_of(word: str) -> str:
-    """Return a word without a common ending; words in other than Latin letters stay as they are.
-
-    >>> [stem_of(word) for word in ("parties", "party", "planned", "planning", "moves", "moved")]
-    ['parti', 'parti', 'plan', 'plan', 'mov', 'mov']
-    """
-    if len(word) < _SHORTEST_INFLECTED or not (word.isascii() and word.isalpha()):
-        return word[:_LONGEST_STEM]
-    if word.endswith("ies"):
-        word = word[:-3] + "y"
-    elif word.endswith("s") and not word.endswith(("ss", "us", "is")):
-        word = word[:-1]
-    for ending in _ENDINGS:
-        root = word.removesuffix(ending)
-        if root != word and len(root) >= _SHORTEST_ROOT:
-            doubled = root[-1] == root[-2] and root[-1] not in "aeiousl"
-            word = root[:-1] if doubled else root
-            break
-    return (word[:-1] + "i" if word.endswith("y") else word.removesuffix("e"))[:_LONGEST_STEM]
-
-
-_ENDINGS = ("ingly", "edly", "ing", "ed", "ly", "ment", "er", "e")
-_SHORTEST_INFLECTED, _SHORTEST_ROOT = 4, 3
-
-
-def _runs(text: str) -> Iterator[str]:
-    """Yield the words of `text`, and the runs of characters of scripts without spaces."""
-    for word in text.translate(_FOLDED_WORDS).split():
-        if word.isascii():
-            yield word
-        else:
-            yield from _RUN.findall(word)
-
-
-def _words(text: str) -> Iterator[str]:
-    """Yield the words of `text`; each character of a script without spaces is one."""
-    return chain.from_iterable(run if _is_unspaced(run) else (run,) for run in _runs(text))
-
-
-def _pairs(run: str) -> Iterable[str]:
-    return map("".join, pairwise(run)) if len(run) > 1 and _is_unspaced(run) else (run,)
-
-
-def _is_unspaced(run: str) -> bool:
-    return not run.isascii() and _UNSPACED.match(run) is not None
-
-
 def _first(terms: Iterable[str]) -> tuple[str, ...]:
     return tuple(islice(dict.fromkeys(terms), MOST_TERMS))
-
-
-class _Bare(dict[int, str]):
-    """A cache of each character in lower case and without accents, as one character."""
-
-    def __missing__(self, code: int) -> str:
-        parts = normalize("NFD", chr(code))
-        # Hangul syllables decompose into letters, which are not accents.
-        self[code] = bare = (parts[0] if all(map(combining, parts[1:])) else chr(code)).lower()[0]
-        return bare
-
-
-class _FoldedWords(dict[int, str | None]):
-    """A cache of each character of a word, folded; others become a space, and accents nothing."""
-
-    def __missing__(self, code: int) -> str | None:
-        kind = category(chr(code))
-        in_word = kind[0] in "LN" or kind in {"Co", "Mn", "Mc"}
-        self[code] = found = None if code in _ACCENTS else _BARE[code] if in_word else " "
-        return found
-
-
-_ACCENTS = range(0x300, 0x370)
-_BARE, _FOLDED_WORDS = _Bare(), _FoldedWords()
-
-
-def folded(text: str) -> str:
-    """Return `text` in lower case and without accents, with the same length."""
-    return text.lower() if text.isascii() else text.translate(_BARE)

@@ -1,4 +1,4 @@
-"""An index of the words of one session, and the ranking of its turns by BM25.
+"""An index of the words of one session, by which its turns are ranked for a query.
 
 Stores keep the index as postings: bytes by stem and block of turns, which only grow. All stores
 therefore find the same turns in the same order, at a cost that depends on the words of the query
@@ -8,26 +8,19 @@ and not on the text of the session (docs/history.md, "Search").
 import struct
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from math import log
 from typing import Protocol
 
 from attrs import field, frozen
 
+from polycontext.pressure.notes import bm25, stems_in, with_neighbours
 from polycontext.window import Role, Turn
 
 from ..journal.events import Event, RewindEvent, TurnEvent
-from .search_query import AskedWords, found_in, said, stems_in
+from .search_query import AskedWords, found_in, said
 from .session_store import Found
 
 BLOCK = 1_024
 """The number of events whose postings for one stem are stored together."""
-
-SATURATION, BY_LENGTH = 1.2, 0.75
-"""The parameters k1 and b of BM25 (Robertson and Zaragoza, 2009)."""
-
-NEXT, SECOND = 0.4, 0.2
-"""The shares of its neighbours' scores that a turn also gets: a question is near its answer, and
-few turns repeat what the conversation is about."""
 
 _SPOKEN, _OTHER, _REWINDS = "", " call", " rewind"
 """The terms, which are no stems, of the lengths of spoken turns and of calls and their results, and
@@ -158,46 +151,6 @@ class WordIndex:
 def is_spoken(turn: Turn) -> bool:
     """Return whether a turn is a message, and neither a call alone nor a result."""
     return bool(turn.text) and turn.role is not Role.TOOL
-
-
-def bm25(uses: Iterable[Sequence[tuple[int, int]]], lengths: Sequence[int]) -> list[float]:
-    """Return the score of each turn from the lengths of all turns and the uses of each stem.
-
-    Uses are pairs of a turn's index and a number. A stem weighs by the square of its rarity, once
-    for the turn and once for the query, so that no list of common words is needed.
-
-    >>> scores = bm25([[(0, 1), (2, 3)], [(2, 1)]], [4, 4, 4, 4, 4])
-    >>> scores[2] > scores[0] > scores[1] == 0.0
-    True
-    """
-    average = sum(lengths) / max(1, len(lengths)) or 1.0
-    norms = [SATURATION * (1 - BY_LENGTH + BY_LENGTH * length / average) for length in lengths]
-    scores = [0.0] * len(lengths)
-    for pairs in uses:
-        rarity = log(1 + (len(lengths) - len(pairs) + 0.5) / (len(pairs) + 0.5))
-        worth = rarity**2 * (SATURATION + 1)
-        for place, count in pairs:
-            scores[place] += worth * count / (count + norms[place])
-    return scores
-
-
-def with_neighbours(scores: Sequence[float], spoken: Sequence[bool]) -> list[float]:
-    """Return scores with a share of those of the two turns before and the two behind.
-
-    Calls and their results give no share: they repeat what somebody looked up.
-
-    >>> with_neighbours([1.0, 0.0, 0.0, 0.0, 2.0], [True, True, True, True, False])
-    [1.0, 0.4, 0.2, 0.0, 2.0]
-    """
-    given = [score if is_spoken else 0.0 for score, is_spoken in zip(scores, spoken, strict=True)]
-    wide = [0.0, 0.0, *given, 0.0, 0.0]
-    # Opposite neighbours are added first, so that the score does not depend on the direction.
-    return [
-        own + NEXT * (before + behind) + SECOND * (first + last)
-        for own, first, before, behind, last in zip(
-            scores, wide, wide[1:], wide[3:], wide[4:], strict=False
-        )
-    ]
 
 
 def _unpacked(pair: struct.Struct, rows: Iterable[tuple[int, bytes]]) -> Iterator[tuple[int, int]]:

@@ -232,23 +232,3 @@ def relevance(texts: Sequence[str], query: str) -> list[float]:
 
 
 _NONE = frozenset[str]()
-
-
-def by_relevance(texts: Sequence[str], query: str) -> list[int]:
-    """Return the indices of the texts that share a term with `query`, best first.
-
-    Shorter texts are preferred, and of equal ones the later.
-    """
-    scores = [
-        score / (20 + len(text)) ** _LENGTH
-        for score, text in zip(relevance(texts, query), texts, strict=True)
-    ]
-    return sorted(
-        (index for index, score in enumerate(scores) if score > 0),
-        key=lambda index: (-scores[index], -index),
-    )
-
-
-_LENGTH = 0.3
-"""The exponent of its length by which a text's relevance falls; long texts match many words by
-chance."""

@@ -99,3 +99,16 @@ def test_the_first_few_may_take_more_than_their_share() -> None:
     """Where there is room for one remark beside the gist, the one that was asked for has it."""
     found = project(messages("Fine then."), 120, counter=FAST, query="wall-7?")
     assert any(message["content"] == told(*THINGS[7]) for message in found.messages)
+
+
+def test_a_query_keeps_what_says_it_in_other_forms() -> None:
+    """Words are compared by their stems."""
+    said = "We planned two parties in the orangery."
+    rooms = [f"Room {number} got carpet number {number * 37}." for number in range(60)]
+    texts = [*rooms[:30], said, *rooms[30:]]
+    messages = [{"role": "user", "content": text} for text in texts]
+    kept = project(messages, 300, counter=FAST, query="Which party did you plan?").messages
+    assert said in [message["content"] for message in kept]
+    assert said not in [
+        message["content"] for message in project(messages, 300, counter=FAST).messages
+    ]
