@@ -136,7 +136,7 @@ class _Reader:
             return
         revoking = [
             (start, said)
-            for start, end in sentence_spans(text)
+            for start, end in (sentence_spans(text) if _CUES.search(text) else ())
             if end - start <= _LONGEST and _revokes(said := unquoted(text[start:end]))
         ][:_MOST_ENDINGS]
         number = 0

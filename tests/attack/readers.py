@@ -41,9 +41,9 @@ def _messages(text: str) -> object:
     return _session(text, by_tool=True).messages()
 
 
-def _projected(role: str) -> Reader:
+def _projected(role: str, task: str = "task") -> Reader:
     def read(text: str) -> object:
-        messages = [{"role": "user", "content": "task"}, {"role": role, "content": text}]
+        messages = [{"role": "user", "content": task}, {"role": role, "content": text}]
         return project(
             [*messages, {"role": "assistant", "content": "."}, {"role": "user", "content": "go"}],
             3_000,
@@ -100,6 +100,7 @@ _ALL: dict[str, Reader] = {
     "messages": _messages,
     "project: assistant": _projected("assistant"),
     "project: user": _projected("user"),
+    "project: with a rule": _projected("user", "From now on, never push to main."),
     "arguments": lambda text: _arguments(json.dumps({"text": text})),
     "bare arguments": _arguments,
     "count": _EXACT.count,
