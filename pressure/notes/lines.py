@@ -210,7 +210,7 @@ def _body(entry: Entry, records: Sequence[Sequence[Unit]]) -> Iterator[str]:
         told += 1
         yield f"{parent}{first.header}{', '.join(pairs.values())}{rest}"
     if 0 < told < entry.records:
-        yield left_out(entry.records - told, "record")
+        yield left_out(entry.records - told, "record") if told > 2 else GAP
 
 
 def _pairs(units: Sequence[Unit] | Iterator[Unit], entry: Entry) -> dict[int, str]:

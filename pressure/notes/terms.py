@@ -26,6 +26,7 @@ _TERM = re.compile(rf"[{_LETTER}](?:[{_LETTER}./@-]{{0,118}}[{_LETTER}])?|[{UNSP
 _UNSPACED_RUN = re.compile(f"[{UNSPACED}]")
 _NUMBER = re.compile(r"\d[\d.,x/-]*")
 _DATE_OR_LONG = re.compile(r"\d{1,4}(?:[-/.]\d{1,4}){2,}|\d{5,}")
+_TIMESTAMP = re.compile(r"\d{4}-\d\d-\d\dT")
 _FILE = re.compile(
     r"\.(?:py|pyi|ipynb|[cm]?[jt]sx?|json[l5]?|ya?ml|toml|ini|cfg|conf|env|lock|md|rst|txt|log|csv"
     r"|tsv|xml|html?|s?css|sql|sh|bash|ps1"
@@ -96,6 +97,8 @@ def kind_of(term: str) -> Kind:
     """
     if term[0] == FAILED:
         return Kind.FAILURE
+    if _TIMESTAMP.match(term):
+        return Kind.NAME
     if term[0].isdigit() and _NUMBER.fullmatch(term):
         return Kind.ID if _DATE_OR_LONG.fullmatch(term) else Kind.NUMBER
     if len(term) >= _SHORTEST_STRONG and (strong := _strong_kind(term)):

@@ -40,7 +40,8 @@ and the most arguments."""
 MOST_RECORDS = 4_000
 """How many records of one text are read in detail, half at either end."""
 
-LIST_BOOST, USER_BOOST, CHANGING = 2.0, 1.5, 1.5
+LIST_BOOST, CHANGING = 2.0, 1.5
+SPEAKER_BOOST = {str(Role.USER): 1.5, str(Role.ASSISTANT): 1.25}
 COMMANDING = 0.1
 """The share of its worth that a sentence in a tool's text keeps if it looks like an injection."""
 
@@ -207,7 +208,7 @@ class _TurnParser:
         for place, piece in enumerate(pieces):
             if place and piece.text == GAP:
                 continue  # Printing marks the omissions of an excerpt.
-            words, boost = piece.text, USER_BOOST if said and role == Role.USER else 1.0
+            words, boost = piece.text, SPEAKER_BOOST.get(role, 1.0) if said else 1.0
             terms = () if piece.hidden else terms_of(words)
             if place in failing:
                 boost *= self._failure_bonus
