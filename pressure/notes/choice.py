@@ -30,6 +30,9 @@ USER_SHARE, USER_FROM = 0.2, 1_000
 WHOLE_RECORD = 130
 """A record of at most this many characters is taken whole or not at all."""
 
+SHORT_ANSWER = 60
+"""An answer of at most this many characters is printed with the question before it."""
+
 _NEARLY, _TRIES, _LEAST_LETTERS, _LEAST_BEGUN = 1.05, 12, 6, 12
 _SPECK, _ASKED = 1e-6, 1
 
@@ -51,9 +54,21 @@ def bundles_of(units: Sequence[Unit]) -> list[Bundle]:
             continue
         places = {units[index].place: index for index in indices}
         for index in indices:
-            head = places.get(units[index].under)
+            head = places.get(units[index].under, index - 1 if _answers(units, index) else None)
             found.append((index,) if head is None else (head, index))
     return found
+
+
+def _answers(units: Sequence[Unit], index: int) -> bool:
+    """Return whether a unit is all of a short answer to the question before it."""
+    unit, asked = units[index], units[index - 1]
+    is_reply = unit.said and asked.said and asked.entry == unit.entry - 1
+    is_short = len(unit.text) <= SHORT_ANSWER and asked.text[-1:] in {"?", "？"}
+    return (
+        is_reply
+        and is_short
+        and {each.entry for each in units[index + 1 : index + 2]} != {unit.entry}
+    )
 
 
 class _Part(NamedTuple):

@@ -8,6 +8,8 @@ MOST_STEPS, LONGEST_STEP = 2, 300
 """How many open items of a plan are kept first, the current one and the next, and how many
 characters of each."""
 
+LONGEST_CLOSER = 120
+
 _FAILURE = re.compile(
     r"[\w.$]{0,80}(?:Error|Exception|Failure|Panic|Interrupt)\b|Caused by:|Unhandled |ERROR\b"
     r"|FAIL(?:ED)?\b|E (?=\S)|fatal:|panic:"
@@ -81,6 +83,14 @@ _INTENTION = re.compile(
     r"|reviso)|queda por|lo siguiente)\b"
     r"|接下来|下一步|然后我|我(?:会|将|要|先|再)|之后(?:我|再)|次[には]|これから|続いて|このあと|その後|つもりです|予定です"
 )
+_CLOSER = re.compile(
+    r"\b(?:feel free|happy to (?:help|assist)|(?:any|some)thing else|(?:further|more|additional)"
+    r" (?:assistance|help|questions)|any other (?:questions|requests)|have a (?:great|nice|good"
+    r"|lovely|wonderful|safe|pleasant))\b|^\W*(?:thank(?:s| you)|you(?:'re| are) (?:very )?welcome"
+    r"|no (?:worries|problem)|good ?bye|take care|gern geschehen|vielen dank|danke|de rien|merci"
+    r"|de nada|gracias)\b[^,.;:!?]*\W*$",
+    re.IGNORECASE,
+)
 _READS = frozenset(
     re.findall(
         r"\w+",
@@ -146,6 +156,16 @@ def may_change(name: str, command: str = "") -> bool:
     begun = _COMMAND.match(command) if command else None
     words = [*filter(None, begun.groups())] if begun else _WORD.findall(name)
     return _READS.isdisjoint(map(str.lower, words))
+
+
+def is_closer(sentence: str) -> bool:
+    """Return whether a sentence is thanks or an offer of more help, and nothing else.
+
+    >>> is_closer("Is there anything else?"), is_closer("Thanks, my booking is QX1.")
+    (True, False)
+    """
+    is_short = len(sentence) <= LONGEST_CLOSER and not any(map(str.isdigit, sentence))
+    return is_short and _CLOSER.search(sentence) is not None
 
 
 def steps(text: str) -> list[str]:

@@ -55,6 +55,9 @@ NEW_LINE = re.compile(r"\n(?=\S)")
 HEADED_FROM = 300
 """The number of tokens from which summaries have headings."""
 
+COUNTED_FROM = 3
+"""The number of records from which the mark states how many others are omitted."""
+
 NOTICE = "[text addressed to the assistant{}]"
 """Replaces text from a tool that instructs the assistant; it names the turn to see."""
 
@@ -197,7 +200,7 @@ def _line(entry: Entry, units: Sequence[Unit]) -> str:
 
 
 def _body(entry: Entry, records: Sequence[Sequence[Unit]]) -> Iterator[str]:
-    """Yield the text of an entry, one line for each record, and the number of omitted records."""
+    """Yield the text of an entry, one line for each record, and a mark for omitted records."""
     named = set[str]()
     told = 0
     for units in records:
@@ -210,7 +213,7 @@ def _body(entry: Entry, records: Sequence[Sequence[Unit]]) -> Iterator[str]:
         told += 1
         yield f"{parent}{first.header}{', '.join(pairs.values())}{rest}"
     if 0 < told < entry.records:
-        yield left_out(entry.records - told, "record") if told > 2 else GAP
+        yield left_out(entry.records - told, "record") if told >= COUNTED_FROM else GAP
 
 
 def _pairs(units: Sequence[Unit] | Iterator[Unit], entry: Entry) -> dict[int, str]:

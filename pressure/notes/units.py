@@ -41,9 +41,13 @@ MOST_RECORDS = 4_000
 """How many records of one text are read in detail, half at either end."""
 
 LIST_BOOST, CHANGING = 2.0, 1.5
-SPEAKER_BOOST = {str(Role.USER): 1.5, str(Role.ASSISTANT): 1.25}
-COMMANDING = 0.1
-"""The share of its worth that a sentence in a tool's text keeps if it looks like an injection."""
+SPEAKER_BOOST = {str(Role.USER): 1.6, str(Role.ASSISTANT): 1.2}
+READ, LEAST_READ = 0.1, 5
+"""The share of its worth that a line keeps if it can be read again, and the lines of such a text."""
+
+CLOSING, COMMANDING = 0.1, 0.1
+"""The shares of its worth that a sentence keeps if it is thanks or an offer of more help, and if it
+looks like an injection in a tool's text."""
 
 _CHANGING_ARGUMENT = re.compile(
     r"(?:new|content|text|value|body|command|code|replace|insert|status|message|data|patch"
@@ -134,6 +138,8 @@ class _TurnParser:
         self._text(number, unframed(turn.text))
         if changes and not turn.is_gist:
             self.units[before:] = _with_outcome(self.units[before:])
+        elif len(self.units) - before >= LEAST_READ:
+            self.units[before:] = map(_as_read, self.units[before:])
 
     def spoken(self, turn: Turn, index: int) -> None:
         if label := attached_label(turn):
@@ -215,6 +221,8 @@ class _TurnParser:
                 terms = (*terms, f"{FAILED}{words}")
             elif role == Role.TOOL and score(words) > LIKELY:
                 boost *= COMMANDING
+            elif said and cues.is_closer(words):
+                boost *= CLOSING
             yield Unit(
                 number, 0, 0, place, turn, *piece, terms, self._cost(words), boost, said,
                 standing=_is_in(words, wanted), step=_is_in(words, steps),
@@ -252,6 +260,12 @@ def parse_turns(
             parser.spoken(turn, index)
         calls = {call.id: parser.call(turn, index, call) for call in turn.tool_calls}
     return parser.entries, parser.units
+
+
+def _as_read(unit: Unit) -> Unit:
+    """Return a line that can be read again with less worth; an error or a record keeps its own."""
+    is_line = not (unit.subject or unit.header or unit.label) and not cues.says_failure(unit.text)
+    return unit._replace(boost=unit.boost * READ) if is_line else unit
 
 
 def _with_outcome(units: Sequence[Unit]) -> list[Unit]:

@@ -220,7 +220,7 @@ def test_lines_begin_with_the_ids_of_their_turns_where_that_is_asked() -> None:
         projector=ContextProjector(ExtractiveSummariser(ids=True, frozen=1)),
     )
     session.add_user_turn("Salt the soups.")
-    for number in range(40):
+    for number in range(41):
         session.add_assistant_turn(
             None, tool_calls=[ToolCall("c", "weigh", f'{{"pot": {number % 20}}}')]
         )
