@@ -43,7 +43,8 @@ MOST_RECORDS = 4_000
 LIST_BOOST, CHANGING = 2.0, 1.5
 SPEAKER_BOOST = {str(Role.USER): 1.6, str(Role.ASSISTANT): 1.2}
 READ, LEAST_READ = 0.1, 5
-"""The share of its worth that a line keeps if it can be read again, and the lines of such a text."""
+"""The share of its worth that a line keeps if it can be read again, and the least lines of such a
+text."""
 
 CLOSING, COMMANDING = 0.1, 0.1
 """The shares of its worth that a sentence keeps if it is thanks or an offer of more help, and if it
@@ -271,11 +272,14 @@ def _as_read(unit: Unit) -> Unit:
 def _with_outcome(units: Sequence[Unit]) -> list[Unit]:
     """Return the units of a result, with those marked that may tell what came of its call.
 
-    These are the pairs of records, and of other text the first error, the first and the last line.
+    These are the pairs of records, and of other text the first error or line and the last line,
+    unless it is a stack frame.
     """
     lines = [place for place, unit in enumerate(units) if not unit.subject]
     failed = [place for place in lines if cues.says_failure(units[place].text)]
-    told = {*failed[:1], *lines[:1], *lines[-1:]}
+    last = [place for place in lines[-1:] if not units[place].text.startswith("at ")]
+    first = lines if last == failed[-1:] else failed
+    told = {*(first or lines)[:1], *last}
     return [
         unit._replace(outcome=bool(unit.subject) or place in told)
         for place, unit in enumerate(units)
