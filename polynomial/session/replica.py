@@ -199,7 +199,9 @@ class Replica:
             stored.state == self.conversation.state == ContextState.COMPRESSED
             and window.turns_since_compression == 0
         )
-        if same and ends and all(isinstance(last, CompressEvent) for last in read[-1:]):
+        # A patch of a document changes no turns.
+        changes = [event for event in read if not isinstance(event, PatchEvent)]
+        if same and ends and all(isinstance(last, CompressEvent) for last in changes[-1:]):
             self.conversation = stored
             return
         step = Step(ContextInput.resize(room), window, self.policy)

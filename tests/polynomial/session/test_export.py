@@ -85,6 +85,19 @@ def test_a_session_is_the_same_in_every_store_it_goes_through(session: ContextSe
             )
 
 
+def test_a_patch_behind_a_compression_changes_no_state() -> None:
+    """The guards choose the state anew where turns changed, and only there."""
+    session = ContextSession(200, counter=FAST, auto=False, cooldown=0)
+    session.add_user_turn("Look at the shelves. " * 6)
+    session.add_user_turn(" " * 3_000)
+    session.compress(0.1)
+    session.documents.patch("notes", lambda _: [{"op": "add", "path": "", "value": {}}])
+    again = ContextSession.history.load(
+        session.history.export(), max_tokens=200, counter=FAST, auto=False, cooldown=0
+    )
+    assert again.state == session.state == "COMPRESSED"
+
+
 @given(sessions())
 def test_a_log_begins_a_conversation_of_the_same_turns(session: ContextSession) -> None:
     """A new conversation made from a log keeps its turns, and exports the same lines."""
