@@ -1,12 +1,15 @@
 """Repeated delivery equals a fresh rendering, and the caller owns the result."""
 
+from contextlib import nullcontext
 from typing import Any
 
+import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from polycontext.base import PolycontextError
 from polycontext.polynomial import ContextOverflowError, ContextSession
+from polycontext.polynomial.machine.step import besides_floor
 from polycontext.polynomial.session.delivery import Delivery
 from polycontext.testing import FAST, Move
 from polycontext.window import ContextWindow, Part, ToolCall, Turn
@@ -122,11 +125,23 @@ SAID = st.lists(
     ],
     200,
 )
+@example(
+    [
+        *[("system", words) for words in (1, 1, 9, 40, 40, 40)],
+        ("user", 1),
+        ("user", 1),
+        ("assistant", 1),
+    ],
+    200,
+)
 @given(SAID, st.sampled_from([200, 300, 500]))
 def test_there_is_room_for_what_a_provider_wants_said_between_turns(
     said: list[tuple[str, int]], budget: int
 ) -> None:
-    """A turn that leaves no room for Anthropic's separators is refused, so a request fits."""
+    """A turn that leaves no room for Anthropic's separators is refused, so a request fits.
+
+    An answer has happened, and is taken even if nothing that could yield for it is left.
+    """
     session = ContextSession(budget, counter=WORDS)
     session.add_system("You are an agent.")
     session.add_user_turn("Sort the shelves.")
@@ -136,7 +151,11 @@ def test_there_is_room_for_what_a_provider_wants_said_between_turns(
             session.add(Turn(role, f"{number}: " + "word " * words))
         except ContextOverflowError:
             assert session.log == before
-        session.request(Provider.ANTHROPIC)
+        window, projector = session.window, session.policy.projector
+        least = projector.floor(window) + besides_floor(window, projector)
+        with nullcontext() if least <= budget else pytest.raises(ContextOverflowError):
+            session.request(Provider.ANTHROPIC)
+        assert least <= budget or role == "assistant"
 
 
 @given(session_moves())
