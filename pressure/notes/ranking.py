@@ -45,15 +45,20 @@ def stems_in(text: str) -> Iterator[str]:
             yield stem_of(run)
 
 
-@lru_cache(50_000)
 def stem_of(word: str) -> str:
     """Return a word without a common ending; words in other than Latin letters stay as they are.
 
     >>> [stem_of(word) for word in ("parties", "party", "planned", "planning", "moves", "moved")]
     ['parti', 'parti', 'plan', 'plan', 'mov', 'mov']
     """
+    # What is longer is no word, and would fill the cache.
+    return _stem_of(word) if len(word) <= _LONGEST_STEM else word[:_LONGEST_STEM]
+
+
+@lru_cache(50_000)
+def _stem_of(word: str) -> str:
     if len(word) < _SHORTEST_INFLECTED or not (word.isascii() and word.isalpha()):
-        return word[:_LONGEST_STEM]
+        return word
     if word.endswith("ies"):
         word = word[:-3] + "y"
     elif word.endswith("s") and not word.endswith(("ss", "us", "is")):
@@ -64,7 +69,7 @@ def stem_of(word: str) -> str:
             doubled = root[-1] == root[-2] and root[-1] not in "aeiousl"
             word = root[:-1] if doubled else root
             break
-    return (word[:-1] + "i" if word.endswith("y") else word.removesuffix("e"))[:_LONGEST_STEM]
+    return word[:-1] + "i" if word.endswith("y") else word.removesuffix("e")
 
 
 _ENDINGS = ("ingly", "edly", "ing", "ed", "ly", "ment", "er", "e")
