@@ -10,11 +10,12 @@ import hashlib
 import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from statistics import fmean
 
 from benchmarks.retention.methods import bm25_scores
 from benchmarks.retention.recall import whole_text
-from benchmarks.retention.recordings import Conversation, load
+from benchmarks.retention.recordings import DATA, Conversation, load
 from polycontext import ContextSession
 from polycontext.base import is_installed
 from polycontext.models import WordLlamaEmbedder
@@ -86,10 +87,11 @@ def main(arguments: Sequence[str]) -> int:
     """Print a line for each set and half."""
     parser = argparse.ArgumentParser("search", description=__doc__)
     parser.add_argument("--set", choices=SETS, action="append", help="all sets by default")
+    parser.add_argument("--data", type=Path, default=DATA, help="the folder of the recordings")
     asked = parser.parse_args(arguments)
     print(f"{'evidence among the first ten':<32}" + "".join(f"{each:>16}" for each in METHODS))
     for name in asked.set or SETS:
-        conversations = load(name, "all")
+        conversations = load(name, "all", folder=asked.data)
         found: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
         for called, method in METHODS.items():
             for conversation in conversations:
