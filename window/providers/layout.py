@@ -11,13 +11,15 @@ Another provider's media keep their place in this provider's form, if there is o
 """
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import logging
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
 from attrs import Factory, define, frozen
 
-from ..errors import InvalidTurnError
+from ..errors import InvalidMessagesError, InvalidTurnError
+from ..media import describe_medium
 from ..media_conversion import convert_block
 from ..part import Part, PartKind
 from ..turn import Role, ToolCall, Turn
@@ -186,6 +188,22 @@ def convert_part(provider: Provider, turn: Turn, part: Part) -> Message | None:
     if not takes or part.kind is not PartKind.BLOCK or not part.is_medium:
         return None
     return convert_block(_loaded(part), part.provider, provider)
+
+
+def accepted(block: Message, check: Callable[[], object], provider: Provider) -> Message | str:
+    """Return an answer's `block` if `check` does, or else the line that says that it was left out.
+
+    What a server gave is kept, but not sent where the vendor would refuse it.
+    """
+    try:
+        check()
+    except InvalidMessagesError as error:
+        _LOG.warning("left out of the messages for %s: %s", provider, error)
+        return describe_medium(Part(str(provider), compact(block)))
+    return block
+
+
+_LOG = logging.getLogger("polycontext.window.providers")
 
 
 def left_behind(provider: Provider, turn: Turn) -> Iterator[str]:

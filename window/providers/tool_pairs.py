@@ -56,6 +56,33 @@ def paired(
     )
 
 
+@define
+class CallNames:
+    """Names the calls that servers give without an id, and the results that answer them.
+
+    A result without an id answers the first call that waits.
+    """
+
+    waiting: list[str]
+    _named: int = 0
+
+    def call(self, call_id: object) -> object:
+        """Return the id of a call, a new one if it has none."""
+        if call_id is None or call_id == "":
+            self._named += 1
+            call_id = f"unnamed_{self._named}"
+        self.waiting.append(str(call_id))
+        return call_id
+
+    def result(self, call_id: object) -> object:
+        """Return the id of the call that a result answers."""
+        if (call_id is None or call_id == "") and self.waiting:
+            call_id = self.waiting[0]
+        if call_id in self.waiting:
+            self.waiting.remove(str(call_id))
+        return call_id
+
+
 def _behind_calls(
     turns: Iterable[tuple[Turn, int]], waiting: Iterable[str]
 ) -> Iterator[tuple[Turn, int]]:

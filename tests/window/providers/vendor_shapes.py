@@ -319,6 +319,23 @@ REWRITTEN = [
         ],
         ("RX-90", "a1"),
     ),
+    Shape(
+        "calls and results without ids",
+        CHAT,
+        [
+            ASK,
+            assistant(None, tool_calls=[called("look", id=""), called("ask", id="")]),
+            {"role": "tool", "content": "RX-90"},
+            {"role": "tool", "tool_call_id": "", "content": "RX-91"},
+        ],
+        ("RX-90", "RX-91"),
+    ),
+    Shape(
+        "an output without an id",
+        RESPONSES,
+        [ASK, function_call("", id="fc_1"), output("", "RX-90")],
+        ("RX-90",),
+    ),
     Shape("an answer without content", CHAT, [ASK, assistant(None), user("When?")], ("When?",)),
     Shape(
         "an empty block beside a call",
@@ -541,6 +558,45 @@ ANSWERS = [
         CHAT,
         [chunk(tool_calls=[called("look")]), chunk("stop", tool_calls=[called("ask")])],
         ("look", "ask"),
+    ),
+    Shape(
+        "a picture of the model",
+        CHAT,
+        choice(
+            content=[text("Four."), {"type": "image_url", "image_url": {"url": "https://e.org/a"}}]
+        ),
+        ("Four.", "left out"),
+    ),
+    Shape(
+        "unsigned thinking of another server",
+        ANTHROPIC,
+        claude({"type": "thinking", "thinking": "Hm.", "signature": ""}, tool_use("t1")),
+        ("look", "left out"),
+    ),
+    Shape(
+        "an item without what the vendor wants back",
+        RESPONSES,
+        response({"type": "web_search_call", "status": "completed"}, said("Four.")),
+        ("Four.", "left out"),
+    ),
+    Shape(
+        "reasoning without a summary",
+        RESPONSES,
+        response({"type": "reasoning", "id": "x1", "content": []}, said("Four.")),
+        ("Four.",),
+    ),
+    Shape(
+        "calls without ids",
+        CHAT,
+        choice(tool_calls=[called("look", id=""), called("ask", id=None)]),
+        ("look", "ask"),
+    ),
+    Shape("an item without an id", RESPONSES, response(function_call("")), ("reserve",)),
+    Shape(
+        "an item with an empty call_id",
+        RESPONSES,
+        response({"type": "web_search_call", "id": "ws_1", "call_id": ""}, said("Four.")),
+        ("Four.",),
     ),
     Shape("a message", ANTHROPIC, claude(text("Table four.")), ("Table four.",)),
     Shape("no blocks", ANTHROPIC, claude()),

@@ -6,6 +6,7 @@ alphabet are replaced, ids together with those of their results.
 """
 
 from collections.abc import Sequence
+from functools import partial
 from itertools import takewhile
 from typing import Any
 
@@ -15,10 +16,19 @@ from ...filler import SYSTEM_FOLLOWS, SYSTEM_READ
 from ...part import PartKind
 from ...turn import Role, Turn
 from ...wire_text import EMPTY, is_visible, loaded_object, stand_in
-from ..layout import MISSING, Entry, further_fields, is_native, is_plain, layout_of, without
+from ..layout import (
+    MISSING,
+    Entry,
+    accepted,
+    further_fields,
+    is_native,
+    is_plain,
+    layout_of,
+    without,
+)
 from ..wire import Message, Provider, Rendered, aliases
-from .block_rules import THINKING, allowed, known_fields
-from .message_rules import FIELDS_OF, MAX_NAME
+from .block_rules import THINKING, allowed, check_block, known_fields
+from .message_rules import FIELDS_OF, MAX_NAME, WHOLE
 from .order_rules import SERVER_CALLS, caller_of, is_server_result
 from .versions import COMPACTION_BETA, THRESHOLD_BETA, adapted
 
@@ -73,6 +83,8 @@ class Written:
         stays empty.
         """
         blocks = [*map(allowed, self.blocks)]
+        if self.role == "assistant":
+            blocks = [*map(_answered, blocks)]
         if final and self.role == "assistant":
             if self.empty is not None:
                 return {"role": self.role, "content": self.empty}
@@ -183,6 +195,14 @@ class Writer:
 
 def _left_out(what: str) -> Message:
     return {"type": "text", "text": f"[{what}, left out: it was interrupted]"}
+
+
+def _answered(block: Message) -> Message:
+    """Return a block of an answer, or a line in its place if the vendor would refuse it."""
+    if block["type"] in ("text", "tool_use", COMPACTION):
+        return block
+    found = accepted(block, partial(check_block, block, WHOLE), Provider.ANTHROPIC)
+    return {"type": "text", "text": found} if isinstance(found, str) else found
 
 
 def _only_results(blocks: Sequence[Message]) -> bool:

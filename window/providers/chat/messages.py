@@ -5,6 +5,7 @@ fields of message, blocks and calls.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import pairwise
 
 from attrs import Factory, define
@@ -13,12 +14,21 @@ from ...part import PartKind
 from ...turn import Role, ToolCall, Turn
 from ...wire_text import compact, stand_in
 from ..blocks import check_blocks, copied_messages
-from ..layout import MISSING, Collector, Entry, further_fields, is_plain, layout_of, without
-from ..openai_places import MAX_TOOL_NAME
+from ..layout import (
+    MISSING,
+    Collector,
+    Entry,
+    accepted,
+    further_fields,
+    is_plain,
+    layout_of,
+    without,
+)
+from ..openai_places import MAX_TOOL_NAME, OpenAIPlace
 from ..places import Place, shown
-from ..tool_pairs import paired
+from ..tool_pairs import CallNames, paired
 from ..wire import Message, Parsed, Provider, Rendered, aliases, speaker
-from .rules import BODIES, MAX_CALL_ID
+from .rules import BODIES, MAX_CALL_ID, check_part
 
 _ROLES = {"developer": Role.SYSTEM} | {str(role): role for role in Role}
 
@@ -44,7 +54,7 @@ def parse(messages: object, *, repair: bool = False, waiting: Iterable[str] = ()
     copies = copied_messages(Provider.OPENAI, messages)
     turns = [
         (_parse_turn(message, Place(Provider.OPENAI, ("messages", index))), index)
-        for index, message in enumerate(_modern(copies))
+        for index, message in enumerate(_named(_modern(copies), [*waiting]))
     ]
     return paired(Provider.OPENAI, turns, copies, repair=repair, waiting=waiting)
 
@@ -67,6 +77,21 @@ def _modern(messages: Sequence[Message]) -> Iterator[Message]:
             yield {**message, "role": "tool", "tool_call_id": LEGACY}
         elif message.get("role") == "function":
             yield {**message, "role": "user", "_role": "function"}
+        else:
+            yield message
+
+
+def _named(messages: Iterable[Message], waiting: list[str]) -> Iterator[Message]:
+    """Yield `messages` with an id for each call and result: some servers give none."""
+    names = CallNames(waiting)
+    for message in messages:
+        calls = message.get("tool_calls")
+        if isinstance(calls, list) and all(isinstance(call, dict) for call in calls):
+            names.waiting.clear()
+            named = [{**call, "id": names.call(call.get("id"))} for call in calls]
+            yield {**message, "tool_calls": named}
+        elif message.get("role") == "tool":
+            yield {**message, "tool_call_id": names.result(message.get("tool_call_id"))}
         else:
             yield message
 
@@ -297,11 +322,21 @@ def _render_content(
 ) -> str | list[Message] | None:
     inside = (PartKind.BLOCK, PartKind.WORDS)
     blocks = [entry.block("text") for entry in entries if entry.kind in inside]
+    if turn.role is Role.ASSISTANT:
+        blocks = [*map(_answered, blocks)]
     if blocks:
         return blocks if is_list or not is_plain(blocks, "text") else str(blocks[0]["text"])
     if turn.tool_calls:
         return [] if is_list else None
     return stand_in(turn)
+
+
+def _answered(part: Message) -> Message:
+    """Return a part of an answer, or a line in its place if the vendor would refuse it."""
+    place = OpenAIPlace(Provider.OPENAI)
+    check = partial(check_part, part, place, role="assistant", foreign=True)
+    found = accepted(part, check, Provider.OPENAI)
+    return {"type": "text", "text": found} if isinstance(found, str) else found
 
 
 def _render_ids(turn: Turn, further: Mapping[int, Message]) -> dict[str, str]:

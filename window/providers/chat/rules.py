@@ -171,7 +171,7 @@ def _check_content(message: Message, place: OpenAIPlace, *, foreign: bool) -> No
         return
     if content == [] and not foreign:
         raise inner.empty("empty-content")
-    check = partial(_check_part, role=message["role"], foreign=foreign)
+    check = partial(check_part, role=message["role"], foreign=foreign)
     inner.text_or_objects("bad-content", content, check)
     is_list = isinstance(content, list) and len(content) > 1
     if is_list and any(part["type"] == "refusal" for part in content):
@@ -196,7 +196,12 @@ def _check_absent(message: Message, place: OpenAIPlace) -> None:
     raise _dotted(place.index or 0, "missing-content", says, legal, "content")
 
 
-def _check_part(part: Message, place: OpenAIPlace, *, role: str, foreign: bool) -> None:
+def check_part(part: Message, place: OpenAIPlace, *, role: str, foreign: bool) -> None:
+    """Check a part of the content of a message of `role`.
+
+    Raises:
+        InvalidMessagesError: OpenAI would reject the part.
+    """
     kind, tag = part.get("type"), place.into("type")
     if kind is None:
         raise tag.missing("bad-content")

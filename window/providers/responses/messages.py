@@ -5,7 +5,7 @@ id: an output that stands further behind becomes a turn directly behind the run 
 called. Calls that the platform runs itself are kept as whole blocks of the turn.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Any
 
@@ -17,7 +17,7 @@ from ...wire_text import compact
 from ..blocks import check_blocks, copied_messages
 from ..layout import MISSING, Collector, is_plain, without
 from ..places import Place, shown
-from ..tool_pairs import paired
+from ..tool_pairs import CallNames, paired
 from ..wire import Message, Parsed, Provider
 from .rules import PROGRAM_OUTPUT
 from .writer import (
@@ -47,7 +47,7 @@ def parse(messages: object, *, repair: bool = False, waiting: Iterable[str] = ()
     ... ).turns[0].role
     <Role.SYSTEM: 'system'>
     """
-    items = copied_messages(Provider.RESPONSES, messages)
+    items = [*_named(copied_messages(Provider.RESPONSES, messages), [*waiting])]
     places = [Place(Provider.RESPONSES, ("input", index)) for index in range(len(items))]
     kinds = [*map(type_of, items, places)]
     roles = _begun_by_the_user(kinds, [*map(role_of, items, kinds, places)])
@@ -62,6 +62,22 @@ def parse(messages: object, *, repair: bool = False, waiting: Iterable[str] = ()
         reader.read(item, kind, role, place, is_last=(place.index or 0) > others)
     reader.close()
     return paired(Provider.RESPONSES, reader.turns, items, repair=repair, waiting=waiting)
+
+
+def _named(items: Iterable[Message], waiting: list[str]) -> Iterator[Message]:
+    """Yield `items` with an id for each call of a tool and each output: some servers give none."""
+    names = CallNames(waiting)
+    for item in items:
+        kind = str(item.get("type"))
+        if kind in BODIES:
+            yield {**item, "call_id": names.call(item.get("call_id") or item.get("id"))}
+        elif kind in _OUTPUTS:
+            yield {**item, "call_id": names.result(item.get("call_id"))}
+        else:
+            yield item
+
+
+_OUTPUTS = frozenset(f"{kind}_output" for kind in BODIES)
 
 
 def _begun_by_the_user(kinds: Sequence[str], roles: Sequence[Role]) -> list[Role]:
@@ -188,7 +204,8 @@ def is_call(item: Message, kind: str, answered: AbstractSet[str], *, is_last: bo
 
 
 def _is_paired(item: Message) -> bool:
-    return isinstance(item.get("call_id"), str) and item.get("execution") != "server"
+    call_id = item.get("call_id")
+    return isinstance(call_id, str) and bool(call_id) and item.get("execution") != "server"
 
 
 def take_message(collector: Collector, item: Message, place: Place) -> None:

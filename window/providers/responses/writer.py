@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any
 
 from attrs import Factory, define
@@ -9,10 +10,19 @@ from attrs import Factory, define
 from ...part import PartKind
 from ...turn import Role, ToolCall, Turn
 from ...wire_text import loaded_object, stand_in
-from ..layout import MISSING, Entry, further_fields, is_native, is_plain, layout_of, without
-from ..openai_places import MAX_TOOL_NAME
+from ..layout import (
+    MISSING,
+    Entry,
+    accepted,
+    further_fields,
+    is_native,
+    is_plain,
+    layout_of,
+    without,
+)
+from ..openai_places import MAX_TOOL_NAME, OpenAIPlace
 from ..wire import Message, Provider, Rendered, aliases
-from .item_rules import MAX_ID
+from .item_rules import MAX_ID, check_item
 from .rules import PROGRAM_OUTPUT, TRIGGER, is_made, is_own_reasoning
 
 CONTENT = frozenset(
@@ -180,6 +190,13 @@ def _caller_of(item: Message) -> str | None:
             return None
 
 
+def _answered(item: Message) -> Message:
+    """Return an item of an answer, or a line in its place if the vendor would refuse it."""
+    check = partial(check_item, item, OpenAIPlace(Provider.RESPONSES), foreign=True)
+    found = accepted(item, check, Provider.RESPONSES)
+    return {"role": "assistant", "content": found} if isinstance(found, str) else found
+
+
 def _left_out(what: str) -> Message:
     return {"role": "assistant", "content": f"[{what}, left out: it was interrupted]"}
 
@@ -210,7 +227,7 @@ def _run(turn: Turn, entries: Sequence[Entry], ids: dict[str, str]) -> Iterator[
             message = message or _message(turn.role, {})
             message.blocks.append(entry.block(message.kind))
         elif entry.kind is PartKind.BLOCK:
-            yield entry.data
+            yield _answered(entry.data) if turn.role is Role.ASSISTANT else entry.data
     if message is not None:
         yield message.item()
 
