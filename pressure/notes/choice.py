@@ -173,7 +173,7 @@ class Chooser:
                 break
         if share == _ASKED:
             gain = 1000 * max(self._asked[index] for index in bundle) + gain
-        return share, -(gain + _SPECK) / max(1, cost) ** COST_POWER, bundle
+        return share, -(gain + _SPECK) / (cost or 1) ** COST_POWER, bundle
 
     def _parts(self, bundle: Bundle) -> Sequence[Unit | _Part]:
         """Return everything that a bundle prints.

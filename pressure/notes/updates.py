@@ -116,7 +116,7 @@ def drop_outdated(entries: Mapping[int, Entry], units: Sequence[Unit]) -> list[U
         gone.add(old.unit)
     gone.update(_corrected(entries, units, gone))
     kept = ((index, unit) for index, unit in enumerate(units) if index not in gone)
-    return [_mark_newer(unit, was.get(index, "")) for index, unit in kept]
+    return [_mark_newer(unit, was[index]) if index in was else unit for index, unit in kept]
 
 
 def mark_news(
@@ -203,23 +203,30 @@ def _corrected(
 
     The later one names the old value, or the subject and that it changed.
     """
-    said: list[tuple[int, int, int, frozenset[str]]] = []
+    said: list[int] = []
     for index, unit in enumerate(units):
         if index in gone or not unit.said or unit.record or unit.standing:
             continue
-        rank, words = _RANKS.get(entries[unit.entry].role, 0), _stems(unit.text)
         named, needed = _put_right(unit.text)
-        for place, entry, other_rank, others in reversed(said[-_MOST_BEFORE:]) if needed else ():
+        words = _stems(unit.text) if needed else frozenset[str]()
+        for place in reversed(said[-_MOST_BEFORE:]) if needed else ():
+            other, others = units[place], _stems(units[place].text)
             shared = words & others
             if len(shared) < max(needed, min(len(others), len(words)) / 3) or (
                 named and not named & shared
             ):
                 continue
-            if entry != unit.entry and other_rank <= rank:
+            if other.entry != unit.entry and _rank(entries[other.entry]) <= _rank(
+                entries[unit.entry]
+            ):
                 yield place
                 break
         if unit.opens and unit.ends:
-            said.append((index, unit.entry, rank, words))
+            said.append(index)
+
+
+def _rank(entry: Entry) -> int:
+    return _RANKS.get(entry.role, 0)
 
 
 @lru_cache(20_000)
@@ -261,7 +268,7 @@ def _records(
     The subject of a pair is its record, its key, and what tells which of several things the record
     is about. It is certain in a result of one record, and if the call names the record.
     """
-    rank = _RANKS.get(entry.role, 0)
+    rank = _rank(entry)
     named = [f" {text.partition('=')[2]} " for text in entry.arguments or ()]
     pairs = [index for index in indices if units[index].subject]
     for _, group in groupby(pairs, key=lambda index: units[index].record):
@@ -309,7 +316,7 @@ def _settings(
         ):
             yield (
                 f"={file}|{_file_of(section) or section}|{setting[1]}",
-                Telling(index, unit.entry, _RANKS.get(entry.role, 0), setting[2].rstrip(";,")),
+                Telling(index, unit.entry, _rank(entry), setting[2].rstrip(";,")),
             )
 
 
@@ -327,7 +334,7 @@ def _states(
         yield f"~{entry.opening}|{named[0]}", Telling(spoken[0], units[spoken[0]].entry, 0, value)
 
 
-@lru_cache(1_000)
+@lru_cache(20_000)
 def _file_of(text: str) -> str:
     found = _FILE_NAME.search(text[:200])
     return found[0] + "".join(re.findall(r"\[[^\]]*\]", text[:200])) if found else ""
