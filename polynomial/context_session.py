@@ -610,6 +610,7 @@ class ContextSession:
             UnknownResourceError: there is no such id.
             DemotionError: the class is not higher.
             IllegalDirectionError: there is no view (EMPTY).
+            ContextOverflowError: calls are open, and their results would not fit beside the turn.
         """
         promotion = ContextInput.promote(resource_id, resource_class, rationale)
         return self._write(Take(promotion), **when)
@@ -627,6 +628,7 @@ class ContextSession:
         Raises:
             UnknownResourceError: there is no such id.
             IllegalDirectionError: there is no view (EMPTY).
+            ContextOverflowError: calls are open, and their results would not fit beside the turn.
         """
         promotion = ContextInput.promote(resource_id, ResourceClass.PRESERVED, why)
         if self.window.linearity.get(resource_id) is ResourceClass.PRESERVED:

@@ -27,8 +27,9 @@ from polycontext.pressure import (
     check_floors,
     pressure_of,
 )
+from polycontext.pressure.gist import NO_TEXT, digest_turn, source_ids
 from polycontext.pressure.threshold import NO_SIGNALS, is_looping, mark_above, tokens_at
-from polycontext.window import REQUEST_OVERHEAD, ContextWindow, Turn
+from polycontext.window import REQUEST_OVERHEAD, ContextWindow, Role, Turn, count_turn
 
 from ..errors import ContextOverflowError
 from ..inputs import (
@@ -46,8 +47,8 @@ if TYPE_CHECKING:
     from polycontext.pressure.schedule import Prices
 
 _TRIES = 16
-_TURNS = frozenset(KIND_OF_ROLE.values())
 _ASKED = frozenset({InputKind.USER_TURN, InputKind.SYSTEM})
+_TURNS = frozenset(KIND_OF_ROLE.values())
 
 
 @frozen
@@ -204,8 +205,8 @@ class Step:
                     advice="Recall fewer turns, or compress first.",
                 )
         elif (
-            kind in _TURNS
-            and is_over_budget(self.after)
+            (kind in _TURNS or (kind is InputKind.PROMOTE and self.after.open_calls))
+            and is_over_budget(self.after, _least_of_coming(self.after))
             and (kind in _ASKED or _last_is_preserved(self.after))
         ):
             _check_fits(self.after, self.policy.projector)
@@ -280,21 +281,39 @@ class Step:
 
 
 def _last_is_preserved(window: ContextWindow) -> bool:
-    """Return whether the last atom is PRESERVED: one such turn preserves the whole atom."""
-    ids = [turn.resource_id for turn in window.last_atom()]
+    """Return whether the last atom is PRESERVED: one such turn preserves the whole atom.
+
+    The class of what a truncated turn was counts, too: it is truncated again with that class.
+    """
+    ids = [each for turn in window.last_atom() for each in {turn.resource_id, *source_ids(turn)}]
     return ResourceClass.PRESERVED in window.linearity.classes_of(ids)
 
 
-def is_over_budget(window: ContextWindow) -> bool:
-    """Return whether the whole window takes more tokens than a request may."""
-    return window.total_tokens + window.introduced_tokens + REQUEST_OVERHEAD > window.max_tokens
+def is_over_budget(window: ContextWindow, coming: int = 0) -> bool:
+    """Return whether the window, with `coming` more tokens, takes more than a request may."""
+    tokens = window.total_tokens + window.introduced_tokens + coming
+    return tokens + REQUEST_OVERHEAD > window.max_tokens
 
 
 def _check_fits(window: ContextWindow, projector: ContextProjector) -> None:
-    """Raise `ContextOverflowError` if `window` cannot fit even after everything has yielded."""
-    besides = besides_floor(window, projector)
+    """Raise `ContextOverflowError` if `window` cannot fit even after everything has yielded.
+
+    The results of its open calls need room, too.
+    """
+    besides = besides_floor(window, projector) + _least_of_coming(window)
     if projector.floor(window) > window.max_tokens - besides:
         raise overflow(window, projector, "the turn", besides, window.max_tokens)
+
+
+def _least_of_coming(window: ContextWindow) -> int:
+    """Return the fewest tokens that the results of the open calls can be truncated to; O(1)."""
+    if not window.open_calls:
+        return 0
+    result = Turn(
+        Role.TOOL, "", tool_call_id=window.open_calls[0], resource_id=f"t{10 * len(window)}"
+    )
+    least = count_turn(window.counter, digest_turn(result, NO_TEXT, "g"))
+    return least * len(window.open_calls)
 
 
 def besides_floor(window: ContextWindow, projector: ContextProjector) -> int:
