@@ -291,11 +291,11 @@ def find_listed(name: str) -> tuple[str, Listed] | None:
     unless the host has its own row for the model.
 
     >>> (
-    ...     find_listed("google/gemini-2.5-pro")[1].window,
+    ...     find_listed("openrouter/openai/gpt-4.1")[1].window,
     ...     find_listed("xai:grok-4")[0],
-    ...     find_listed("gemini-9"),
+    ...     find_listed("gpt-99"),
     ... )
-    (1048576, 'grok-4', None)
+    (1047576, 'grok-4', None)
     """
     found = next((each for each in _tried(name) if each in _rows()), None)
     return None if found is None else (found, _row(found))

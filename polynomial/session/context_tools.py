@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import deepcopy
 from difflib import get_close_matches
 from itertools import islice
-from typing import Any, assert_never
+from typing import Any
 
 from attrs import frozen
 
@@ -16,7 +16,7 @@ from polycontext.pressure import pressure_of
 from polycontext.pressure.notes import MOST_CHARS_A_TOKEN, truncate
 from polycontext.window import PartKind, Role, Turn
 from polycontext.window.part_removal import unbound
-from polycontext.window.providers import Provider, as_provider
+from polycontext.window.providers import Provider, ToolDefinition, get_format
 
 from ..journal.conversation import Conversation
 from ..journal.log import Log
@@ -111,27 +111,16 @@ def context_tools(provider: Provider | str = Provider.OPENAI) -> list[dict[str, 
     >>> [tool["name"] for tool in context_tools("anthropic")]
     ['context_search', 'context_recall', 'context_describe']
     """
-    known = as_provider(provider)
-    tools = [_define(known, name, tool) for name, tool in deepcopy(_TOOLS).items()]
-    return [{"functionDeclarations": tools}] if known is Provider.GEMINI else tools
-
-
-def _define(provider: Provider, name: str, tool: _Tool) -> dict[str, Any]:
-    description, properties, required = tool
-    schema = {"type": "object", "properties": properties, "required": list(required)}
-    named = {"name": name, "description": description}
-    match provider:
-        case Provider.OPENAI:
-            return {"type": "function", "function": {**named, "parameters": schema}}
-        case Provider.RESPONSES:
-            # Definitions are strict by default, and strict ones have no optional arguments.
-            return {"type": "function", **named, "parameters": schema, "strict": False}
-        case Provider.ANTHROPIC:
-            return {**named, "input_schema": schema}
-        case Provider.GEMINI:
-            return {**named, "parameters": schema}
-        case _:
-            assert_never(provider)
+    return get_format(provider).define_tools(
+        [
+            ToolDefinition(
+                name,
+                description,
+                {"type": "object", "properties": properties, "required": list(required)},
+            )
+            for name, (description, properties, required) in deepcopy(_TOOLS).items()
+        ]
+    )
 
 
 @frozen

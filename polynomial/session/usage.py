@@ -59,7 +59,7 @@ LEAST_ROOM = 64
 
 _USAGE = (
     "the usage of a response: prompt_tokens of OpenAI's chat, "
-    "input_tokens of Responses or of Anthropic's messages, promptTokenCount of Gemini"
+    "input_tokens of Responses or of Anthropic's messages, promptTokenCount of contents"
 )
 
 

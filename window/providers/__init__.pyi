@@ -5,7 +5,18 @@ from .layout import left_behind, without
 from .openai_places import ObjectCheck, OpenAIPlace
 from .places import Place, shown
 from .tool_pairs import NO_RESULT
-from .wire import Judge, Message, Parsed, Provider, Rendered, WireFormat, Writer, as_provider, fresh
+from .wire import (
+    Judge,
+    Message,
+    Parsed,
+    Provider,
+    Rendered,
+    ToolDefinition,
+    WireFormat,
+    Writer,
+    as_provider,
+    fresh,
+)
 
 __all__ = [
     "AUTO",
@@ -18,6 +29,7 @@ __all__ = [
     "Place",
     "Provider",
     "Rendered",
+    "ToolDefinition",
     "WireFormat",
     "Writer",
     "anthropic",

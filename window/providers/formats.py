@@ -15,7 +15,14 @@ from ..errors import InvalidMessagesError
 from ..turn import Turn
 from .blocks import copied_messages
 from .places import Place
-from .streams import field_of, messages_of_stream, refuse_part, stream_of
+from .streams import (
+    ASSEMBLERS,
+    feedback_of,
+    field_of,
+    messages_of_stream,
+    refuse_part,
+    stream_of,
+)
 from .wire import Judge, Provider, Rendered, WireFormat, Writer, as_provider
 
 _FOLDERS = {
@@ -44,7 +51,15 @@ def _loaded(known: Provider) -> WireFormat:
     vendor = _vendor(known)
     render = partial(_render, vendor.Writer)
     check_list = partial(_check, known, vendor.GrowingList)
-    form = WireFormat(known, vendor.parse, render, check_list, vendor.Writer, vendor.GrowingList)
+    form = WireFormat(
+        known,
+        vendor.parse,
+        render,
+        check_list,
+        vendor.Writer,
+        vendor.GrowingList,
+        vendor.define_tools,
+    )
     return evolve(form, options=vendor.options_after) if known is Provider.ANTHROPIC else form
 
 
@@ -249,7 +264,7 @@ def unwrap(messages: object) -> object:
     if not isinstance(messages, list | tuple):
         return messages
     answers: list[Any] = []
-    for stream, run in groupby(messages, stream_of):
+    for stream, run in groupby(messages, _stream_of):
         given = [*run]
         if stream is not None and len(given) == 1:
             refuse_part(given[0])
@@ -257,9 +272,17 @@ def unwrap(messages: object) -> object:
     return [message for answer in answers for message in _messages(answer)]
 
 
+def _stream_of(value: object) -> Provider | None:
+    """Return the vendor of a part of a stream; a whole response of Gemini is one, too."""
+    if isinstance(field_of(value, "candidates"), list) or feedback_of(value) is not None:
+        return Provider.GEMINI
+    return stream_of(value)
+
+
 def _messages(answer: Any) -> Iterable[Any]:
-    if isinstance(answer, list | tuple) and any(map(stream_of, answer)):
-        return messages_of_stream(answer)
+    vendors = filter(None, map(_stream_of, answer if isinstance(answer, list | tuple) else ()))
+    if (vendor := next(vendors, None)) is not None:
+        return messages_of_stream(answer, ASSEMBLERS.get(vendor) or _vendor(vendor).assemble)
     choices, output = (field_of(answer, name) for name in ("choices", "output"))
     if isinstance(choices, list):
         return [_only(choices)]

@@ -13,7 +13,10 @@ from .wire import Message, Provider
 _ONCE = frozenset({"role", "type", "id", "name"})
 """Fields whose text a chunk holds as a whole rather than in part."""
 _FINAL = ("response.completed", "response.incomplete", "response.failed")
+_ENDS = ("finish_reason", "finishReason")
 _PLACE = Place(Provider.OPENAI)
+Assemble = Callable[[Sequence[Any]], Sequence[Any] | None]
+"""Returns the messages of a stream's chunks or events, or None if they make none."""
 
 
 def stream_of(value: object) -> Provider | None:
@@ -25,13 +28,11 @@ def stream_of(value: object) -> Provider | None:
         return Provider.RESPONSES
     if isinstance(kind, str) and kind.startswith(("message_", "content_block_")):
         return Provider.ANTHROPIC
-    if isinstance(field_of(value, "candidates"), list) or _feedback(value) is not None:
-        return Provider.GEMINI
     return None
 
 
-def _feedback(value: object) -> Any:
-    """Return what Gemini says of a prompt that it blocked, or None."""
+def feedback_of(value: object) -> Any:
+    """Return what a vendor says of a prompt that it blocked, or None."""
     return field_of(value, "promptFeedback") or field_of(value, "prompt_feedback")
 
 
@@ -42,15 +43,14 @@ def field_of(value: object, name: str) -> Any:
     return getattr(value, name, None) if hasattr(value, "model_dump") else None
 
 
-def messages_of_stream(stream: Sequence[Any]) -> Sequence[Any]:
+def messages_of_stream(stream: Sequence[Any], assemble: Assemble) -> Sequence[Any]:
     """Return the messages of an answer from its chunks or events, in O(characters).
 
     Raises:
         InvalidMessagesError: Rule bad-answer: they make no message.
     """
-    provider = next(filter(None, map(stream_of, stream)))
     try:
-        found = _ASSEMBLE[provider](stream)
+        found = assemble(stream)
     except (AttributeError, KeyError, TypeError):
         found = None
     if found is None:
@@ -60,11 +60,9 @@ def messages_of_stream(stream: Sequence[Any]) -> Sequence[Any]:
 
 def refuse_part(value: object) -> None:
     """Raise `InvalidMessagesError` if `value`, given alone, is only a part of an answer."""
-    choices = field_of(value, "choices")
-    is_whole = field_of(value, "type") in _FINAL or _feedback(value) is not None
-    for choice in [*(choices or ()), *(field_of(value, "candidates") or ())]:
-        is_whole |= any(field_of(choice, name) for name in ("finish_reason", "finishReason"))
-    if not is_whole:
+    choices = field_of(value, "choices") or field_of(value, "candidates") or ()
+    ends = (field_of(choice, name) for choice in choices for name in _ENDS)
+    if not (field_of(value, "type") in _FINAL or feedback_of(value) or any(ends)):
         raise _PLACE.refuse("bad-answer", "a single chunk or event of a stream", _LEGAL)
 
 
@@ -191,34 +189,8 @@ def _items(events: Sequence[Any]) -> Sequence[Any]:
     return output or done or [{"role": "assistant", "content": ""}]
 
 
-def _contents(answers: Sequence[Any]) -> Sequence[Message] | None:
-    parts = list[Any]()
-    for answer in map(dumped, answers):
-        candidates = answer.get("candidates") or ()
-        if len(candidates) > 1:
-            return None
-        parts += (
-            part for each in candidates for part in (each.get("content") or {}).get("parts") or ()
-        )
-    return [{"role": "model", "parts": _spoken(parts)}]
-
-
-def _spoken(parts: Sequence[Message]) -> list[Message]:
-    """Return the parts of an answer, with pieces of one text joined; its last piece is signed."""
-    joined: list[Message] = []
-    for part in parts:
-        last = joined[-1] if joined else {}
-        is_more = "text" in part and last.keys() - {"thought"} == {"text"}
-        if is_more and part.get("thought") == last.get("thought"):
-            joined[-1] = {**part, "text": last["text"] + part["text"]}
-        else:
-            joined.append(part)
-    return joined
-
-
-_ASSEMBLE: Mapping[Provider, Callable[[Sequence[Any]], Sequence[Any] | None]] = {
+ASSEMBLERS: Mapping[Provider, Assemble] = {
     Provider.OPENAI: _chat,
     Provider.ANTHROPIC: _messages,
     Provider.RESPONSES: _items,
-    Provider.GEMINI: _contents,
 }

@@ -116,6 +116,15 @@ class Rendered:
         return [{"role": "system", "content": list(self.system)}, *self.messages]
 
 
+@frozen
+class ToolDefinition:
+    """A tool as every provider needs it; `parameters` is the JSON Schema of its arguments."""
+
+    name: str
+    description: str
+    parameters: Mapping[str, Any]
+
+
 class Parse(Protocol):
     """The parser of a format."""
 
@@ -201,7 +210,7 @@ class Judge(Protocol):
 
 @frozen
 class WireFormat:
-    """The functions of one provider's message format.
+    """The functions of one provider's message format; `define_tools` writes tools for a request.
 
     `writer` and `judge` create objects that render and validate a growing list. `options` returns
     the request options that are required once bound content of these providers was removed.
@@ -213,6 +222,7 @@ class WireFormat:
     check: Check
     writer: Callable[[], Writer]
     judge: Callable[[], Judge]
+    define_tools: Callable[[Sequence[ToolDefinition]], list[Message]]
     options: Callable[[Collection[str]], Mapping[str, Any]] = lambda _: {}
 
 

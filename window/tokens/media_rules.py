@@ -32,9 +32,9 @@ AUDIO_TOKENS = 60 * AUDIO_TOKENS_PER_SECOND
 """The cost of a recording that is not part of the request: one minute."""
 
 FILM_TOKENS_PER_SECOND = 300
-"""The cost of a second of a film: Gemini's, for a picture and the sound of each second.
+"""The cost of a second of a film: that of a picture and the sound of each second.
 
-Source: ai.google.dev, gemini-api/docs/video-understanding, read on 2026-11-28.
+Source: ai.google.dev, video understanding, read on 2026-11-28.
 """
 
 FILM_TOKENS = 60 * FILM_TOKENS_PER_SECOND

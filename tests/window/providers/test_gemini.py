@@ -8,9 +8,25 @@ import pytest
 from polycontext.polynomial import ContextSession, project
 from polycontext.window import InvalidMessagesError, Part, Role, ToolCall, Turn
 from polycontext.window.providers import get_format, unwrap
+from tests.house import ROOT
 
 GEMINI = get_format("gemini")
 CALL: Mapping[str, Any] = {"functionCall": {"name": "look", "args": {"at": "Böden"}}}
+
+
+def test_the_format_is_one_folder() -> None:
+    """What else in the core names it: its name, its folder, its media, and the public names."""
+    rooms = ("base", "linearity", "window", "pressure", "polynomial", "nodes", "front")
+    folder = ROOT / "window" / "providers" / "gemini"
+    naming = [
+        str(path.relative_to(ROOT))
+        for room in rooms
+        for path in (ROOT / room).rglob("*.py*")
+        if path.suffix in (".py", ".pyi")
+        and folder not in path.parents
+        and "gemini" in path.read_text().lower()
+    ]
+    assert len(naming) <= 4, naming
 
 
 def user(*parts: Mapping[str, Any]) -> dict[str, Any]:

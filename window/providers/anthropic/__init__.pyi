@@ -18,7 +18,7 @@ from .order_rules import (
     refuse_first,
 )
 from .versions import BINDING_BETA, COMPACTION_BETA, EDITS
-from .writer import Writer
+from .writer import Writer, define_tools
 
 __all__ = [
     "BINDING_BETA",
@@ -38,6 +38,7 @@ __all__ = [
     "check_block",
     "check_mark",
     "check_messages",
+    "define_tools",
     "finish",
     "hoist",
     "judge_marks",

@@ -26,7 +26,7 @@ from ..layout import (
     layout_of,
     without,
 )
-from ..wire import Message, Provider, Rendered, aliases
+from ..wire import Message, Provider, Rendered, ToolDefinition, aliases
 from .block_rules import THINKING, allowed, check_block, known_fields
 from .message_rules import FIELDS_OF, MAX_NAME, WHOLE
 from .order_rules import SERVER_CALLS, caller_of, is_server_result
@@ -346,3 +346,11 @@ def _content(turn: Turn, blocks: list[Message], form: object, *, is_error: bool)
     if not blocks:
         return form if form is None or form is MISSING else ""
     return blocks[0]["text"] if is_plain(blocks, "text") else blocks
+
+
+def define_tools(tools: Sequence[ToolDefinition]) -> list[Message]:
+    """Return the entries of a request's `tools`."""
+    return [
+        {"name": tool.name, "description": tool.description, "input_schema": tool.parameters}
+        for tool in tools
+    ]

@@ -1,4 +1,4 @@
-from .messages import Writer, parse
+from .messages import Writer, define_tools, parse
 from .rules import ChatJudge, GrowingList, check_messages
 
 __all__ = [
@@ -6,5 +6,6 @@ __all__ = [
     "GrowingList",
     "Writer",
     "check_messages",
+    "define_tools",
     "parse",
 ]

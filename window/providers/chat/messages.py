@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import pairwise
 
-from attrs import Factory, define
+from attrs import Factory, asdict, define
 
 from ...part import PartKind
 from ...turn import Role, ToolCall, Turn
@@ -27,7 +27,7 @@ from ..layout import (
 from ..openai_places import MAX_TOOL_NAME, OpenAIPlace
 from ..places import Place, shown
 from ..tool_pairs import CallNames, paired
-from ..wire import Message, Parsed, Provider, Rendered, aliases, speaker
+from ..wire import Message, Parsed, Provider, Rendered, ToolDefinition, aliases, speaker
 from .rules import BODIES, MAX_CALL_ID, check_part
 
 _ROLES = {"developer": Role.SYSTEM} | {str(role): role for role in Role}
@@ -369,3 +369,8 @@ def _render_call(further: Message, call_id: str, name: str, body: str) -> Messag
     inner = further.get(kind)
     called = {**(inner if isinstance(inner, dict) else {}), "name": name, BODIES[kind]: body}
     return {**further, "id": call_id, "type": kind, kind: called}
+
+
+def define_tools(tools: Sequence[ToolDefinition]) -> list[Message]:
+    """Return the entries of a request's `tools`."""
+    return [{"type": "function", "function": asdict(tool)} for tool in tools]

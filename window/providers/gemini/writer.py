@@ -17,7 +17,7 @@ from ...part import PartKind
 from ...turn import Role, Turn
 from ...wire_text import loaded_object, stand_in
 from ..layout import Entry, further_fields, layout_of, without
-from ..wire import Message, Provider, Rendered, aliases
+from ..wire import Message, Provider, Rendered, ToolDefinition, aliases
 from .contents import ANSWER, EMPTY_PART, JOINED, UNNAMED
 from .rules import CALL, RESULT, SIGNATURE, UNSIGNED
 
@@ -194,3 +194,19 @@ def written_block(block: Message) -> Message:
 def _typed(uri: str) -> Message:
     kind, _ = guess_type(uri)
     return {"mimeType": kind} if kind else {}
+
+
+def define_tools(tools: Sequence[ToolDefinition]) -> list[Message]:
+    """Return tools as one entry of a request's `tools`."""
+    return [
+        {
+            "functionDeclarations": [
+                {
+                    "name": tool.name,
+                    "description": tool.description,
+                    "parameters": tool.parameters,
+                }
+                for tool in tools
+            ]
+        }
+    ]

@@ -1,7 +1,7 @@
 from .item_rules import ID_STARTS, check_item, type_of
 from .messages import parse
 from .rules import ANSWERS, CALLS, TRIGGER, GrowingList, InputJudge, check_messages
-from .writer import Writer
+from .writer import Writer, define_tools
 
 __all__ = [
     "ANSWERS",
@@ -13,6 +13,7 @@ __all__ = [
     "Writer",
     "check_item",
     "check_messages",
+    "define_tools",
     "parse",
     "type_of",
 ]

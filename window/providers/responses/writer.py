@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any
 
-from attrs import Factory, define
+from attrs import Factory, asdict, define
 
 from ...part import PartKind
 from ...turn import Role, ToolCall, Turn
@@ -21,7 +21,7 @@ from ..layout import (
     without,
 )
 from ..openai_places import MAX_TOOL_NAME, OpenAIPlace
-from ..wire import Message, Provider, Rendered, aliases
+from ..wire import Message, Provider, Rendered, ToolDefinition, aliases
 from .item_rules import MAX_ID, check_item
 from .rules import PROGRAM_OUTPUT, TRIGGER, is_made, is_own_reasoning
 
@@ -338,3 +338,11 @@ def _loaded(text: str) -> Any:
         return json.loads(text)
     except (ValueError, RecursionError):
         return text
+
+
+def define_tools(tools: Sequence[ToolDefinition]) -> list[Message]:
+    """Return the entries of a request's `tools`.
+
+    Definitions are strict by default, and strict ones have no optional arguments.
+    """
+    return [{"type": "function", **asdict(tool), "strict": False} for tool in tools]
