@@ -72,7 +72,12 @@ class ContextOverflowError(CallerError, ValueError):
             f"{self.what} needs at least {self.tokens:,} tokens even after compression, "
             f"but the budget is {self.max_tokens:,}"
             + (f" ({told})" if told else "")
-            + ". Shorten it or raise max_tokens."
+            + (
+                ". End rules (see session.rules), shorten it"
+                if self.taken.get("rules")
+                else ". Shorten it"
+            )
+            + " or raise max_tokens."
         )
 
 

@@ -15,7 +15,7 @@ from polycontext.window.filler import Introduced
 from polycontext.window.part_removal import bare, unbound
 
 from . import notes
-from .gist import GistJob, GistKind, is_summary, pointer_turn
+from .gist import GistJob, GistKind, is_summary, least_summary, pointer_turn
 from .ladder import Ladder, Rung
 from .reach import Columns, Kind, Reach, columns_of
 from .view import Fidelity, View
@@ -25,6 +25,7 @@ _SUMMARY = Turn(Role.USER, "")
 
 ROWS = (
     "preserved",
+    "rules",
     "the last user turn",
     "open calls",
     "asked for",
@@ -350,7 +351,11 @@ def _gists(plan: Plan) -> Iterator[Spent]:
         again = {turn.resource_id for turn in job.again}
         gone = [turn for run in job.runs for turn in turns[slice(*run)]]
         sizes = [turn.tokens or 0 for turn in gone if turn.resource_id not in again]
-        yield Spent(_ROW_OF[job.kind], len(sizes), sum(sizes), job.allowance)
+        counter, rules = plan.window.counter, 0
+        if job.kind is GistKind.BLOCK and job.rules:
+            rules = least_summary(counter, job.rules) - least_summary(counter)
+            yield Spent("rules", 0, 0, rules)
+        yield Spent(_ROW_OF[job.kind], len(sizes), sum(sizes), job.allowance - rules)
     for drop in plan.drops:
         sizes = [turn.tokens or 0 for turn in turns[drop.start : drop.stop]]
         yield Spent("dropped", len(sizes), sum(sizes), 0)

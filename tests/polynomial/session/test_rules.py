@@ -145,7 +145,7 @@ def test_rules_that_exceed_the_budget_are_an_error() -> None:
             session.add_assistant_turn("Noted down.")
     assert 100 < place < 499
     before = session.conversation
-    with pytest.raises(ContextOverflowError):
+    with pytest.raises(ContextOverflowError, match=r"\(rules: [0-9,]+, .*End rules"):
         session.rules.add(said[-1])
     assert session.conversation is before
     assert [rule.text for rule in session.rules.list()] == said[:place]
