@@ -299,6 +299,11 @@ class GistJob:
         """
         return all_source_ids(self.sources, self.ledger)
 
+    def rule_tokens(self, counter: TokenCounter) -> int:
+        """Return how many tokens of a summary its rules take."""
+        whole = self.kind is GistKind.BLOCK and bool(self.rules)
+        return least_summary(counter, self.rules) - least_summary(counter) if whole else 0
+
     @property
     def source_tokens(self) -> int:
         """Return the tokens of the turns that the gist replaces, without the repeated ones."""

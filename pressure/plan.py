@@ -15,7 +15,7 @@ from polycontext.window.filler import Introduced
 from polycontext.window.part_removal import bare, unbound
 
 from . import notes
-from .gist import GistJob, GistKind, is_summary, least_summary, pointer_turn
+from .gist import GistJob, GistKind, is_summary, pointer_turn
 from .ladder import Ladder, Rung
 from .reach import Columns, Kind, Reach, columns_of
 from .view import Fidelity, View
@@ -228,12 +228,9 @@ def _jobs(
         turn = atoms.turns[place]
         if allowance < (turn.tokens or 0):
             about = _asked_for(atoms.turns, place)
-            rules = ladder.columns.rules_of(turn)
-            jobs.append(
-                GistJob.of_turn(
-                    GistKind.DIGEST, place, turn, allowance, ledger, about=about, rules=rules
-                )
-            )
+            kind, rules = GistKind.DIGEST, ladder.columns.rules_of(turn)
+            job = GistJob.of_turn(kind, place, turn, allowance, ledger, about=about, rules=rules)
+            jobs.append(job)
     if gisted:
         more = min(pool - spent, needed)
         spent += more
@@ -351,9 +348,8 @@ def _gists(plan: Plan) -> Iterator[Spent]:
         again = {turn.resource_id for turn in job.again}
         gone = [turn for run in job.runs for turn in turns[slice(*run)]]
         sizes = [turn.tokens or 0 for turn in gone if turn.resource_id not in again]
-        counter, rules = plan.window.counter, 0
-        if job.kind is GistKind.BLOCK and job.rules:
-            rules = least_summary(counter, job.rules) - least_summary(counter)
+        rules = job.rule_tokens(plan.window.counter)
+        if rules:
             yield Spent("rules", 0, 0, rules)
         yield Spent(_ROW_OF[job.kind], len(sizes), sum(sizes), job.allowance - rules)
     for drop in plan.drops:
