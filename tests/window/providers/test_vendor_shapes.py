@@ -251,6 +251,8 @@ def test_a_text_answers_a_client_tool_in_the_form_that_the_vendor_takes(tool: st
             "It worked.",
             1,
         ]
+    if tool == "local_shell":
+        assert done == {"type": "local_shell_call_output", "id": "c1", "output": "It worked."}
     if tool == "apply_patch":
         assert (done["status"], done["output"], failed["status"]) == (
             "completed",

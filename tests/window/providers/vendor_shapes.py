@@ -148,6 +148,13 @@ def result(call_id: str, said: Any) -> Message:
 
 
 CLIENT_CALLS = {
+    "local_shell": {
+        "type": "local_shell_call",
+        "id": "lsh_1",
+        "call_id": "c1",
+        "status": "completed",
+        "action": {"type": "exec", "command": ["ls"], "env": {}},
+    },
     "shell": {
         "type": "shell_call",
         "id": "sh_1",
@@ -173,8 +180,31 @@ CLIENT_CALLS = {
 }
 """Calls of OpenAI's tools that the client answers, by the name of the tool."""
 
+APPROVAL: list[Message] = [
+    {
+        "type": "mcp_approval_request",
+        "id": "mcpr_1",
+        "name": "reserve",
+        "arguments": "{}",
+        "server_label": "inn",
+    },
+    {"type": "mcp_approval_response", "approval_request_id": "mcpr_1", "approve": True},
+]
+
 UNCHANGED = (
     [
+        Shape("an approval", RESPONSES, [ASK, *APPROVAL, assistant("Done."), ASK], ("mcpr_1",)),
+        Shape(
+            "a local shell",
+            RESPONSES,
+            [
+                ASK,
+                CLIENT_CALLS["local_shell"],
+                {"type": "local_shell_call_output", "id": "c1", "output": "RX-90"},
+                ASK,
+            ],
+            ("RX-90",),
+        ),
         Shape(
             "a program", RESPONSES, [ASK, *PROGRAM, assistant("One."), ASK], ("RX-90", "program")
         ),
@@ -362,6 +392,12 @@ REWRITTEN = [
         RESPONSES,
         [ASK, {"type": "reasoning", "id": "rs_1", "summary": []}, user("Go on.")],
         ("Go on.",),
+    ),
+    Shape(
+        "an approval without its request",
+        RESPONSES,
+        [ASK, APPROVAL[1], user("And now?")],
+        ("And now?",),
     ),
     Shape(
         "an interrupted program",

@@ -47,7 +47,8 @@ def parse(messages: object, *, repair: bool = False, waiting: Iterable[str] = ()
     ... ).turns[0].role
     <Role.SYSTEM: 'system'>
     """
-    items = [*_named(copied_messages(Provider.RESPONSES, messages), [*waiting])]
+    copies = copied_messages(Provider.RESPONSES, messages)
+    items = [*_named(copies, [*waiting])]
     places = [Place(Provider.RESPONSES, ("input", index)) for index in range(len(items))]
     kinds = [*map(type_of, items, places)]
     roles = _begun_by_the_user(kinds, [*map(role_of, items, kinds, places)])
@@ -61,7 +62,7 @@ def parse(messages: object, *, repair: bool = False, waiting: Iterable[str] = ()
     for place, item, kind, role in zip(places, items, kinds, roles, strict=True):
         reader.read(item, kind, role, place, is_last=(place.index or 0) > others)
     reader.close()
-    return paired(Provider.RESPONSES, reader.turns, items, repair=repair, waiting=waiting)
+    return paired(Provider.RESPONSES, reader.turns, copies, repair=repair, waiting=waiting)
 
 
 def _named(items: Iterable[Message], waiting: list[str]) -> Iterator[Message]:
@@ -73,6 +74,8 @@ def _named(items: Iterable[Message], waiting: list[str]) -> Iterator[Message]:
             yield {**item, "call_id": names.call(item.get("call_id") or item.get("id"))}
         elif kind in _OUTPUTS:
             yield {**item, "call_id": names.result(item.get("call_id"))}
+        elif kind == "local_shell_call_output":
+            yield {"call_id": item.get("id"), **item}
         else:
             yield item
 

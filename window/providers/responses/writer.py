@@ -112,6 +112,7 @@ class Writer:
     _kinds: dict[str, str] = Factory(dict)
     _programs: dict[str, int] = Factory(dict)
     """The places of the programs that have no output yet, by id."""
+    _requested: set[str] = Factory(set)
 
     @property
     def size(self) -> int:
@@ -156,6 +157,12 @@ class Writer:
         kind, call_id = item.get("type"), str(item.get("call_id"))
         if kind == "program":
             self._programs[call_id] = len(self._items)
+        elif kind == "mcp_approval_request":
+            self._requested.add(str(item.get("id")))
+        elif kind == "mcp_approval_response":
+            # The request may have gone into a summary.
+            is_known = str(item.get("approval_request_id")) in self._requested
+            return item if is_known else {**_left_out(kind), "role": "user"}
         elif kind == PROGRAM_OUTPUT and self._programs.pop(call_id, None) is None:
             return _left_out(kind)
         elif kind in (None, "message") and item["role"] == "user" and self._programs:
@@ -280,7 +287,8 @@ def _shaped(item: Message, turn: Turn) -> Message:
 
     A text answers such a call if it was cut, added or inserted.
     """
-    output, has_failed = item.get("output"), turn.metadata.keys() & {"is_error", "repaired"}
+    call_id, output = item["call_id"], item.get("output")
+    has_failed = turn.metadata.keys() & {"is_error", "repaired"}
     match item["type"]:
         case "computer_call_output" if not _is_screen(output):
             return {**item, "output": BLANK_SCREEN}
@@ -288,6 +296,8 @@ def _shaped(item: Message, turn: Turn) -> Message:
             outcome = {"type": "exit", "exit_code": 1 if has_failed else 0}
             part = {"stdout": stand_in(turn) if turn.content is None else turn.text}
             return {**item, "output": [{**part, "stderr": "", "outcome": outcome}]}
+        case "local_shell_call_output" if item.get("id", call_id) == call_id:
+            return {**without(item, "call_id"), "id": call_id}
         case "apply_patch_call_output" if "status" not in item:
             return {**item, "status": "failed" if has_failed else "completed"}
     return item
