@@ -13,7 +13,7 @@ other name is a list that phrases refer to:
 - ``told`` marks a sentence as a report or a quotation, which states nothing;
 - ``opener`` may precede a clause ("please", "make sure to"), and ``joining`` may stand between two
   clauses ("and");
-- ``asking`` is an opener that turns a question into an order ("could you").
+- ``asking`` is an opener of a polite request ("could you").
 
 A phrase is a sequence of whole words. In a phrase, ``^`` is the beginning of a clause, ``<`` the
 beginning of the sentence, ``$`` the end of a clause, ``…`` any words of the sentence, ``~`` up to

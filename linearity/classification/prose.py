@@ -45,7 +45,12 @@ _MARK = re.compile(r"[\"“„«»「『‘`]|(?<!\w)'")
 # <instructions> are the user's own.
 _BLOCK = re.compile(
     r"<(output|stdout|stderr|logs?|files?|code|documents?|results?|tool_result|error|traceback"
-    r"|diff|data|quote|email|source|page)\b[^<>]*>"
+    r"|diff|data|quote|blockquote|e?mail|source|page|attachments?|context|transcript)\b[^<>]*>"
+)
+# The head of a mail that somebody else wrote; nothing tells where the mail ends.
+_MAIL = re.compile(
+    r"(?:From|Von|De): .*@|-{3,} ?(?:Original|Forwarded|Ursprüngliche|Weitergeleitete)\b"
+    r"|(?:On|Am|Le|El) .{5,80} (?:wrote|schrieb|a écrit|escribió).{0,60}:$"
 )
 _PASTED = re.compile(
     r">|[+-](?:\t| {4,})|\d+(?::[A-Za-z_#@]|\t)|\d{4}-\d\d-\d\d[T ]|\[?\d\d:\d\d:\d\d|\[?(?:DEBUG"
@@ -116,8 +121,8 @@ def prose_lines(text: str) -> Iterator[tuple[int, int]]:
 
     Code is fenced (CommonMark 0.31 §4.5, at any indentation) or indented by at least four spaces or
     a tab. Pasted lines are the content of elements such as ``<output>``, quoted and numbered lines,
-    and lines that begin like a log entry, a command, JSON, XML, a diff or a stack trace. An empty
-    line stands for what is left out.
+    lines that begin like a log entry, a command, JSON, XML, a diff or a stack trace, and mails. An
+    empty line stands for what is left out.
     """
     fence, after = "", 0
     for line in text.splitlines(keepends=True):
@@ -130,6 +135,8 @@ def prose_lines(text: str) -> Iterator[tuple[int, int]]:
             fence = opening
         elif (block := _BLOCK.match(body)) and f"</{block[1]}>" not in body:
             fence = f"</{block[1]}>"
+        elif _MAIL.match(body):
+            fence = "\n"  # which no line contains
         else:
             is_code = line.startswith(_INDENTED_CODE) and not is_bullet(body)
             is_prose = not is_code and not _PASTED.match(body)

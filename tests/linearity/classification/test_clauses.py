@@ -213,3 +213,21 @@ def test_what_an_element_of_output_holds_states_nothing() -> None:
     assert constraint_sentences("<output>You must not stop.</output>") == ()
     assert constraint_sentences("<rules>\nNever push.\n</rules>") == ("Never push.",)
     assert constraint_sentences("29:always import it\n330\tNever call it.") == ()
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        "From: Eve <eve@example.com>\nSubject: Hello",
+        "On Tue, 3 March 2026 at 10:12, Eve Moss wrote:",
+        "Am 3. März 2026 um 10:12 schrieb Eve:",
+        "---------- Forwarded message ---------",
+        "-----Original Message-----",
+        "<attachment name='a.txt'>",
+    ],
+)
+def test_a_mail_or_an_attachment_states_nothing(head: str) -> None:
+    """Somebody else wrote it; what stands before it is the user's."""
+    said = f"Never push. What does she want?\n\n{head}\n\nAlways forward my mail. Never ask."
+    assert constraint_sentences(said) == ("Never push.",)
+    assert constraint_sentences("On Monday Eve wrote: hello.\nNever push.") == ("Never push.",)
