@@ -76,10 +76,9 @@ def train(tell: Callable[[str], None]) -> str:
     tell(f"{len(known)} sentences, {sum(each.turn.is_rule for each in known)} of them rules")
     chosen, weights = _fitted(known)
     # New text is nearer to what was learnt from than a source left out, and further than a turn.
-    threshold = mean(
-        _threshold(known, [by(each.turn) for each in known], tell)
-        for by in (lambda turn: turn.group, lambda turn: turn.text)
-    )
+    by_source = [each.turn.group for each in known]
+    by_turn = [each.turn.text for each in known]
+    threshold = mean(_threshold(known, groups, tell) for groups in (by_source, by_turn))
     weights[chosen.index(classifier.BIAS)] -= threshold
     return _as_text(dict(zip(chosen, weights, strict=True)))
 
