@@ -97,6 +97,7 @@ class Life:
             self._attach: 4,
             self._patch: 5,
             self._clear: 5,
+            lambda: self.session.add_system(self.text(5)): 2,
             lambda: self.session.compress(self.random.choice((0.2, 0.5, 0.8))): 6,
             self._edit: 6,
             lambda: self.session.history.rewind(
@@ -117,7 +118,7 @@ class Life:
         self.session = self.open(self.name)
 
     def _clear(self) -> None:
-        self.session.clear()
+        self.session.clear(keep_system=self.random.random() < 0.5)
 
     def _any(self) -> str:
         return self.random.choice(self.session.log()).resource_id
