@@ -156,10 +156,10 @@ class Chooser:
             unit.standing,
             self._is_asked and any(self._asked[index] > 0 for index in bundle),
             unit.step,
-            any(self._units[index].outcome for index in bundle),
+            unit.outcome or (len(bundle) > 1 and any(self._units[i].outcome for i in bundle)),
             unit.said and self._entries[unit.entry].role == Role.USER,
         )
-        return tuple(compress(range(len(claims)), claims))
+        return tuple(compress(range(len(claims)), claims)) if True in claims else ()
 
     def _offer(self, bundle: Bundle) -> _Offer:
         gain, cost, weight = 0.0, 0, self._left.__getitem__

@@ -30,6 +30,19 @@ class Words:
         return len(text.split())
 
 
+class Pairs:
+    """Count begun pairs of characters, and eight for every start of a line but the first.
+
+    A text takes more than its lines.
+    """
+
+    exact = True
+
+    def count(self, text: str) -> int:
+        """Return the pairs of characters, and eight for each inner line break."""
+        return (len(text) + 1) // 2 + 8 * text.removesuffix("\n").count("\n")
+
+
 class Noting:
     """Count with the estimator and note how often, and how much text, was counted."""
 
@@ -47,7 +60,7 @@ class Noting:
 
 
 LETTERS = Letters()
-COUNTERS: tuple[TokenCounter, ...] = (FAST, LETTERS, Words(), EXACT)
+COUNTERS: tuple[TokenCounter, ...] = (FAST, LETTERS, Words(), Pairs(), EXACT)
 
 
 def user(text: str) -> Turn:

@@ -21,6 +21,7 @@ from tests.pressure.notes.extractive_samples import (
     EXACT,
     LETTERS,
     Noting,
+    Pairs,
     assistant,
     gist,
     summarise,
@@ -37,6 +38,14 @@ def test_a_summary_never_takes_more_tokens_than_allowed(
     assert counter.count(summarise(turns, max_tokens, counter=counter, query=query)) <= max(
         0, max_tokens
     )
+
+
+def test_a_tokenizer_that_counts_more_than_the_lines_is_respected() -> None:
+    """A summary fits even if its lines, counted one by one, take fewer tokens."""
+    turns = [user(f"Parcel {number} weighs {number * 7} grams.") for number in range(40)]
+    summary = summarise(turns, 300, counter=(pairs := Pairs()))
+    assert summary.count("\n") > 1
+    assert pairs.count(summary) <= 300
 
 
 @given(
