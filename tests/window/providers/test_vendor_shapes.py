@@ -252,7 +252,7 @@ def test_a_text_answers_a_client_tool_in_the_form_that_the_vendor_takes(tool: st
             1,
         ]
     if tool == "local_shell":
-        assert done == {"type": "local_shell_call_output", "id": "c1", "output": "It worked."}
+        assert (done["id"], done["call_id"], done["output"]) == ("c1", "c1", "It worked.")
     if tool == "apply_patch":
         assert (done["status"], done["output"], failed["status"]) == (
             "completed",

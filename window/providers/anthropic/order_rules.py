@@ -41,8 +41,6 @@ class Progress:
     """The ids of the calls of the last run of assistant messages."""
     servers: tuple[tuple[str, str, int], ...] = ()
     """The server tool calls without a result, as id, name and index of the message."""
-    deferred: bool = False
-    """Whether a server tool called a client's tool, and answers in a later message."""
     tail: tuple[int, str | None, bool] = (0, None, False)
     """The end of the last assistant run: index, type of the last block, if it ends in a space."""
     loop: tuple[int, str | None] | None = None
@@ -151,7 +149,7 @@ def _after_user(progress: Progress, entry: Entry, index: int) -> Progress:
     others = len(results) < len(entry.blocks)
     if progress.role == "assistant":
         _refuse_thinking_last(progress)
-    if progress.servers and (others or not results) and not progress.deferred:
+    if progress.servers and (others or not results):
         raise _unanswered_server(progress)
     misplaced = progress.misplaced
     if progress.role == "system" and progress.system is not None:
@@ -210,7 +208,7 @@ def _after_assistant(progress: Progress, entry: Entry, index: int) -> Progress:
             at = block_at(index, number)
             raise at.fault("duplicate-call-id", problem, legal, says)
         called.add(call_id)
-    servers, deferred = _server_tools(progress, entry, index, runs_on=runs_on)
+    servers = _server_tools(progress, entry, index)
     kinds, blank = [block["type"] for block in entry.blocks], False
     last = kinds[-1] if kinds else progress.tail[1] if runs_on else None
     if kinds and last == "text":
@@ -224,7 +222,6 @@ def _after_assistant(progress: Progress, entry: Entry, index: int) -> Progress:
         answered=frozenset(),
         called=frozenset(called),
         servers=servers,
-        deferred=deferred,
         tail=(index, last, blank),
         loop=progress.loop or (index, kinds[0] if kinds else None),
         compaction=_compacted(progress, entry, index),
@@ -256,19 +253,18 @@ def _compacted(progress: Progress, entry: Entry, index: int) -> int | None:
     return found
 
 
-def _server_tools(
-    progress: Progress, entry: Entry, index: int, *, runs_on: bool
-) -> tuple[tuple[tuple[str, str, int], ...], bool]:
-    """Pair server tool calls with results, which come later if the tool calls the client."""
+def _server_tools(progress: Progress, entry: Entry, index: int) -> tuple[tuple[str, str, int], ...]:
+    """Pair server tool calls with results, which come later if the tool calls the client.
+
+    Until then, user messages may hold results only (platform.claude.com, agents-and-tools,
+    programmatic-tool-calling, "Message formatting restrictions").
+    """
     waiting = {call_id: (name, place) for call_id, name, place in progress.servers}
-    deferred = progress.deferred and (runs_on or bool(waiting))
     for number, block in enumerate(entry.blocks):
         kind, at = block["type"], block_at(index, number)
         if kind in SERVER_CALLS:
             name = block.get("name") if kind == "server_tool_use" else _MCP
             waiting[_server_id(block, at)] = (name if isinstance(name, str) else "server", index)
-        elif kind == "tool_use":
-            deferred = deferred or caller_of(block) is not None
         elif is_server_result(block) and waiting.pop(block["tool_use_id"], None) is None:
             owner = "mcp_tool_use" if kind == "mcp_tool_result" else "server_tool_use"
             says = (
@@ -278,7 +274,7 @@ def _server_tools(
             problem = f"is a {kind} with no call {shown(block['tool_use_id'])} before it"
             legal = f"results behind their {owner}, in the same message"
             raise at.fault("orphan-server-result", problem, legal, says)
-    return tuple((call_id, name, place) for call_id, (name, place) in waiting.items()), deferred
+    return tuple((call_id, name, place) for call_id, (name, place) in waiting.items())
 
 
 _MCP = "mcp"

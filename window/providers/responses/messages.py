@@ -22,6 +22,7 @@ from ..wire import Message, Parsed, Provider
 from .rules import PROGRAM_OUTPUT
 from .writer import (
     BODIES,
+    BY_ID,
     CALL_FIELDS,
     COMPACTION,
     CONTENT,
@@ -74,8 +75,8 @@ def _named(items: Iterable[Message], waiting: list[str]) -> Iterator[Message]:
             yield {**item, "call_id": names.call(item.get("call_id") or item.get("id"))}
         elif kind in _OUTPUTS:
             yield {**item, "call_id": names.result(item.get("call_id"))}
-        elif kind == "local_shell_call_output":
-            yield {"call_id": item.get("id"), **item}
+        elif kind == "local_shell_call_output" and "call_id" not in item:
+            yield {**item, "call_id": item.get("id"), BY_ID: True}
         else:
             yield item
 

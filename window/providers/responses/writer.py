@@ -296,11 +296,17 @@ def _shaped(item: Message, turn: Turn) -> Message:
             outcome = {"type": "exit", "exit_code": 1 if has_failed else 0}
             part = {"stdout": stand_in(turn) if turn.content is None else turn.text}
             return {**item, "output": [{**part, "stderr": "", "outcome": outcome}]}
-        case "local_shell_call_output" if item.get("id", call_id) == call_id:
-            return {**without(item, "call_id"), "id": call_id}
+        case "local_shell_call_output" if BY_ID in item:
+            return without(item, BY_ID, "call_id")
+        case "local_shell_call_output" if "id" not in item:
+            return {**item, "id": call_id}
         case "apply_patch_call_output" if "status" not in item:
             return {**item, "status": "failed" if has_failed else "completed"}
     return item
+
+
+BY_ID = "by_id"
+"""The mark of an output that names its call as `id`, as the SDK's type of a local shell's does."""
 
 
 def _is_screen(output: object) -> bool:
