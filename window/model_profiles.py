@@ -295,7 +295,7 @@ def find_listed(name: str) -> tuple[str, Listed] | None:
     ...     find_listed("xai:grok-4")[0],
     ...     find_listed("gpt-99"),
     ... )
-    (1047576, 'grok-4', None)
+    (1000000, 'grok-4', None)
     """
     found = next((each for each in _tried(name) if each in _rows()), None)
     return None if found is None else (found, _row(found))

@@ -175,6 +175,6 @@ def check_messages(contents: object, *, allow_open_tail: bool = False) -> None:
     >>> check_messages([{"role": "user", "parts": []}])  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     polycontext.window.errors.InvalidMessagesError: messages[0] breaks the gemini rule \
-missing-content: ...
+empty-message: ...
     """
     GrowingList()(copied_messages(Provider.GEMINI, contents), allow_open_tail=allow_open_tail)
