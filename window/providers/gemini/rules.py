@@ -80,7 +80,7 @@ def _content(content: Message, place: Place) -> Message:
         raise place.into("parts").wrong("bad-content", parts, "a list of parts")
     inner = place.into("parts")
     spelled = [_part(part, inner.into(number)) for number, part in enumerate(parts)]
-    return {**content, "role": role, "parts": spelled}
+    return {"role": role} | content | {"role": role, "parts": spelled}
 
 
 def _part(part: object, place: Place) -> Message:
