@@ -233,3 +233,19 @@ def test_a_projection_keeps_roles_and_pairs() -> None:
     assert shortened.messages[0] == contents[0]
     assert shortened.messages[-1] == contents[-1]
     assert {turn.role for turn in read(*shortened.messages)} >= {Role.USER, Role.TOOL}
+
+
+def test_the_log_of_a_session_is_projected() -> None:
+    """A later system turn in it is the user's."""
+    session = ContextSession(8_000)
+    session.add_system("Be brief.")
+    session.add_user_turn("Look at all.")
+    session.add_assistant_turn("Well.")
+    session.add_system("Be briefer.")
+    session.add_assistant_turn(None, tool_calls=[ToolCall("a", "look")])
+    session.add_tool_turn("mould " * 900, tool_call_id="a")
+    written = session.history.messages("gemini")
+    assert [content["role"] for content in written] == [
+        *("system", "user", "model", "user", "model", "user"),
+    ]
+    GEMINI.check(project(written, max_tokens=500).messages)

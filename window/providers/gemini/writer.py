@@ -94,7 +94,7 @@ class Writer:
         if turn.role is Role.ASSISTANT:
             return "model"
         is_leading = self._last in ("", "system")
-        return "system" if turn.role is Role.SYSTEM and (is_leading or self.readable) else "user"
+        return "system" if turn.role is Role.SYSTEM and is_leading else "user"
 
     def _put(
         self, role: str, parts: Sequence[Message], further: Message, *, joins: bool = False
