@@ -1,14 +1,14 @@
 """Dialects, which convert between a framework's messages and turns; the rest is shared."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Generic, TypeVar
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from polycontext.polynomial.session import Kept, Seen
-from polycontext.window import Turn
+from polycontext.window import Role, Turn
 
 N = TypeVar("N")
 """A message of the framework."""
@@ -66,8 +66,10 @@ class Dialect(ABC, Generic[N]):
         Law: a view in which nothing was compressed is exactly the messages that were split.
         """
         out: list[N] = []
+        names: dict[str | None, str] = {}
         for _, group in groupby(view, _origin):
             items = [*group]
+            names |= {call.id: call.name for item in items for call in item.turn.tool_calls}
             held = [
                 item.handle
                 for item in items
@@ -76,7 +78,7 @@ class Dialect(ABC, Generic[N]):
             if held and len(held) == len(items) == held[0].turns:
                 out += held[0].natives
             else:
-                out += self.write([item.turn for item in items])
+                out += self.write([_named(item.turn, names) for item in items])
         return [*self.merge(out)]
 
 
@@ -97,6 +99,13 @@ class MessageDialect(Dialect[N]):
         for stop in [*said[1:], len(read)]:
             yield from (Piece(turn, start, stop) for turns in read[start:stop] for turn in turns)
             start = stop
+
+
+def _named(turn: Turn, names: Mapping[str | None, str]) -> Turn:
+    """Return a result with the name of its tool, which some vendors require."""
+    if turn.role is not Role.TOOL or turn.name or turn.tool_call_id not in names:
+        return turn
+    return evolve(turn, name=names[turn.tool_call_id])
 
 
 def _origin(item: Seen) -> object:

@@ -14,7 +14,7 @@ from polycontext.base.effects import Steps
 from polycontext.pressure import ConflictError
 from polycontext.window import REQUEST_OVERHEAD, Role, Turn, count_tools, count_turn
 from polycontext.window.filler import OPENING, is_opening, opening_of
-from polycontext.window.providers import NO_RESULT
+from polycontext.window.providers import NO_RESULT, results_behind_calls
 from polycontext.window.rules import is_rule
 
 from ..errors import ContextOverflowError
@@ -135,7 +135,8 @@ def pairs_of(
 
 
 def _repair(pairs: Sequence[Pair]) -> Iterator[Pair]:
-    """Yield a valid conversation: calls and results match, and the user comes first."""
+    """Yield a valid conversation: each call has its result behind it, and the user comes first."""
+    pairs = [*results_behind_calls(pairs)]
     opens = opening_of([turn for turn, _ in pairs])
     waiting: dict[str, None] = {}
     for place, (turn, handle) in enumerate(pairs):

@@ -111,6 +111,41 @@ def test_results_of_which_some_has_fallen_stay_in_one_message() -> None:
     assert [native.results for native in Made().join(seen_of)] == [(("a", "a"), ("b", "b"))]
 
 
+def test_results_that_come_late_are_sent_behind_their_calls() -> None:
+    """A message between them follows, and results that come together are told apart."""
+    bridge = Bridge(Made(), model=600, counter=FAST)
+    late = Native("tool", results=(("a", "plums"),))
+    natives = [
+        Native("user", "Look."),
+        Native("assistant", "", ("a",)),
+        Native("user", "Quick."),
+        late,
+    ]
+    assert bridge.fit(natives) == [natives[0], natives[1], late, natives[2]]
+    together = Native("tool", results=(("a", "plums"), ("b", "pears")))
+    natives = [Native("user", "Look."), *(Native("assistant", "", (call,)) for call in "ab")]
+    sent = bridge.fit([*natives, together])
+    assert [native.results for native in sent if native.results] == [
+        (("a", "plums"),),
+        (("b", "pears"),),
+    ]
+    assert [native.calls for native in sent if not native.results] == [(), ("a",), ("b",)]
+
+
+def test_a_result_that_nobody_gave_names_its_tool() -> None:
+    """Some vendors refuse a result without a name."""
+    written: list[Turn] = []
+
+    class Writing(Made):
+        def write(self, turns: Sequence[Turn]) -> list[Native]:
+            written.extend(turns)
+            return super().write(turns)
+
+    natives = [Native("user", "Look."), Native("assistant", "", ("a",)), Native("user", "Well?")]
+    Bridge(Writing(), model=600, counter=FAST).fit(natives)
+    assert [(turn.tool_call_id, turn.name) for turn in written] == [("a", "look")]
+
+
 def test_a_message_of_no_turn_goes_with_nothing() -> None:
     """It is not sent, and disturbs nobody."""
     bridge = Bridge(Made(), model=600, counter=FAST)

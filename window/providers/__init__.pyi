@@ -4,7 +4,7 @@ from .formats import AUTO, check, findings, format_of, get_format, unwrap
 from .layout import left_behind, without
 from .openai_places import ObjectCheck, OpenAIPlace
 from .places import Place, shown
-from .tool_pairs import NO_RESULT
+from .tool_pairs import NO_RESULT, results_behind_calls
 from .wire import (
     Judge,
     Message,
@@ -45,6 +45,7 @@ __all__ = [
     "get_format",
     "left_behind",
     "responses",
+    "results_behind_calls",
     "shown",
     "unwrap",
     "without",

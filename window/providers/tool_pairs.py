@@ -8,6 +8,7 @@ in a list that is repaired.
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
+from typing import TypeVar
 
 from attrs import Factory, define
 
@@ -15,6 +16,8 @@ from ..errors import InvalidMessagesError
 from ..turn import Role, Turn
 from .places import Place, shown
 from .wire import Message, Parsed, Provider
+
+T = TypeVar("T")
 
 NO_RESULT = "[no result was recorded for this call]"
 """The text of a result that `repair` adds."""
@@ -43,7 +46,7 @@ def paired(
         InvalidMessagesError: Rules orphan-result, duplicate-result, unanswered-call.
     """
     if repair or provider is Provider.RESPONSES:
-        turns = _behind_calls(turns, waiting)
+        turns = results_behind_calls(turns, waiting)
     pairing = _Pairing(provider, repair=repair, waiting=dict.fromkeys(waiting))
     for turn, place in turns:
         pairing.add(turn, place)
@@ -83,11 +86,15 @@ class CallNames:
         return call_id
 
 
-def _behind_calls(
-    turns: Iterable[tuple[Turn, int]], waiting: Iterable[str]
-) -> Iterator[tuple[Turn, int]]:
-    """Move each result that stands behind other turns to the other results of its message."""
-    atoms: list[list[tuple[Turn, int]]] = [[]]
+def results_behind_calls(
+    turns: Iterable[tuple[Turn, T]], waiting: Iterable[str] = ()
+) -> Iterator[tuple[Turn, T]]:
+    """Move each result that stands behind other turns to the other results of its message.
+
+    `waiting` are ids of earlier calls without a result. The second value of each pair stays with
+    its turn.
+    """
+    atoms: list[list[tuple[Turn, T]]] = [[]]
     owners = dict.fromkeys(waiting, atoms[0])
     for turn, place in turns:
         if turn.role is Role.TOOL:
