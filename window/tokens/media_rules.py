@@ -34,7 +34,7 @@ AUDIO_TOKENS = 60 * AUDIO_TOKENS_PER_SECOND
 FILM_TOKENS_PER_SECOND = 300
 """The cost of a second of a film: that of a picture and the sound of each second.
 
-Source: ai.google.dev, video understanding, read on 2026-11-28.
+Source: ai.google.dev, video understanding.
 """
 
 FILM_TOKENS = 60 * FILM_TOKENS_PER_SECOND
