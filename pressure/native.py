@@ -66,12 +66,13 @@ def prefix_plan(window: ContextWindow, tokens: int, reach: Reach | None = None) 
 
     At most `tokens` are left, and the cut leaves the longest tail that fits. It never splits an
     atom, and the roles of the turns before and after it differ. System turns at the start stay.
-    PRESERVED turns before the cut and the last user turn are repeated. The plan is empty if nothing
+    PRESERVED turns before the cut, turns that state rules and the last user turn are repeated. The
+    plan is empty if nothing
     has to be compressed, or nothing can be.
 
     Laws: those of every plan; the tail and the repeated turns are byte-identical.
     """
-    ladder = ladder_of(window, reach or Reach())
+    ladder = ladder_of(window, reach or Reach(), _stating(window))
     nothing = plan_at(ladder, 0, tokens)
     if window.total_tokens <= tokens:
         return nothing
@@ -115,7 +116,8 @@ def answered_plan(window: ContextWindow, stop: int) -> Plan:
     Raises:
         InvalidOptionError: no atom begins at `stop`.
     """
-    ladder = ladder_of(window, Reach())
+    stating = _stating(window)
+    ladder = ladder_of(window, Reach(), stating)
     columns, turns = ladder.columns, window.all_turns()
     nothing = plan_at(ladder, 0, window.total_tokens)
     if stop not in columns.atoms.bounds:
@@ -125,12 +127,23 @@ def answered_plan(window: ContextWindow, stop: int) -> Plan:
     kept = columns.of_kind(prefix, Kind.FIXED)
     if turns and turns[-1].role is Role.ASSISTANT and not turns[-1].tool_calls:
         turns_of, preserved = columns.atoms.turns_of, ResourceClass.PRESERVED
-        kept = [atom for atom in kept if max(map(window.class_of, turns_of(atom))) is preserved]
+        kept = [
+            atom
+            for atom in kept
+            if atom in stating or max(map(window.class_of, turns_of(atom))) is preserved
+        ]
     sizes = _sizes(window, columns)
     yields = sum(sizes[atom] for atom in prefix) - sum(sizes[atom] for atom in kept)
     if yields <= least_summary(window.counter):
         return nothing
     return _cut(nothing, prefix, kept, sum(sizes) - yields, yields - 1)
+
+
+def _stating(window: ContextWindow) -> set[int]:
+    """Return the atoms that state rules, which a provider's summary may leave out."""
+    ids, atoms = {rule.turn_id for rule in window.rules.standing}, window.atom_columns()
+    starts = enumerate(atoms.bounds[:-1] if ids else ())
+    return {atom for atom, start in starts if atoms.turns[start].resource_id in ids}
 
 
 def _best(window: ContextWindow, columns: Columns, tokens: int) -> tuple[range, int, int] | None:

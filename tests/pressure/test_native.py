@@ -22,7 +22,7 @@ from polycontext.window import ContextWindow, Part, Role, ToolCall, Turn
 from polycontext.window.part import PartKind
 from polycontext.window.providers import get_format
 from polycontext.window.providers.anthropic import COMPACTION_BETA
-from tests.pressure.samples import assistant, calls, opened, result, talk, user, words
+from tests.pressure.samples import assistant, calls, extended, opened, result, talk, user, words
 
 BLOCK = json.dumps(
     {
@@ -331,3 +331,11 @@ def test_a_turn_that_rose_since_is_a_conflict() -> None:
     plan = half(window)
     with pytest.raises(ConflictError):
         landed(window.promote("t4", ResourceClass.PRESERVED), plan, CLAUDE)
+
+
+def test_a_turn_that_states_a_rule_is_repeated_behind_a_native_gist() -> None:
+    """A provider's summary may leave the rule out."""
+    rule = f"Never delete a file. {words(90, 60)}"
+    window = extended(opened(2_000), [*talk(2), user(rule), *talk(12, first=2)])
+    (job,) = prefix_plan(window, 500).jobs
+    assert rule in [turn.text for turn in job.again]
