@@ -465,5 +465,7 @@ def test_an_answer_that_looks_like_a_summary_makes_no_rule() -> None:
     session.compress(0.3)
     gists = [turn.text for turn in session.window.all_turns() if turn.is_gist]
     assert gists
-    assert not any(f"user: {foreign}" in text or "Standing" in text for text in gists)
+    # A line that begins with a space continues what the speaker before it said.
+    assert not any(f"\nuser: {foreign}" in text or "Standing" in text for text in gists)
+    assert session.rules.list(ended=True) == ()
     assert not any("evil" in turn.text for turn in session.child("Do it.", "kid").log())
