@@ -114,19 +114,11 @@ class AgentFrameworkDialect(MessageDialect[Message]):
         contents: list[Content] = []
         for turn in turns:
             held = [Content.from_text(turn.text)] if turn.text else []
-            own = [*own_blocks(turn, _OWN)]
-            urls = [
-                *pictures(turn),
-                *(
-                    "data:{mime_type};base64,{data}".format(**each["file"])
-                    for each in own
-                    if "file" in each
-                ),
-            ]
             held += [
-                Content.from_uri(url, media_type=guess_type(url)[0] or "image/png") for url in urls
+                Content.from_uri(url, media_type=guess_type(url)[0] or "image/png")
+                for url in pictures(turn)
             ]
-            held += [Content.from_dict(each["own"]) for each in own if "own" in each]
+            held += [_content(each) for each in own_blocks(turn, _OWN)]
             held += [
                 Content.from_function_call(call.id, call.name, arguments=call.arguments)
                 for call in turn.tool_calls
@@ -146,8 +138,21 @@ def _parts(contents: Iterable[Content]) -> Iterator[Part]:
         elif c.type in {"data", "uri"} and (c.media_type or "").startswith("image/"):
             yield picture(c.uri)
         elif c.type == "data":
-            yield block(
-                _OWN, {"file": {"mime_type": c.media_type, "data": c.uri.partition(",")[2]}}, "file"
-            )
+            file = {"media_type": c.media_type, "data": c.uri.partition(",")[2]}
+            yield block(_OWN, {"file": file}, "file")
+        elif c.type in {"uri", "hosted_file"}:
+            file = {"media_type": c.media_type, "url": c.uri, "file_id": c.file_id}
+            yield block(_OWN, {"file": file, "own": c.to_dict()}, "file")
         elif c.type not in {"text", "usage", "function_call"} or c.informational_only:
-            yield block(_OWN, {"own": c.to_dict()})
+            yield block(_OWN, {c.type: c.to_dict()})
+
+
+def _content(held: dict[str, Any]) -> Content:
+    """Return the content that a block was made of."""
+    file = held.pop("file", {})
+    if held:
+        (data,) = held.values()
+        return Content.from_dict(data)
+    return Content.from_uri(
+        "data:{media_type};base64,{data}".format(**file), media_type=file["media_type"]
+    )

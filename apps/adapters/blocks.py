@@ -47,36 +47,31 @@ def pictures(turn: Turn) -> Iterator[str]:
 def block(framework: str, own: Mapping[str, Any], medium: str | None = None) -> Part:
     """Return framework-specific JSON data as a part that stays with its turn.
 
-    `medium` names the field that holds a picture, a recording or a document, with its `mime_type`
-    and its base64 `data`. All other data is counted as it is.
+    `medium` names the field that holds a picture, a recording, a film or a document: its
+    `media_type`, and its base64 `data`, its `url` or its `file_id`. Such a field is counted as a
+    medium anywhere in the data; the rest is counted as it is.
 
-    >>> picture = {"inline_data": {"mime_type": "image/png", "data": "iVBORw0KGgo="}}
+    >>> picture = {"inline": {"media_type": "image/png", "data": "iVBORw0KGgo="}}
     >>> turn = Turn(
     ...     "user",
     ...     "So?",
     ...     parts=(
-    ...         block("google-adk", picture, "inline_data"),
-    ...         block("google-adk", {"executable_code": "1"}),
+    ...         block("my-framework", picture, "inline"),
+    ...         block("my-framework", {"executable_code": "1"}),
     ...     ),
     ... )
     >>> (
     ...     [part.is_medium for part in turn.parts],
-    ...     [*own_blocks(turn, "google-adk")] == [picture, {"executable_code": "1"}],
+    ...     [*own_blocks(turn, "my-framework")] == [picture, {"executable_code": "1"}],
     ... )
     ([True, False], True)
     """
     if medium is None:
-        return Part(
-            framework, json.dumps({"type": next(iter(own), "block"), "own": own}, default=str)
-        )
-    # Documents are counted by page, which costs most, so video is counted as audio instead.
-    kinds = {"image": "image", "audio": "audio", "video": "audio"}
-    kind = kinds.get((own[medium].get("mime_type") or "").partition("/")[0], "document")
-    beside = {name: value for name, value in own.items() if name != medium}
-    return Part(
-        framework,
-        json.dumps({"type": kind, "source": own[medium], "medium": medium, "own": beside}),
-    )
+        held = {"type": next(iter(own), "block"), "own": _marked(own)}
+    else:
+        beside = {name: value for name, value in own.items() if name != medium}
+        held = {**_medium(own[medium]), "medium": medium, "own": _marked(beside)}
+    return Part(framework, json.dumps(held, default=str))
 
 
 def own_blocks(turn: Turn, framework: str) -> Iterator[dict[str, Any]]:
@@ -84,7 +79,42 @@ def own_blocks(turn: Turn, framework: str) -> Iterator[dict[str, Any]]:
     for part in turn.parts:
         if part.provider == framework and part.kind is PartKind.BLOCK:
             data = json.loads(part.data)
-            yield data["own"] | ({data["medium"]: data["source"]} if "medium" in data else {})
+            yield _unmarked(data["own"]) | (
+                {data["medium"]: data["source"]} if "medium" in data else {}
+            )
+
+
+_KINDS = {"image", "audio", "video"}
+"""The kinds of media whose block has the name of the kind; any other is a document."""
+
+_MARK = "nested-medium"
+
+
+def _medium(source: Mapping[str, Any]) -> dict[str, Any]:
+    kind = str(source.get("media_type") or "").partition("/")[0]
+    return {"type": kind if kind in _KINDS else "document", "source": source}
+
+
+def _marked(value: Any) -> Any:
+    """Return data in which each field that holds a medium has the form of one."""
+    if isinstance(value, list | tuple):
+        return [*map(_marked, value)]
+    if not isinstance(value, Mapping):
+        return value
+    if isinstance(value.get("media_type"), str) and isinstance(value.get("data"), str):
+        return {**_medium(value), _MARK: True}
+    return {name: _marked(inner) for name, inner in value.items()}
+
+
+def _unmarked(value: Any) -> Any:
+    """Return the data that were given to `_marked`."""
+    if isinstance(value, list):
+        return [*map(_unmarked, value)]
+    if not isinstance(value, dict):
+        return value
+    if _MARK in value:
+        return value["source"]
+    return {name: _unmarked(inner) for name, inner in value.items()}
 
 
 def arguments(call: ToolCall) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """Bedrock Converse messages: reading them as turns, and writing turns as one message."""
 
 from base64 import b64decode, b64encode
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from polycontext.window import Part, Role, ToolCall, Turn
@@ -26,7 +26,13 @@ def read_message(message: Mapping[str, Any]) -> Iterator[Turn]:
     [('assistant', ''), ('tool', 'Plums.'), ('user', 'And?')]
     """
     content = message["content"]
-    for result in (each["toolResult"] for each in content if "toolResult" in each):
+    if message["role"] == "assistant":
+        # The results of the vendor's own tools stand beside their calls.
+        served = {each["toolResult"]["toolUseId"] for each in content if "toolResult" in each}
+        results = []
+    else:
+        served, results = set[str](), [each for each in content if "toolResult" in each]
+    for result in (each["toolResult"] for each in results):
         parts = result.get("content") or []
         said = [
             each["text"] if "text" in each else arguments_text(each["json"])
@@ -37,14 +43,14 @@ def read_message(message: Mapping[str, Any]) -> Iterator[Turn]:
         if result.get("status") == "error":
             beside.append(block(_OWN, {"status": "error"}))
         yield Turn(Role.TOOL, "\n".join(said), tool_call_id=result["toolUseId"], parts=beside)
-    rest = [each for each in content if "toolResult" not in each]
+    rest = [each for each in content if each not in results]
     if rest or not content:
-        uses = [each["toolUse"] for each in rest if "toolUse" in each]
+        uses = [each["toolUse"] for each in rest if _is_call(each, served)]
         calls = [
             ToolCall(use["toolUseId"], use["name"], arguments_text(use.get("input")))
             for use in uses
         ]
-        beside = [_part(each) for each in rest if "text" not in each and "toolUse" not in each]
+        beside = [_part(each) for each in rest if "text" not in each and not _is_call(each, served)]
         yield Turn(
             message["role"],
             "\n".join(each["text"] for each in rest if "text" in each),
@@ -79,6 +85,12 @@ def read_usage(usage: Mapping[str, Any]) -> dict[str, int]:
     }
 
 
+def _is_call(each: Mapping[str, Any], served: Collection[str]) -> bool:
+    """Return whether a block is a call for us to answer, and not one that the vendor answers."""
+    use = each.get("toolUse")
+    return use is not None and "type" not in use and use["toolUseId"] not in served
+
+
 def _is_text(each: Mapping[str, Any]) -> bool:
     return "text" in each or "json" in each
 
@@ -103,7 +115,7 @@ def _part(each: Mapping[str, Any]) -> Part:
     ):
         return block(_OWN, _encode_bytes(each))
     data = {
-        "mime_type": f"{kind}/{held.get('format')}",
+        "media_type": f"{kind}/{held.get('format')}",
         "data": b64encode(held["source"]["bytes"]).decode(),
     }
     return block(
@@ -135,20 +147,27 @@ def _restore(own: dict[str, Any]) -> dict[str, Any]:
     return {kind: own["held"] | {"source": {"bytes": b64decode(own[kind]["data"])}}}
 
 
-def _encode_bytes(value: Any) -> Any:
+def _encode_bytes(value: Any, kind: str = "application/octet-stream") -> Any:
     """Return a value as JSON data; unknown blocks, such as guarded pictures, may contain bytes."""
     if isinstance(value, Mapping):
-        return {name: _encode_bytes(inner) for name, inner in value.items()}
+        kinds = {
+            name: f"{name}/{inner['format']}"
+            for name, inner in value.items()
+            if isinstance(inner, Mapping) and "format" in inner
+        }
+        return {name: _encode_bytes(inner, kinds.get(name, kind)) for name, inner in value.items()}
     if isinstance(value, (list, tuple)):
-        return [*map(_encode_bytes, value)]
-    return {_BYTES: b64encode(value).decode()} if isinstance(value, bytes) else value
+        return [_encode_bytes(inner, kind) for inner in value]
+    if isinstance(value, bytes):
+        return {_BYTES: f"data:{kind};base64,{b64encode(value).decode()}"}
+    return value
 
 
 def _decode_bytes(value: Any) -> Any:
     """Return the value that was given to `_encode_bytes`."""
     if isinstance(value, dict):
         return (
-            b64decode(value[_BYTES])
+            b64decode(value[_BYTES].partition(",")[2])
             if _BYTES in value
             else {name: _decode_bytes(inner) for name, inner in value.items()}
         )

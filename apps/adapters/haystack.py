@@ -10,8 +10,9 @@ from polycontext.window import Part, Role, ToolCall, Turn
 from .blocks import (
     arguments,
     arguments_text,
-    block_parts,
+    block,
     disambiguator,
+    own_blocks,
     picture,
     pictures,
     thought,
@@ -165,11 +166,19 @@ def _parts(content: Sequence[Any]) -> list[Part]:
         if isinstance(part, own.ImageContent)
     ]
     files = [
-        {"type": "file", "base64": part.base64_data, "mime_type": part.mime_type}
+        block("haystack", {"file": _source(part), "own": _beside(part)}, "file")
         for part in content
         if isinstance(part, own.FileContent)
     ]
-    return [*(_thought(*each) for each in thoughts), *images, *block_parts(files)]
+    return [*(_thought(*each) for each in thoughts), *images, *files]
+
+
+def _beside(part: own.FileContent) -> dict[str, Any]:
+    return {"filename": part.filename, "extra": part.extra, "validation": part.validation}
+
+
+def _source(part: own.FileContent) -> dict[str, str | None]:
+    return {"media_type": part.mime_type, "data": part.base64_data}
 
 
 def _thought(text: str, extra: dict[str, Any]) -> Part:
@@ -179,7 +188,11 @@ def _thought(text: str, extra: dict[str, Any]) -> Part:
 
 def _render_message(turn: Turn) -> own.ChatMessage:
     urls = [url.removeprefix("data:").partition(";base64,") for url in pictures(turn)]
-    images = [own.ImageContent(data, mime, validation=False) for mime, _, data in urls]
+    images: list[Any] = [own.ImageContent(data, mime, validation=False) for mime, _, data in urls]
+    images += [
+        own.FileContent(held["file"]["data"], held["file"]["media_type"], **held["own"])
+        for held in own_blocks(turn, "haystack")
+    ]
     if turn.role is Role.TOOL:
         found = [own.TextContent(turn.text), *images] if images else turn.text
         return own.ChatMessage.from_tool(

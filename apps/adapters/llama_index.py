@@ -7,13 +7,23 @@ from base64 import b64encode
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from itertools import takewhile
+from pathlib import Path
 from typing import Any, TypeVar
 
 from polycontext.base import InvalidOptionError, require_extra
 from polycontext.window import Part, Role, ToolCall, Turn, loaded_object
 from polycontext.window.providers import dumped
 
-from .blocks import arguments_text, disambiguator, picture, pictures, thought, tool
+from .blocks import (
+    arguments_text,
+    block,
+    disambiguator,
+    own_blocks,
+    picture,
+    pictures,
+    thought,
+    tool,
+)
 from .bridge import Bridge, Fitted
 from .dialect import Dialect, Piece
 
@@ -22,6 +32,7 @@ require_extra("llama_index.core", extra="llama-index", purpose=__name__)
 from llama_index.core.base.llms import types as own
 from llama_index.core.llms.llm import LLM
 from llama_index.core.memory.types import BaseChatStoreMemory
+from pydantic import TypeAdapter
 
 Model = TypeVar("Model")
 _ROLES = {
@@ -32,6 +43,15 @@ _ROLES = {
     "function": Role.TOOL,
 }
 """The role of a turn for each role of llama-index; any other is the assistant's."""
+
+_OWN, _BLOCK = "llama-index", TypeAdapter[Any](own.ContentBlock)
+_MEDIA = {
+    "image": ("image", "image_mimetype"),
+    "audio": ("audio", "format"),
+    "video": ("video", "video_mimetype"),
+    "document": ("data", "document_mimetype"),
+}
+"""The fields of a block with its data and their type, by the block's type."""
 
 
 def wrap(llm: Model, model: Any = None, **options: Any) -> Model:
@@ -115,7 +135,8 @@ class LlamaIndexDialect(Dialect[own.ChatMessage]):
             role, said = _ROLES.get(native.role.value, Role.ASSISTANT), native.content or ""
             parts = [*filter(None, map(_part, native.blocks))]
             if role is Role.TOOL:
-                answers = str(native.additional_kwargs.get("tool_call_id") or "")
+                told = native.additional_kwargs
+                answers = str(told.get("tool_call_id") or told.get("name") or "")
                 yield Piece(
                     Turn(role, said, tool_call_id=nth(answers), name=answers, parts=parts),
                     place,
@@ -139,36 +160,99 @@ class LlamaIndexDialect(Dialect[own.ChatMessage]):
                     tool_kwargs=call.arguments if given is None else given,
                 )
             )
-        about = {"tool_call_id": turns[0].name} if turns[0].role is Role.TOOL else {}
+        blocks += [_restored(held) for turn in turns for held in own_blocks(turn, _OWN)]
+        about = _about(turns[0]) if turns[0].role is Role.TOOL else {}
         return [own.ChatMessage(role=turns[0].role.value, blocks=blocks, additional_kwargs=about)]
 
 
 def _calls(native: own.ChatMessage, nth: Callable[[str], str]) -> Iterator[ToolCall]:
-    for block in native.blocks:
-        if isinstance(block, own.ToolCallBlock):
+    blocks = [each for each in native.blocks if isinstance(each, own.ToolCallBlock)]
+    for each in blocks:
+        yield ToolCall(
+            nth(each.tool_call_id or each.tool_name),
+            each.tool_name,
+            arguments_text(each.tool_kwargs),
+        )
+    known, told = {each.tool_call_id for each in blocks}, native.additional_kwargs
+    # Older histories have the calls of a message beside its blocks, in the vendor's form.
+    for given in told.get("tool_calls") or filter(None, [told.get("function_call")]):
+        held = dumped(given)
+        function = held.get("function") or held if isinstance(held, Mapping) else {}
+        name, call = function.get("name"), held.get("id") if isinstance(held, Mapping) else None
+        if name and (call is None or call not in known):
             yield ToolCall(
-                nth(block.tool_call_id or block.tool_name),
-                block.tool_name,
-                arguments_text(block.tool_kwargs),
+                nth(call or name),
+                name,
+                arguments_text(function.get("arguments", function.get("input"))),
             )
 
 
-def _part(block: Any) -> Part | None:
-    if isinstance(block, own.ThinkingBlock):
-        about = block.additional_information
+def _about(turn: Turn) -> dict[str, str]:
+    """Return the fields of a result; a result that was read has its call's id as its name."""
+    answers, name = turn.tool_call_id or "", turn.name or ""
+    if name and answers.partition("~")[0] in (name, name.partition("~")[0]):
+        return {"tool_call_id": name}
+    return {"tool_call_id": answers, **({"name": name} if name else {})}
+
+
+def _part(given: Any) -> Part | None:
+    if isinstance(given, own.TextBlock | own.ToolCallBlock):
+        return None
+    if isinstance(given, own.ThinkingBlock):
+        about = given.additional_information
         signature = about.get("signature") or about.get("encrypted_content")
         return thought(
-            block.content or "", signature, "openai" if about.get("type") == "reasoning" else None
+            given.content or "", signature, "openai" if about.get("type") == "reasoning" else None
         )
-    if isinstance(block, own.ImageBlock):
+    if isinstance(given, own.ImageBlock):
         return picture(
             str(
-                block.url
-                or f"data:{block.image_mimetype};base64,"
-                f"{b64encode(block.resolve_image().read()).decode()}"
+                given.url
+                or f"data:{given.image_mimetype};base64,"
+                f"{b64encode(given.resolve_image().read()).decode()}"
             )
         )
-    return None
+    held = _data(given)
+    return block(_OWN, held, "file") if "file" in held else block(_OWN, {given.block_type: held})
+
+
+def _data(given: Any) -> dict[str, Any]:
+    """Return a block as JSON data, in which each medium is in a field `file`."""
+    data: dict[str, Any] = given.model_dump(mode="json")
+    for name in ("content", "cited_content"):
+        if isinstance(inner := getattr(given, name, None), list):
+            data[name] = [*map(_data, inner)]
+        elif isinstance(inner, own.BaseContentBlock):
+            data[name] = _data(inner)
+    if given.block_type in _MEDIA:
+        field, kind = _MEDIA[given.block_type]
+        media_type = str(data[kind] or given.block_type)
+        if given.block_type == "audio" and "/" not in media_type:
+            media_type = f"audio/{media_type}"
+        payload = data.pop(field)
+        if payload is None and given.path is not None:
+            payload = b64encode(Path(given.path).read_bytes()).decode()
+        where = {"url": data["url"]} if payload is None else {"data": payload}
+        data["file"] = {"media_type": media_type, **where}
+    return data
+
+
+def _restored(held: dict[str, Any]) -> Any:
+    """Return the block that `_data` was given."""
+    return _BLOCK.validate_python(
+        _with_data(held if "block_type" in held else next(iter(held.values())))
+    )
+
+
+def _with_data(data: Any) -> Any:
+    if isinstance(data, list):
+        return [*map(_with_data, data)]
+    if not isinstance(data, dict):
+        return data
+    if "file" in data:
+        rest = {name: value for name, value in data.items() if name != "file"}
+        return {**rest, _MEDIA[data["block_type"]][0]: data["file"].get("data")}
+    return {name: _with_data(inner) for name, inner in data.items()}
 
 
 def _besides(

@@ -5,16 +5,21 @@ from dataclasses import replace
 from typing import Any
 
 from polycontext.base import InvalidOptionError, require_extra
-from polycontext.window import Role, ToolCall, Turn
+from polycontext.window import Part, Role, ToolCall, Turn
 
-from .blocks import picture, pictures, thought, tool
+from .blocks import block, own_blocks, picture, pictures, thought, tool
 from .bridge import Bridge, Fitted
 from .dialect import MessageDialect
 
 require_extra("pydantic_ai", extra="pydantic-ai", purpose=__name__)
 
+from pydantic import TypeAdapter
 from pydantic_ai import messages as own
 from pydantic_ai.capabilities import AbstractCapability
+
+_OWN = "pydantic-ai"
+_SHOWN: TypeAdapter[Any] = TypeAdapter(own.UserContent)
+_SAID: TypeAdapter[Any] = TypeAdapter(own.ModelResponsePart)
 
 
 class ContextCapability(AbstractCapability[Any]):
@@ -83,17 +88,17 @@ class PydanticAIDialect(MessageDialect[own.ModelMessage]):
         """Return the turns of a message."""
         if isinstance(native, own.ModelRequest):
             return (turn for part in native.parts for turn in _parse_part(part))
-        thoughts = [
-            thought(p.content, p.signature, p.provider_name)
+        parts = [
+            _said_part(p)
             for p in native.parts
-            if isinstance(p, own.ThinkingPart)
+            if not isinstance(p, own.TextPart | own.ToolCallPart)
         ]
         calls = [
             ToolCall(p.tool_call_id, p.tool_name, p.args_as_json_str())
             for p in native.parts
             if isinstance(p, own.ToolCallPart)
         ]
-        return iter([Turn(Role.ASSISTANT, native.text or "", tool_calls=calls, parts=thoughts)])
+        return iter([Turn(Role.ASSISTANT, native.text or "", tool_calls=calls, parts=parts)])
 
     def write(self, turns: Sequence[Turn]) -> list[own.ModelMessage]:
         """Return `turns` as one request or one response."""
@@ -104,9 +109,34 @@ class PydanticAIDialect(MessageDialect[own.ModelMessage]):
             for turn in turns
             for call in turn.tool_calls
         ]
-        return [
-            own.ModelResponse([*(own.TextPart(turn.text) for turn in turns if turn.text), *calls])
+        texts = [own.TextPart(turn.text) for turn in turns if turn.text]
+        beside = [
+            _SAID.validate_python(part)
+            for turn in turns
+            for held in own_blocks(turn, _OWN)
+            for part in ([held] if "part_kind" in held else held.values())
         ]
+        return [own.ModelResponse([*texts, *beside, *calls])]
+
+
+def _said_part(part: Any) -> Part:
+    """Return what a response holds besides text and calls."""
+    if isinstance(part, own.ThinkingPart):
+        return thought(part.content, part.signature, part.provider_name)
+    data = _SAID.dump_python(part, mode="json")
+    if isinstance(part, own.FilePart):
+        return block(_OWN, data, "content")
+    if isinstance(part, own.SpeechPart) and part.content:
+        data["content"] = None  # it is in the text of the response
+    return block(_OWN, {part.part_kind: data})
+
+
+def _shown_part(piece: Any) -> Part:
+    """Return what a user or a tool shows besides text."""
+    if isinstance(piece, own.ImageUrl) or getattr(piece, "is_image", False):
+        return picture(getattr(piece, "data_uri", None) or piece.url)
+    data = _SHOWN.dump_python(piece, mode="json")
+    return block(_OWN, {"item": data}, "item" if "media_type" in data else None)
 
 
 def _parse_part(part: Any) -> Iterator[Turn]:
@@ -114,11 +144,7 @@ def _parse_part(part: Any) -> Iterator[Turn]:
         part.files if isinstance(part, own.BaseToolReturnPart) else getattr(part, "content", None)
     )
     pieces: Any = [content] if isinstance(content, str) else content or []
-    parts = [
-        picture(getattr(p, "data_uri", None) or p.url)
-        for p in pieces
-        if isinstance(p, own.ImageUrl) or getattr(p, "is_image", False)
-    ]
+    parts = [_shown_part(p) for p in pieces if not isinstance(p, str | own.TextContent)]
     if isinstance(part, own.BaseToolReturnPart):
         yield Turn(
             Role.TOOL,
@@ -143,10 +169,11 @@ def _parse_part(part: Any) -> Iterator[Turn]:
 
 
 def _render_turn(turn: Turn) -> Any:
-    shown = [
+    shown: list[Any] = [
         own.BinaryContent.from_data_uri(url) if url.startswith("data:") else own.ImageUrl(url)
         for url in pictures(turn)
     ]
+    shown += [_SHOWN.validate_python(held["item"]) for held in own_blocks(turn, _OWN)]
     said = [turn.text, *shown] if shown else turn.text
     if turn.role is Role.TOOL:
         return own.ToolReturnPart(turn.name or "", said, turn.tool_call_id or "")

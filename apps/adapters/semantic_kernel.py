@@ -6,25 +6,25 @@ from typing import Any, TypeVar
 
 from polycontext.base import require as check
 from polycontext.base import require_extra
-from polycontext.window import Role, ToolCall, Turn
+from polycontext.window import Part, Role, ToolCall, Turn
 
-from .blocks import picture, pictures, thought
+from .blocks import block, own_blocks, picture, pictures, thought
 from .bridge import Bridge
 from .dialect import MessageDialect
 
 require_extra("semantic_kernel", extra="semantic-kernel", purpose=__name__)
 
+from pydantic import TypeAdapter
 from semantic_kernel import contents as own
+from semantic_kernel.contents.binary_content import BinaryContent
 
 Service = TypeVar("Service")
 _HOOKS = ("_inner_get_chat_message_contents", "_inner_get_streaming_chat_message_contents")
-_KINDS = (
-    own.TextContent,
-    own.ReasoningContent,
-    own.FunctionCallContent,
-    own.FunctionResultContent,
-    own.ImageContent,
+_OWN = "semantic-kernel"
+_ITEM: TypeAdapter[Any] = TypeAdapter(
+    own.ChatMessageContent.model_fields["items"].annotation.__args__[0]
 )
+_KINDS = (own.TextContent, own.FunctionCallContent, own.FunctionResultContent)
 
 
 def wrap(service: Service, model: Any = None, **options: Any) -> Service:
@@ -94,43 +94,83 @@ class SemanticKernelDialect(MessageDialect[Any]):
 
     def read(self, native: Any) -> Iterator[Turn]:
         """Yield the turns of a message."""
-        texts, thoughts, calls, results, images = (
+        texts, calls, results = (
             [each for each in native.items if isinstance(each, kind)] for kind in _KINDS
         )
-        yield from (
-            Turn(Role.TOOL, str(each.result), tool_call_id=each.id or "unknown", name=each.name)
-            for each in results
-        )
-        if not results:
+        beside = [each for each in native.items if not isinstance(each, _KINDS)]
+        for each in results:
+            told, shown = _found(each.result)
+            yield Turn(
+                Role.TOOL,
+                told,
+                tool_call_id=each.id or "unknown",
+                name=each.name,
+                parts=[*map(_part, shown)],
+            )
+        if beside or texts or calls or not results:
             role = {"developer": "system", "tool": "user"}.get(native.role.value, native.role.value)
-            parts = [
-                *(thought(str(each), each.metadata.get("signature")) for each in thoughts),
-                *map(picture, map(str, images)),
-            ]
-            told = [
+            called = [
                 ToolCall(each.id or "unknown", str(each.name), each.to_element().text or "{}")
                 for each in calls
             ]
-            yield Turn(Role(role), "\n".join(map(str, texts)), tool_calls=told, parts=parts)
+            parts = [*map(_part, beside)]
+            yield Turn(Role(role), "\n".join(map(str, texts)), tool_calls=called, parts=parts)
 
     def write(self, turns: Sequence[Turn]) -> list[Any]:
         """Return `turns` as one message."""
-        results = [
-            own.FunctionResultContent(id=turn.tool_call_id, name=turn.name, result=turn.text)
-            for turn in turns
-        ]
-        turn, items = turns[0], [own.TextContent(text=turns[0].text)]
-        items += [
-            own.ImageContent(**{"data_uri" if url.startswith("data:") else "uri": url})
-            for url in pictures(turn)
-        ]
-        items += [
-            own.FunctionCallContent(id=call.id, name=call.name, arguments=call.arguments)
-            for call in turn.tool_calls
-        ]
-        return [
-            own.ChatMessageContent(
-                role=own.AuthorRole(turn.role.value),
-                items=results if turn.role is Role.TOOL else items,
-            )
-        ]
+        items = [item for turn in turns for item in _items(turn)]
+        return [own.ChatMessageContent(role=own.AuthorRole(turns[0].role.value), items=items)]
+
+
+def _found(result: Any) -> tuple[str, list[Any]]:
+    """Return the text of a function's result, and the contents that it shows."""
+    found = result if isinstance(result, list) else [result]
+    shown = [each for each in found if isinstance(each, BinaryContent)]
+    if not shown:
+        return str(result), []
+    return "\n".join(str(each) for each in found if each not in shown), shown
+
+
+def _part(item: Any) -> Part:
+    """Return an item that is neither text nor a call."""
+    if isinstance(item, own.ReasoningContent):
+        return thought(str(item), item.metadata.get("signature"))
+    if isinstance(item, own.ImageContent):
+        return picture(str(item))
+    data = item.model_dump(mode="json")
+    if isinstance(item, own.FileReferenceContent):
+        file = {"media_type": "", "file_id": item.file_id or ""}
+        return block(_OWN, {"file": file, "own": data}, "file")
+    if not isinstance(item, BinaryContent):
+        return block(_OWN, {str(data["content_type"]): data})
+    head, _, payload = str(data.pop("data_uri") or "").partition(",")
+    media_type = head.removeprefix("data:").partition(";")[0] or item.mime_type or ""
+    if isinstance(item, own.AudioContent) and not media_type.startswith("audio/"):
+        media_type = "audio/wav"
+    where = {"data": payload} if payload else {"url": data["uri"]}
+    return block(
+        _OWN, {"file": {"media_type": media_type, "head": head, **where}, "own": data}, "file"
+    )
+
+
+def _items(turn: Turn) -> list[Any]:
+    """Return a turn as items of a message."""
+    shown: list[Any] = [
+        own.ImageContent(**{"data_uri" if url.startswith("data:") else "uri": url})
+        for url in pictures(turn)
+    ]
+    for held in own_blocks(turn, _OWN):
+        file = held.pop("file", {})
+        (data,) = held.values()
+        if "data" in file:
+            data = {**data, "data_uri": f"{file['head']},{file['data']}"}
+        shown.append(_ITEM.validate_python(data))
+    said = own.TextContent(text=turn.text)
+    if turn.role is Role.TOOL:
+        result = [said, *shown] if shown else turn.text
+        return [own.FunctionResultContent(id=turn.tool_call_id, name=turn.name, result=result)]
+    calls = [
+        own.FunctionCallContent(id=call.id, name=call.name, arguments=call.arguments)
+        for call in turn.tool_calls
+    ]
+    return [said, *shown, *calls]

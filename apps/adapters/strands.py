@@ -81,7 +81,7 @@ class StrandsDialect(MessageDialect[Any]):
             if (
                 out
                 and out[-1]["role"] == native["role"]
-                and _Message in (type(native), type(out[-1]))
+                and (_Message in (type(native), type(out[-1])) or _has_results(out[-1]))
             ):
                 out[-1] = _Message(
                     role=native["role"], content=[*out[-1]["content"], *native["content"]]
@@ -89,6 +89,11 @@ class StrandsDialect(MessageDialect[Any]):
             else:
                 out.append(native)
         return out
+
+
+def _has_results(message: Any) -> bool:
+    """Return whether a message holds results, which later ones of the step are joined to."""
+    return message["role"] == "user" and any("toolResult" in each for each in message["content"])
 
 
 class _Message(dict[str, Any]):

@@ -17,7 +17,8 @@ from polycontext.adapters.blocks import (
     sent_tokens,
 )
 from polycontext.adapters.wire_dialect import ThinkingDialect, besides_of, learn_from
-from polycontext.window import Turn
+from polycontext.window import Turn, count_turn, default_counter
+from polycontext.window.tokens.media_rules import PAGE_TOKENS
 
 PNG = "iVBORw0KGgo="
 PLUM = "https://example.org/plum.png"
@@ -89,16 +90,24 @@ def test_a_turn_is_words_or_blocks() -> None:
     ("mime", "kind"),
     [
         ("image/png", "image"),
-        ("video/mp4", "audio"),
+        ("video/mp4", "video"),
         ("application/pdf", "document"),
         (None, "document"),
     ],
 )
 def test_a_medium_that_only_a_framework_knows_counts_as_one(mime: str | None, kind: str) -> None:
     """And comes back as it was given."""
-    own = {"inline": {"mime_type": mime, "data": PNG}, "name": "plum"}
+    own = {"inline": {"media_type": mime, "data": PNG}, "name": "plum"}
     turn = Turn("user", "So?", parts=(block("made-up", own, "inline"), picture(PLUM)))
     assert turn.parts[0].type == kind
+    assert [*own_blocks(turn, "made-up")] == [own]
+
+
+def test_a_medium_inside_of_other_data_counts_as_one() -> None:
+    """Its base64 is no text, however deep it stands."""
+    own = {"found": {"files": [{"media_type": "application/pdf", "data": "JVBERi0x" * 9_000}]}}
+    turn = Turn("user", "So?", parts=(block("made-up", own),))
+    assert PAGE_TOKENS <= count_turn(default_counter(), turn) < 80_000
     assert [*own_blocks(turn, "made-up")] == [own]
 
 

@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from polycontext.adapters.converse import read_message, read_usage, write_message
-from polycontext.window import Role
+from polycontext.window import Role, count_turn, default_counter
+from polycontext.window.tokens.media_rules import IMAGE_TOKENS
 
 PNG = {"image": {"format": "png", "source": {"bytes": b"\x89PNG"}}}
 S3 = {
@@ -119,8 +120,29 @@ def test_media_count_as_what_they_are() -> None:
         {kind: {"format": name, "source": {"bytes": b"\x00"}}} for kind, name in kinds.items()
     ]
     (turn,) = read_message({"role": "user", "content": content})
-    assert [part.type for part in turn.parts] == ["image", "audio", "audio", "document"]
+    assert [part.type for part in turn.parts] == ["image", "audio", "video", "document"]
     assert write_message([turn])["content"] == content
+
+
+def test_what_the_vendors_own_tools_found_stays_with_their_calls() -> None:
+    """They are no calls for anybody to answer, whether the vendor names their kind or not."""
+    use: dict[str, Any] = {"toolUseId": "s", "name": "code", "input": {"snippet": "1 + 1"}}
+    found = {"toolUseId": "s", "status": "success", "content": [{"json": {"stdOut": "2"}}]}
+    for kind in ({"type": "server_tool_use"}, {}):
+        message = {
+            "role": "assistant",
+            "content": [{"text": "So."}, {"toolUse": use | kind}, {"toolResult": found}],
+        }
+        (turn,) = read_message(message)
+        assert (turn.text, turn.tool_calls) == ("So.", ())
+        assert write_message([turn]) == message
+
+
+def test_a_guarded_picture_counts_as_one() -> None:
+    """And not as the text of its base64."""
+    picture = {"format": "png", "source": {"bytes": b"\x89PNG" + bytes(90_000)}}
+    (turn,) = read_message({"role": "user", "content": [{"guardContent": {"image": picture}}]})
+    assert count_turn(default_counter(), turn) == pytest.approx(IMAGE_TOKENS, abs=100)
 
 
 def test_messages_that_say_nothing_are_turns() -> None:

@@ -217,10 +217,11 @@ def test_pictures_and_files_count() -> None:
     assert asked[0][0] is asks
     assert asked[0][1] is nothing
     (piece,) = HaystackDialect().split([asks])
-    assert [part.type for part in piece.turn.parts] == ["image_url", "file"]
+    assert [part.type for part in piece.turn.parts] == ["image_url", "document"]
     (anew,) = HaystackDialect().write([piece.turn])
     assert anew.texts == ["What is it?"]
     assert anew.image.base64_image == "iVBORw0KGgo="
+    assert anew.file == file
 
 
 def test_results_keep_their_tool_and_their_pictures() -> None:

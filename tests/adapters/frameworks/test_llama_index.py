@@ -4,13 +4,15 @@ import asyncio
 import json
 from collections.abc import AsyncIterator, Mapping, Sequence
 from io import BytesIO
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from polycontext.base import InvalidOptionError
 from polycontext.polynomial import ContextOverflowError
-from polycontext.window import Role, ToolCall, Turn
+from polycontext.window import Role, ToolCall, Turn, count_turn, default_counter
+from polycontext.window.tokens.media_rules import FILM_TOKENS, PAGE_TOKENS
 from tests.adapters.frameworks.conversation import SYSTEM, Agent, FrameworkTests, found
 from tests.adapters.frameworks.judge import Judge
 
@@ -232,10 +234,87 @@ def test_pictures_count_and_other_blocks_stay() -> None:
     assert asked[0][0] is asks
     assert asked[0][1] is nothing
     (piece,) = LlamaIndexDialect().split([asks])
-    assert [part.type for part in piece.turn.parts] == ["image_url"] * 3
+    assert [part.type for part in piece.turn.parts] == [
+        *["image_url"] * 3,
+        "document",
+        "cache",
+    ]
     (anew,) = LlamaIndexDialect().write([piece.turn])
-    assert [block.block_type for block in anew.blocks] == ["text", "image", "image", "image"]
+    assert [block.block_type for block in anew.blocks] == [
+        "text",
+        *["image"] * 3,
+        "document",
+        "cache",
+    ]
     assert [each.turn.parts for each in LlamaIndexDialect().split([anew])] == [piece.turn.parts]
+
+
+def _tokens(*blocks: Any) -> int:
+    """Return what a message of these blocks counts."""
+    (piece,) = LlamaIndexDialect().split([own.ChatMessage(role="user", blocks=[*blocks])])
+    (anew,) = LlamaIndexDialect().write([piece.turn])
+    assert anew.blocks == [*blocks]
+    return count_turn(default_counter(), piece.turn)
+
+
+def test_documents_recordings_and_citable_words_count(tmp_path: Path) -> None:
+    """Of a document its pages, of a recording its seconds, and of citable content its parts."""
+    pdf = b"%PDF-1.4\n" + b"".join(b"%d 0 obj<</Type /Page>>endobj\n" % n for n in range(3))
+    document = own.DocumentBlock(data=pdf, document_mimetype="application/pdf", title="a.pdf")
+    assert _tokens(document) >= 3 * PAGE_TOKENS
+    assert _tokens(own.DocumentBlock(url="https://example.org/a.pdf")) >= PAGE_TOKENS
+    assert 500 < _tokens(own.AudioBlock(audio=bytes(100_000), format="mp3")) < 1_000
+    assert _tokens(own.VideoBlock(url="https://example.org/a.mp4")) >= FILM_TOKENS
+    (tmp_path / "plums.txt").write_text("jar " * 500)
+    inside = own.CitableBlock(
+        title="T", source="s", content=[own.TextBlock(text="plums " * 500), document]
+    )
+    assert _tokens(inside) >= 3 * PAGE_TOKENS + 500
+    cited = own.CitationBlock(
+        cited_content=own.TextBlock(text="plums " * 500),
+        source="s",
+        title="T",
+        additional_location_info={},
+    )
+    assert _tokens(cited) >= 500
+    there = own.DocumentBlock(path=tmp_path / "plums.txt", document_mimetype="text/plain")
+    (piece,) = LlamaIndexDialect().split([own.ChatMessage(role="user", blocks=[there])])
+    assert 500 < count_turn(default_counter(), piece.turn) < 1_000
+
+
+@pytest.mark.parametrize(
+    ("kwargs", "answers"),
+    [
+        (
+            {"tool_calls": [{"id": "c1", "function": {"name": "look", "arguments": "{}"}}]},
+            {"tool_call_id": "c1"},
+        ),
+        ({"tool_calls": [{"id": "c1", "name": "look", "input": {}}]}, {"tool_call_id": "c1"}),
+        ({"function_call": {"name": "look", "arguments": "{}"}}, {"name": "look"}),
+    ],
+)
+def test_calls_of_older_histories_keep_their_results(kwargs: Any, answers: Any) -> None:
+    """They stand beside the blocks of a message, in the form of the vendor."""
+    role = "tool" if "tool_call_id" in answers else "function"
+    messages = [
+        *_long(1)[:1],
+        own.ChatMessage(role="assistant", content=None, additional_kwargs=kwargs),
+        own.ChatMessage(role=role, content="plums", additional_kwargs=answers),
+    ]
+    asked: list[Any] = []
+    wrap(_llm(asked), 3000).chat(messages)
+    assert [*asked[0]] == messages
+    turns = [piece.turn for piece in LlamaIndexDialect().split(messages)]
+    assert [(call.name, call.arguments) for call in turns[1].tool_calls] == [("look", "{}")]
+
+
+def test_a_result_that_nobody_gave_names_its_call_and_its_tool() -> None:
+    """A process that ended before the result leaves a call without one."""
+    call = own.ToolCallBlock(tool_call_id="c1", tool_name="look", tool_kwargs={})
+    messages = [*_long(1)[:1], own.ChatMessage(role="assistant", blocks=[call]), *_long(2)[:1]]
+    asked: list[Any] = []
+    wrap(_llm(asked), 3000).chat(messages)
+    assert asked[0][2].additional_kwargs == {"tool_call_id": "c1", "name": "look"}
 
 
 def test_calls_that_are_known_by_their_tool_alone_keep_their_results() -> None:

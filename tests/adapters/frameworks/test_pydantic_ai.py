@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from polycontext.base import InvalidOptionError
-from polycontext.window import Part
+from polycontext.window import Part, count_turn, default_counter
+from polycontext.window.tokens.media_rules import AUDIO_TOKENS, FILM_TOKENS, PAGE_TOKENS
 from tests.adapters.frameworks.conversation import ROOM, SYSTEM, Agent, FrameworkTests, found
 from tests.adapters.frameworks.judge import Judge
 from tests.strict.script import png
@@ -207,7 +208,7 @@ def test_parts_that_nobody_here_knows_go_out_as_they_are() -> None:
         own.ModelResponse([]),
         own.ModelRequest([own.UserPromptPart("Well?")]),
     ]
-    assert [id(message) for message in fit(ContextCapability(ROOM), odd)] == [
+    assert [id(message) for message in fit(ContextCapability(40_000), odd)] == [
         id(message) for message in odd
     ]
     empty: list[own.ModelMessage] = [
@@ -217,6 +218,82 @@ def test_parts_that_nobody_here_knows_go_out_as_they_are() -> None:
     assert [id(message) for message in fit(ContextCapability(ROOM), empty)] == [
         id(message) for message in empty
     ]
+
+
+def _pdf(pages: int) -> own.BinaryContent:
+    data = b"%PDF-1.4\n" + b"".join(b"%d 0 obj<</Type /Page>>endobj\n" % n for n in range(pages))
+    return own.BinaryContent(data, media_type="application/pdf")
+
+
+@pytest.mark.parametrize(
+    ("shown", "least"),
+    [
+        (_pdf(3), 3 * PAGE_TOKENS),
+        (own.DocumentUrl("https://example.org/plum.pdf"), PAGE_TOKENS),
+        (own.VideoUrl("https://example.org/plum.mp4"), FILM_TOKENS),
+        (own.AudioUrl("https://example.org/plum.mp3"), AUDIO_TOKENS),
+        (own.BinaryContent(bytes(100_000), media_type="audio/mpeg"), 500),
+        (own.BinaryContent(b"jar " * 500, media_type="text/plain"), 500),
+        (own.UploadedFile(file_id="f", provider_name="openai"), PAGE_TOKENS),
+        (own.CachePoint(), 0),
+    ],
+    ids=lambda value: getattr(value, "kind", None),
+)
+def test_what_is_shown_counts_as_what_it_is(shown: Any, least: int) -> None:
+    """By users and by tools, and it is written again with its message."""
+    dialect = PydanticAIDialect()
+    asked = own.ModelRequest([own.UserPromptPart(["Which?", shown])])
+    messages: list[own.ModelMessage] = [asked]
+    if not isinstance(shown, own.CachePoint):
+        messages += [own.ModelRequest([own.ToolReturnPart("look", ["Plums.", shown], "c")])]
+    for message in messages:
+        (piece,) = dialect.split([message])
+        tokens = count_turn(default_counter(), piece.turn)
+        assert least <= tokens <= least * 1.1 + 200
+        (written,) = dialect.write([piece.turn])
+        part: Any = written.parts[0]
+        assert part.content[1] == shown
+
+
+def test_what_the_vendors_own_tools_say_counts() -> None:
+    """Their calls and results, files and compactions; and it is written again."""
+    parts = [
+        own.NativeToolCallPart("web_search", {"query": "plums"}, "s"),
+        own.NativeToolReturnPart("web_search", [{"found": "plums " * 500}, _pdf(1)], "s"),
+        own.CompactionPart("plums " * 500, provider_name="anthropic"),
+        own.FilePart(_pdf(1)),
+    ]
+    response = own.ModelResponse([own.TextPart("Found."), *parts])
+    (piece,) = PydanticAIDialect().split([response])
+    assert 1_000 + 2 * PAGE_TOKENS < count_turn(default_counter(), piece.turn) < 18_000
+    (written,) = PydanticAIDialect().write([piece.turn])
+    assert written.parts == response.parts
+
+
+def test_a_document_beside_a_picture_gets_a_line() -> None:
+    """Nothing that is left out goes in silence."""
+    messages: list[own.ModelMessage] = [
+        own.ModelRequest([own.UserPromptPart("Compare.")]),
+        own.ModelResponse([own.TextPart("Show me.")]),
+        own.ModelRequest([own.UserPromptPart(["Here.", PICTURE, _pdf(1)])]),
+        *talk(3),
+    ]
+    sent = str(fit(ContextCapability(ROOM), messages))
+    assert "Here." in sent
+    assert "[image/png, " in sent
+    assert "[application/pdf, " in sent
+
+
+def test_results_that_come_late_are_sent_with_their_calls() -> None:
+    """And a result that never came names the tool."""
+    hurry = own.ModelRequest([own.UserPromptPart("Quick.")])
+    messages: list[own.ModelMessage] = [*talk(1)]
+    messages.insert(2, hurry)
+    sent = fit(ContextCapability(ROOM), messages)
+    assert sent == [*messages[:2], messages[3], hurry, messages[4]]
+    (part,) = fit(ContextCapability(ROOM), messages[:3])[2].parts
+    assert isinstance(part, own.ToolReturnPart)
+    assert (part.tool_name, part.tool_call_id) == ("look", "A0")
 
 
 def test_pictures_count() -> None:
