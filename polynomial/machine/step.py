@@ -27,7 +27,7 @@ from polycontext.pressure import (
     check_floors,
     pressure_of,
 )
-from polycontext.pressure.gist import NO_TEXT, digest_turn, source_ids
+from polycontext.pressure.gist import NO_TEXT, digest_turn
 from polycontext.pressure.threshold import NO_SIGNALS, is_looping, mark_above, tokens_at
 from polycontext.window import REQUEST_OVERHEAD, ContextWindow, Role, Turn, count_turn
 
@@ -285,7 +285,7 @@ def _last_is_preserved(window: ContextWindow) -> bool:
 
     The class of what a truncated turn was counts, too: it is truncated again with that class.
     """
-    ids = [each for turn in window.last_atom() for each in {turn.resource_id, *source_ids(turn)}]
+    ids = [each for turn in window.last_atom() for each in (turn.resource_id, *turn.sources)]
     return ResourceClass.PRESERVED in window.linearity.classes_of(ids)
 
 

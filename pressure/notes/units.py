@@ -144,14 +144,27 @@ class _TurnParser:
 
     def spoken(self, turn: Turn, index: int) -> None:
         if label := attached_label(turn):
-            self._text(self.add(turn, index, f"{label}: ", Role.TOOL, key=label), _attached(turn))
+            number = self.add(turn, index, f"{label}: ", Role.TOOL, key=label)
+            self._attached(number, _attached(turn))
         else:
             opening = f"{turn.role} {one_line(turn.name)}: " if turn.name else f"{turn.role}: "
             self._text(self.add(turn, index, opening, turn.role), turn.text)
 
     def gist(self, turn: Turn, index: int) -> None:
         for told in parse_summary(turn):
-            self._text(self.add(turn, index, told.label, told.role), told.text, told.standing)
+            number = self.add(turn, index, told.label, told.role)
+            if told.label.startswith(ATTACHED):
+                self._attached(number, told.text, told.standing)
+            else:
+                self._text(number, told.text, told.standing)
+
+    def _attached(self, number: int, text: str, demands: Sequence[str] | None = None) -> None:
+        """Add the units of what is attached; the first says what it is."""
+        before = len(self.units)
+        self._text(number, text, demands)
+        self.units[before : before + 1] = (
+            unit._replace(boost=unit.boost * LIST_BOOST) for unit in self.units[before : before + 1]
+        )
 
     def _text(self, number: int, text: str, demands: Sequence[str] | None = None) -> None:
         """Add the units of a text: records as notes, other text by sentences and lines.

@@ -366,11 +366,11 @@ def test_the_provider_can_be_said(polycontext: Command, tmp_path: Path) -> None:
         polycontext("replay", path, "--json", "--format", "anthropic").json()["provider"]
         == "anthropic"
     )
-    spoken = saved(tmp_path, "named.json", [{"role": "user", "content": "a", "name": "Ada"}])
+    spoken = saved(tmp_path, "told.json", [{"role": "developer", "content": "a"}])
     assert polycontext("replay", spoken).code == 0
     refused = polycontext("replay", spoken, "--format", "anthropic")
     assert refused.code == 2
-    assert "anthropic rule extra-field: the message has 'name'" in refused.complaint
+    assert "anthropic rule unknown-role" in refused.complaint
 
 
 def test_strict_ends_with_the_line(polycontext: Command, tmp_path: Path) -> None:

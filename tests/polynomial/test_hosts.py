@@ -129,10 +129,13 @@ def test_a_summary_is_known_wherever_it_stands_in_a_message(joint: str, summary:
 
 
 def test_a_summary_that_a_host_split_is_one_as_far_as_its_end() -> None:
-    """A summary split over messages of one role is recognised up to its end mark."""
+    """A summary split over messages of one role is recognised up to its end mark.
+
+    A system prompt that only speaks of the mark is none.
+    """
     first, second, third = summary_text("one\n\ntwo\n\nthree").split("\n\n")
     end = Turn("user", f"{third}\n\nAnd now?")
-    for role in ("user", "assistant", "system"):
+    for role in ("user", "assistant"):
         found = pieces(Turn("user", TASK), Turn(role, first), Turn("user", second), end)
         assert found == [
             (TASK, False),

@@ -29,7 +29,7 @@ from polycontext.window.providers import Provider
 from tests.polynomial.conversations import WORDS
 
 MOST_NAMES = 46
-MOST_FILES = 34
+MOST_FILES = 36
 SUBJECTS = (ContextSession, History, Usage, Background, Documents)
 OTHERS = (
     ContextProjector,
