@@ -10,7 +10,7 @@ profile.
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from functools import cache, cached_property
 from pathlib import Path
@@ -22,7 +22,7 @@ from polycontext.base import InvalidOptionError, UnknownNameError, whole_number
 
 from .providers.wire import Provider, as_provider
 from .tokens.counter import CalibratedCounter, TokenCounter, calibrate, check_positive, is_exact
-from .tokens.media_rules import ImageRule, Patches, Tiles
+from .tokens.media_rules import Crops, ImageRule, Patches, Tiles
 from .tokens.tokenizer import SHA256, Vocabulary
 
 _ROUTE = re.compile(r"^(?:.*[/:])?(?:[a-z-]+\.)?(?:anthropic\.|openai\.)?(?=claude|gpt|o\d)")
@@ -232,22 +232,31 @@ _EARLY_CLAUDE, _LATE_CLAUDE = 1.25, 1.65
 Recorded usage gives 1.23 and 1.64 (docs/models.md).
 """
 
-_IMAGE_RULES = {"patches": Patches, "tiles": Tiles}
+_IMAGE_RULES: Mapping[str, Any] = {"patches": Patches, "tiles": Tiles, "crops": Crops}
 
 
 def _profile_of(name: str, row: dict[str, Any]) -> ModelProfile:
-    kind, *numbers = row.pop("image", (None,))
-    image = _IMAGE_RULES[kind](*numbers) if kind else None
-    return ModelProfile(name, row.pop("provider"), image=image, **row)
+    return ModelProfile(name, row.pop("provider"), image=_image_rule(row.pop("image", None)), **row)
+
+
+def _image_rule(told: Sequence[Any] | None) -> ImageRule | None:
+    rule: ImageRule | None = _IMAGE_RULES[told[0]](*told[1:]) if told else None
+    return rule
 
 
 def _read(table: str) -> Any:
-    return json.loads(Path(__file__).with_name(table).read_text(encoding="utf-8"))["models"]
+    return json.loads(Path(__file__).with_name(table).read_text(encoding="utf-8"))
 
 
+_CHECKED = _read("model_profiles.json")
 _TABLE: Mapping[str, ModelProfile] = {
-    name: _profile_of(name, row) for name, row in _read("model_profiles.json").items()
+    name: _profile_of(name, row) for name, row in _CHECKED["models"].items()
 }
+_FAMILY_IMAGES: Mapping[str, ImageRule | None] = {
+    start: _image_rule(told) for start, told in _CHECKED["images"].items()
+}
+"""The prices of images of models in the larger table, by how their names begin."""
+
 _REGISTERED: dict[str, ModelProfile] = {}
 
 # --- the larger table, and models in none ----------------------------------------------------
@@ -325,7 +334,7 @@ def _row(name: str) -> Listed:
 
 @cache
 def _rows() -> Mapping[str, list[Any]]:
-    rows: Mapping[str, list[Any]] = _read("model_table.json")
+    rows: Mapping[str, list[Any]] = _read("model_table.json")["models"]
     return rows
 
 
@@ -356,6 +365,8 @@ def _listed_profile(name: str, row: Listed) -> ModelProfile:
     encoding = next((encoding for start, encoding in _PUBLISHED if name.startswith(start)), None)
     factor = 1.0 if encoding else _MARGIN if not is_claude or _EARLY.match(name) else _LATE_CLAUDE
     provider = Provider.ANTHROPIC if is_claude else Provider.OPENAI
+    model = name.rpartition("/")[2]
+    image = next((rule for start, rule in _FAMILY_IMAGES.items() if model.startswith(start)), None)
     return ModelProfile(
         name,
         provider,
@@ -364,6 +375,7 @@ def _listed_profile(name: str, row: Listed) -> ModelProfile:
         encoding or "o200k_base",
         factor,
         exact=encoding is not None,
+        image=image,
         source="genai-prices",
     )
 

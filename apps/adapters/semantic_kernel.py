@@ -1,5 +1,6 @@
 """Wrapper that fits Semantic Kernel chat requests into a window (docs/adapters.md)."""
 
+from base64 import b64decode
 from collections.abc import Iterator, Sequence
 from itertools import takewhile
 from typing import Any, TypeVar
@@ -143,13 +144,23 @@ def _part(item: Any) -> Part:
         return block(_OWN, {"file": file, "own": data}, "file")
     if not isinstance(item, BinaryContent):
         return block(_OWN, {str(data["content_type"]): data})
-    head, _, payload = str(data.pop("data_uri") or "").partition(",")
+    head, _, payload = str(data.pop("data_uri")).partition(",")
     media_type = head.removeprefix("data:").partition(";")[0] or item.mime_type or ""
     if isinstance(item, own.AudioContent) and not media_type.startswith("audio/"):
         media_type = "audio/wav"
     where = {"data": payload} if payload else {"url": data["uri"]}
-    return block(
-        _OWN, {"file": {"media_type": media_type, "head": head, **where}, "own": data}, "file"
+    return block(_OWN, {"file": {"media_type": media_type, **where}, "own": data}, "file")
+
+
+def _file(data: dict[str, Any], file: dict[str, str]) -> BinaryContent:
+    """Return a recording or a file; the framework cannot read the data URLs of all types."""
+    kind = own.AudioContent if data["content_type"] == "audio" else BinaryContent
+    return kind(
+        data=b64decode(file["data"]),
+        data_format="base64",
+        mime_type=file["media_type"],
+        metadata=data["metadata"],
+        ai_model_id=data["ai_model_id"],
     )
 
 
@@ -162,9 +173,7 @@ def _items(turn: Turn) -> list[Any]:
     for held in own_blocks(turn, _OWN):
         file = held.pop("file", {})
         (data,) = held.values()
-        if "data" in file:
-            data = {**data, "data_uri": f"{file['head']},{file['data']}"}
-        shown.append(_ITEM.validate_python(data))
+        shown.append(_file(data, file) if "data" in file else _ITEM.validate_python(data))
     said = own.TextContent(text=turn.text)
     if turn.role is Role.TOOL:
         result = [said, *shown] if shown else turn.text

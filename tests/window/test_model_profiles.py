@@ -25,7 +25,7 @@ from polycontext.window.model_profiles import (
 )
 from polycontext.window.providers import Provider
 from polycontext.window.tokens import calibrate
-from polycontext.window.tokens.media_rules import Patches, Tiles, medium_tokens
+from polycontext.window.tokens.media_rules import Crops, Patches, Tiles, medium_tokens
 from tests.house import ROOT
 
 TABLE = [*module._TABLE.values()]
@@ -265,9 +265,18 @@ def test_a_picture_of_unknown_size_costs_the_most_of_its_model() -> None:
 @given(st.integers(1, 70_000), st.integers(1, 70_000), st.sampled_from(["", "low", "high"]))
 def test_no_picture_costs_more_than_the_most(width: int, height: int, detail: str) -> None:
     """For each rule of the table, whatever the size."""
-    for known in TABLE:
+    for known in (*TABLE, find_model("gemini-2.5-pro")):
         if known.image is not None:
             assert 0 < known.image(width, height, detail) <= known.image.most
+
+
+def test_pictures_that_are_cut_into_squares_cost_the_whole_and_each_square() -> None:
+    """By the rule of the model's family, at whichever service."""
+    for name in ("gemini-2.0-flash", "google/gemini-2.5-pro"):
+        assert find_model(name).image == Crops(258)
+    assert find_model("gemini-3-flash-preview").image is None
+    sizes = [(384, 384), (385, 100), (540, 360), (1_980, 1_380), (3_072, 384), (30_720, 3_840)]
+    assert [Crops(258)(*size) // 258 for size in sizes] == [1, 3, 7, 7, 25, 25]
 
 
 @names

@@ -55,6 +55,7 @@ _CLAUDE_MOST, _OLD_CLAUDE_MOST, _OLD_CLAUDE_PIXELS = IMAGE_TOKENS, 1_600, 750
 _LOW_PATCHES, _NANO_PATCHES, _NANO_FACTOR = 256, 1_536, 2.46
 _MOST_PATCHES, _MOST_FACTOR = 10_000, 1.2
 _LOW_SIDE, _BOX, _SHORT_SIDE, _TILE = 512, 2_048, 768, 512
+_UNCUT, _CROP_BOX, _CROPS = 384, 3_072, (256, 768)
 _BELIEVED_BYTES, _BYTES_PER_PIXEL = 1_000_000, 64
 _MANY_PAGES = 600
 
@@ -129,6 +130,35 @@ class Tiles:
         return self.base + self.tile * max(
             1, ceil(round(width * scale, 6) / _TILE) * ceil(round(height * scale, 6) / _TILE)
         )
+
+
+@frozen
+class Crops:
+    """A price of `tile` tokens for an image of up to 384 pixels a side.
+
+    A larger image costs it for the whole and for each square that it is cut into: of two thirds of
+    the short side, from 256 to 768 pixels. It is first scaled down to fit 3,072 x 3,072 pixels.
+    Source: ai.google.dev, docs/image-understanding; a recorded request with an image of
+    540 x 360 pixels was billed for the whole and six squares.
+
+    >>> Crops(258)(384, 384), Crops(258)(540, 360), Crops(258)(8_000, 8_000)
+    (258, 1806, 4386)
+    """
+
+    tile: int
+
+    @property
+    def most(self) -> int:
+        """Return the tokens of the dearest image: 3,072 x 384 pixels are 12 x 2 squares."""
+        return self.tile * 25
+
+    def __call__(self, width: int, height: int, detail: str = "") -> int:
+        """Return the tokens of an image; `detail` makes no difference."""
+        if max(width, height) <= _UNCUT:
+            return self.tile
+        scale = min(1.0, _CROP_BOX / max(width, height))
+        side = min(_CROPS[1], max(_CROPS[0], int(min(width, height) * scale / 1.5)))
+        return self.tile * (1 + ceil(width * scale / side) * ceil(height * scale / side))
 
 
 def medium_tokens(medium: Medium, rule: ImageRule | None = None) -> int:

@@ -10,6 +10,8 @@ import pytest
 from polycontext.adapters import Bridge
 from polycontext.base import InvalidOptionError
 from polycontext.pressure import AdaptiveThreshold
+from polycontext.window import count_turn, default_counter
+from polycontext.window.tokens.media_rules import FILM_TOKENS, PAGE_TOKENS
 from tests.adapters.frameworks.conversation import ROOM, SYSTEM, Agent, FrameworkTests, found
 from tests.adapters.frameworks.judge import Judge
 from tests.strict.script import png
@@ -161,6 +163,20 @@ ODD = [
     Content("search_tool_result", call_id="s", result=["plums"], output=object()),
     Content("function_call", call_id="f", name="server", arguments=None, informational_only=True),
 ]
+
+
+def test_files_elsewhere_count_as_files() -> None:
+    """A link, and an upload, of which only the kind is known."""
+    shown = [
+        (Content.from_uri("https://example.org/a.pdf", media_type="application/pdf"), PAGE_TOKENS),
+        (Content.from_uri("https://example.org/a.mp4", media_type="video/mp4"), FILM_TOKENS),
+        (Content.from_hosted_file("f"), PAGE_TOKENS),
+    ]
+    for content, least in shown:
+        (turn,) = AgentFrameworkDialect().read(Message("user", ["Which?", content]))
+        assert least <= count_turn(default_counter(), turn) < least + 200
+        (again,) = AgentFrameworkDialect().write([turn])
+        assert again.contents[1].to_dict() == content.to_dict()
 
 
 def test_what_a_message_has_besides_is_written_anew_with_it() -> None:

@@ -229,7 +229,7 @@ def test_results_find_their_calls_by_name_and_order() -> None:
     assert all(sent is given for sent, given in zip(bridge.fit(contents), contents, strict=True))
     (written,) = GoogleADKDialect().write(turns[2:])
     assert written == contents[2]
-    sent = Bridge(GoogleADKDialect(), model=8_000).fit(contents)
+    sent = Bridge(GoogleADKDialect(), model=7_000).fit(contents)
     assert len(sent) == 3
     assert all(sent[place] is contents[place] for place in (0, 1))
     sweet, cut, two = (part.function_response for part in sent[2].parts)

@@ -9,7 +9,8 @@ import pytest
 
 from polycontext.base import InvalidOptionError
 from polycontext.polynomial.stores.sqlite import SQLiteStore
-from polycontext.window import Role, ToolCall, Turn
+from polycontext.window import Role, ToolCall, Turn, count_turn, default_counter
+from polycontext.window.tokens.media_rules import PAGE_TOKENS
 from tests.adapters.frameworks.conversation import ROOM, STEPS, SYSTEM, Agent, FrameworkTests, found
 from tests.adapters.frameworks.judge import Judge
 from tests.adapters.models import DEMAND
@@ -26,6 +27,7 @@ from semantic_kernel.connectors.ai.function_calling_utils import (
 )
 from semantic_kernel.connectors.ai.function_choice_behavior import FunctionChoiceBehavior
 from semantic_kernel.connectors.ai.prompt_execution_settings import PromptExecutionSettings
+from semantic_kernel.contents.binary_content import BinaryContent
 from semantic_kernel.functions import KernelArguments, KernelPlugin, kernel_function
 
 from polycontext.adapters.semantic_kernel import SemanticKernelDialect, wrap
@@ -245,7 +247,7 @@ def test_what_fits_is_the_very_messages() -> None:
         said("user", *strange),
         said("user", words("And?")),
     ]
-    assert [*map(id, sent(messages, model=ROOM))] == [*map(id, messages)]
+    assert [*map(id, sent(messages, model=50_000))] == [*map(id, messages)]
     assert sent(messages[:2], model=ROOM) == messages[:2]
     turns = [turn for message in messages[3:7] for turn in SemanticKernelDialect().read(message)]
     assert [
@@ -302,6 +304,45 @@ def test_pictures_count_and_are_written_again() -> None:
         len(sent([said("user", words(f"{number}?"), shown) for number in range(40)], model=ROOM))
         < 12
     )
+
+
+def test_recordings_and_files_count_and_are_written_again() -> None:
+    """In messages and in results of functions, with their data or an address."""
+    pdf = b"%PDF-1.4\n" + b"".join(b"%d 0 obj<</Type /Page>>endobj\n" % n for n in range(2))
+    shown: list[Any] = [
+        (own.AudioContent(data=bytes(100_000), data_format="base64", mime_type="audio/mp3"), 500),
+        (
+            BinaryContent(data=pdf, data_format="base64", mime_type="application/pdf"),
+            2 * PAGE_TOKENS,
+        ),
+        (BinaryContent(uri="https://example.org/plum.pdf"), PAGE_TOKENS),
+        (own.FileReferenceContent(file_id="f"), PAGE_TOKENS),
+        (own.AnnotationContent(file_id="f", quote="jar " * 500), 500),
+    ]
+    for item, least in shown:
+        (turn,) = SemanticKernelDialect().read(said("user", words("Which?"), item))
+        assert least <= count_turn(default_counter(), turn) < least * 1.1 + 300
+        (again,) = SemanticKernelDialect().write([turn])
+        assert [each.model_dump(mode="json") for each in again.items[1:]] == [
+            item.model_dump(mode="json")
+        ]
+    found = own.FunctionResultContent(
+        id="a", name="cellar-look", result=[words("Plums."), shown[1][0]]
+    )
+    (turn,) = SemanticKernelDialect().read(said("tool", found))
+    assert turn.text == "Plums."
+    assert 2 * PAGE_TOKENS <= count_turn(default_counter(), turn) < 2.1 * PAGE_TOKENS
+    (again,) = SemanticKernelDialect().write([turn])
+    assert [*SemanticKernelDialect().read(again)] == [turn]
+
+
+def test_words_beside_results_are_a_turn() -> None:
+    """They count, and are written again."""
+    beside = said(
+        "tool", own.FunctionResultContent(id="a", name="look", result="jar"), words("And?")
+    )
+    turns = [*SemanticKernelDialect().read(beside)]
+    assert [(turn.role, turn.text) for turn in turns] == [(Role.TOOL, "jar"), (Role.USER, "And?")]
 
 
 WRITTEN = [
