@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from base64 import b64decode
 from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any
 
@@ -13,6 +14,7 @@ from polycontext.base.errors import is_installed
 from polycontext.window import Role
 from tests.adapters.frameworks.conversation import SYSTEM, Agent, FrameworkTests, found
 from tests.adapters.frameworks.judge import Judge
+from tests.strict.script import png
 
 if not is_installed("google.adk"):
     pytest.skip("no google.adk", allow_module_level=True)
@@ -201,8 +203,8 @@ def _result(name: str, said: str, **fields: Any) -> types.Part:
 
 def test_results_find_their_calls_by_name_and_order() -> None:
     """Results without ids match their calls by name and order, even where some were removed."""
-    png = types.FunctionResponsePart(
-        inline_data=types.FunctionResponseBlob(mime_type="image/png", data=b"\x89PNG...")
+    shown = types.FunctionResponsePart(
+        inline_data=types.FunctionResponseBlob(mime_type="image/png", data=b64decode(png(64)))
     )
     contents = [
         types.Content(role="user", parts=[types.Part(text="Look.")]),
@@ -213,8 +215,8 @@ def test_results_find_their_calls_by_name_and_order() -> None:
         types.Content(
             role="user",
             parts=[
-                _result("taste", "sweet", parts=[png]),
-                _result("look", "jar " * 3_000),
+                _result("taste", "sweet", parts=[shown]),
+                _result("look", "jar " * 9_000),
                 _result("look", "two"),
             ],
         ),
@@ -229,11 +231,12 @@ def test_results_find_their_calls_by_name_and_order() -> None:
     assert all(sent is given for sent, given in zip(bridge.fit(contents), contents, strict=True))
     (written,) = GoogleADKDialect().write(turns[2:])
     assert written == contents[2]
-    sent = Bridge(GoogleADKDialect(), model=7_000).fit(contents)
+    sent = Bridge(GoogleADKDialect(), model=8_000).fit(contents)
     assert len(sent) == 3
     assert all(sent[place] is contents[place] for place in (0, 1))
     sweet, cut, two = (part.function_response for part in sent[2].parts)
-    assert (sweet.response, sweet.parts) == ({"result": "sweet"}, [png])
+    left_out = "[image/png, 64 x 64, left out; recall t3]"
+    assert (sweet.response, sweet.parts) == ({"result": f"sweet\n{left_out}"}, None)
     assert (cut.id, cut.name, two.response) == (None, "look", {"result": "two"})
     assert cut.response["result"].startswith("[Cut; ")
 

@@ -54,13 +54,36 @@ def test_both_spellings_are_read_and_one_is_written() -> None:
     snake = [
         {"parts": [{"inline_data": {"mime_type": "image/png", "data": "AA=="}, "text": None}]},
         model({"function_call": {"name": "look", "args": {}}, "thought_signature": "AA=="}),
-        {"role": "function", "parts": [{"function_response": {"name": "look", "response": {}}}]},
+        {
+            "role": "function",
+            "parts": [
+                {
+                    "function_response": {
+                        "name": "look",
+                        "response": {},
+                        "parts": [{"inline_data": {"mime_type": "image/png", "data": "AA=="}}],
+                    }
+                }
+            ],
+        },
     ]
     assert GEMINI.render(read(*snake)).messages == [
         user({"inlineData": {"mimeType": "image/png", "data": "AA=="}}),
         model({"functionCall": {"name": "look", "args": {}}, "thoughtSignature": "AA=="}),
-        {"role": "function", "parts": [result("look", {})]},
+        {
+            "role": "function",
+            "parts": [
+                {
+                    "functionResponse": {
+                        "name": "look",
+                        "response": {},
+                        "parts": [{"inlineData": {"mimeType": "image/png", "data": "AA=="}}],
+                    }
+                }
+            ],
+        },
     ]
+    assert read(*snake)[2].parts[-1].is_medium
 
 
 def test_results_without_ids_find_their_calls_by_name_and_order() -> None:

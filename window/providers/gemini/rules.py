@@ -75,12 +75,14 @@ def _content(content: Message, place: Place) -> Message:
         raise place.into("role").unsupported(
             "unknown-role", role, sorted(ROLES), "user, model, or function"
         )
-    parts = content.get("parts") or []
+    parts = _parts(content.get("parts") or [], place.into("parts"))
+    return {"role": role} | content | {"role": role, "parts": parts}
+
+
+def _parts(parts: object, place: Place) -> list[Message]:
     if not isinstance(parts, list):
-        raise place.into("parts").wrong("bad-content", parts, "a list of parts")
-    inner = place.into("parts")
-    spelled = [_part(part, inner.into(number)) for number, part in enumerate(parts)]
-    return {"role": role} | content | {"role": role, "parts": spelled}
+        raise place.wrong("bad-content", parts, "a list of parts")
+    return [_part(part, place.into(number)) for number, part in enumerate(parts)]
 
 
 def _part(part: object, place: Place) -> Message:
@@ -94,6 +96,14 @@ def _part(part: object, place: Place) -> Message:
             spelled[name] = _spelled(spelled[name])
     if not isinstance(spelled.get("text", ""), str):
         raise place.into("text").wrong("bad-content", spelled["text"], "text")
+    _check_names(spelled, place)
+    if "parts" in (result := spelled.get(RESULT, {})):
+        result["parts"] = _parts(result["parts"], place.into(RESULT, "parts"))
+    return spelled
+
+
+def _check_names(spelled: Message, place: Place) -> None:
+    """Raise an error for a call or a result without a name, or with data that are no object."""
     for name in (CALL, RESULT):
         if name in spelled and not (
             isinstance(called := spelled[name].get("name"), str) and called
@@ -102,7 +112,6 @@ def _part(part: object, place: Place) -> Message:
     for name, key in ((CALL, "args"), (RESULT, "response")):
         if name in spelled and not isinstance(spelled[name].get(key, {}), dict):
             raise place.into(name, key).wrong("bad-tool-call", spelled[name][key], "an object")
-    return spelled
 
 
 def _spelled(fields: Mapping[str, Any]) -> Message:
