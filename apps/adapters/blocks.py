@@ -78,10 +78,12 @@ def own_blocks(turn: Turn, framework: str) -> Iterator[dict[str, Any]]:
     """Yield the data given to `block`, for the parts that a turn still has."""
     for part in turn.parts:
         if part.provider == framework and part.kind is PartKind.BLOCK:
-            data = json.loads(part.data)
-            yield _unmarked(data["own"]) | (
-                {data["medium"]: data["source"]} if "medium" in data else {}
-            )
+            yield _own(json.loads(part.data))
+
+
+def _own(data: Mapping[str, Any]) -> dict[str, Any]:
+    own: dict[str, Any] = _unmarked(data["own"])
+    return own | ({data["medium"]: data["source"]} if "medium" in data else {})
 
 
 _KINDS = {"image", "audio", "video"}
@@ -219,9 +221,33 @@ def _part(block: Mapping[str, Any]) -> Part:
         return thought(block["reasoning"], (block.get("extras") or {}).get("signature"))
     # The index in a stream is not content.
     kept = {name: value for name, value in block.items() if name != "index"}
+    if kind in _FILES and source is block and (data or block.get("file_uri")):
+        return _file(kept)
     return Part(
         "openai-responses" if kind == "reasoning" else "anthropic", json.dumps(kept, default=str)
     )
+
+
+_CONTENT = "content"
+_FILES = {"video", "media", "text-plain"}
+"""Types of blocks with a file of any type, of which no vendor is known."""
+
+
+def _file(entry: Mapping[str, Any]) -> Part:
+    """Return a block with a file, of which `content_of` makes the same block again."""
+    name = next(name for name in ("base64", "data", "file_uri") if entry.get(name))
+    media_type = entry.get("mime_type") or f"{entry['type']}/"
+    held = {"media_type": media_type, "url" if name == "file_uri" else "data": entry[name]}
+    beside = {key: value for key, value in entry.items() if key != name}
+    return block(_CONTENT, {"file": held, "name": name, "beside": beside}, "file")
+
+
+def _entry(part: Part) -> Any:
+    data = json.loads(part.data)
+    if part.provider != _CONTENT:
+        return data
+    own = _own(data)
+    return {**own["beside"], own["name"]: own["file"].get("data") or own["file"]["url"]}
 
 
 def content_of(turn: Turn) -> str | list[dict[str, Any]]:
@@ -235,7 +261,7 @@ def content_of(turn: Turn) -> str | list[dict[str, Any]]:
     ... )
     ('Which?', 2)
     """
-    blocks = [json.loads(part.data) for part in turn.parts if part.type]
+    blocks = [_entry(part) for part in turn.parts if part.type]
     return (
         [*blocks, *([{"type": "text", "text": turn.text}] if turn.text else [])]
         if blocks

@@ -18,7 +18,7 @@ from polycontext.adapters.blocks import (
 )
 from polycontext.adapters.wire_dialect import ThinkingDialect, besides_of, learn_from
 from polycontext.window import Turn, count_turn, default_counter
-from polycontext.window.tokens.media_rules import PAGE_TOKENS
+from polycontext.window.tokens.media_rules import FILM_TOKENS, PAGE_TOKENS
 
 PNG = "iVBORw0KGgo="
 PLUM = "https://example.org/plum.png"
@@ -101,6 +101,22 @@ def test_a_medium_that_only_a_framework_knows_counts_as_one(mime: str | None, ki
     turn = Turn("user", "So?", parts=(block("made-up", own, "inline"), picture(PLUM)))
     assert turn.parts[0].type == kind
     assert [*own_blocks(turn, "made-up")] == [own]
+
+
+@pytest.mark.parametrize(
+    ("entry", "least"),
+    [
+        ({"type": "video", "base64": "A" * 90_000, "mime_type": "video/mp4"}, FILM_TOKENS),
+        ({"type": "media", "data": "A" * 80_000, "mime_type": "audio/mpeg"}, 300),
+        ({"type": "media", "file_uri": PLUM, "mime_type": "application/pdf"}, PAGE_TOKENS),
+        ({"type": "text-plain", "base64": "amFyIA==", "mime_type": "text/plain"}, 1),
+    ],
+)
+def test_files_of_any_type_count_and_are_written_again(entry: dict[str, Any], least: int) -> None:
+    """Their base64 is no text."""
+    turn = Turn("user", "So?", parts=[*block_parts([entry])])
+    assert least <= count_turn(default_counter(), turn) < least * 1.1 + 100
+    assert content_of(turn)[0] == entry
 
 
 def test_a_medium_inside_of_other_data_counts_as_one() -> None:
