@@ -102,9 +102,13 @@ class Listener(asyncio.Protocol):
     def connection_made(self, transport: Any) -> None:
         """Ask for the events."""
         self._transport = transport
+        # Some versions of asyncio begin to read after this call, whatever it paused.
+        asyncio.get_running_loop().call_soon(self._ask)
+
+    def _ask(self) -> None:
         if self.stopped:
-            transport.pause_reading()
-        transport.write(self.request)
+            self._transport.pause_reading()
+        self._transport.write(self.request)
 
     def data_received(self, data: bytes) -> None:
         """Note each event that is whole."""

@@ -32,6 +32,8 @@ CHANGES = frozenset(
 PLACE = 0.4
 """The place of a written call, as a share of the recording's length."""
 
+READS = frozenset({"get", "find", "list", "search", "read", "look", "show", "fetch"})
+"""Verbs that begin the names of calls that change nothing, whatever follows."""
 _WORD = re.compile(r"[a-z]+|[A-Z][a-z]*")
 _SHORT = 30
 _BEGINNING = 6
@@ -56,7 +58,8 @@ def is_change(name: str) -> bool:
     >>> is_change("cancel_reservation"), is_change("getOrder")
     (True, False)
     """
-    return not CHANGES.isdisjoint(word.lower() for word in _WORD.findall(name))
+    first, *rest = map(str.lower, _WORD.findall(name) or [""])
+    return first not in READS and not CHANGES.isdisjoint([first, *rest])
 
 
 def changes_of(conversation: Conversation) -> Iterator[Change]:

@@ -11,7 +11,7 @@ from pathlib import Path
 from .cues import says_failure
 
 FILE = Path(__file__).with_name("injections.json")
-CERTAIN, LIKELY = -0.8, -1.2
+CERTAIN, LIKELY = -0.5, -1.0
 """Scores above which a sentence is an injection, and above which it is one next to another."""
 
 WINDOW, STEM = 400, 6

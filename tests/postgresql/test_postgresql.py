@@ -197,7 +197,7 @@ def test_another_version_is_refused(
         match=rf"in the schema '{schema}' are those of polycontext 99. Use another schema",
     ):
         PostgreSQLStore(postgresql.url, schema=schema)
-    asked.execute("COMMENT ON TABLE sessions IS 'polycontext 2'")
+    asked.execute("COMMENT ON TABLE sessions IS 'polycontext 3'")
     with closing(PostgreSQLStore(postgresql.url, schema=schema)) as again:
         assert again.load("s").companions == {"notes": "1"}
 
