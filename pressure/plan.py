@@ -93,7 +93,7 @@ class Plan:
     reach: Reach = field(factory=Reach, eq=False, repr=False)
     asked: frozenset[int] = field(default=frozenset(), eq=False, repr=False)
     step: int = 0
-    lowered: Mapping[str, Fidelity] = field(factory=FrozenDict, hash=False)
+    lowered: Mapping[str, Fidelity] = field(factory=FrozenDict[Fidelity], hash=False)
     drops: tuple[Splice, ...] = field(default=(), repr=False)
     bared: tuple[str, ...] = field(default=(), repr=False)
     unbound_from: int | None = None

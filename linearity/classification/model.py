@@ -51,7 +51,7 @@ class Model:
         """
         words = words_of(sentence)
         own = self.added.kinds_of(words)
-        if "told" not in own and (own & {"rule", "note"} or own == {"order"}):
+        if "told" not in own and (own & {"rule", "note"} or set(own) == {"order"}):
             return own
         weights = self.weights
         said = {*word_features(sentence, words, self.is_verb)}

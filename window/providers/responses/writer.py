@@ -302,7 +302,8 @@ def _shaped(item: Message, turn: Turn) -> Message:
             return {**item, "id": call_id}
         case "apply_patch_call_output" if "status" not in item:
             return {**item, "status": "failed" if has_failed else "completed"}
-    return item
+        case _:
+            return item
 
 
 BY_ID = "by_id"
