@@ -46,7 +46,6 @@ def openai_most(width: int, height: int) -> float:
     """Return what the costliest of OpenAI's models charges at full detail, gpt-4o-mini aside."""
     in_patches = (
         patches(width, height, 1_536, 2.46),
-        patches(width, height, 10_000, 1),
-        ceil(width / 32) * ceil(height / 32),
+        patches(width, height, 10_000, 1.2),
     )
     return max(*in_patches, tiles(width, height, 85, 170))
