@@ -1,7 +1,5 @@
 """Media cost the most that a published rule charges, or a flat price if unreadable."""
 
-from math import ceil
-
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st

@@ -233,7 +233,10 @@ def _parse_call(raw: object, place: Place) -> tuple[ToolCall, Message]:
     further = without(raw, "id", "type", kind) | ({kind: inner} if inner else {})
     if len(raw["id"]) > MAX_CALL_ID:
         further["id"] = raw["id"]  # accepted by the server it comes from
-    return ToolCall(*map(str, found.values())), further if kind == "function" else {"type": kind, **further}
+    return ToolCall(*map(str, found.values())), further if kind == "function" else {
+        "type": kind,
+        **further,
+    }
 
 
 TEXTS = {"text": "text", "refusal": "refusal"}
