@@ -197,7 +197,7 @@ def test_another_version_is_refused(
         match=rf"in the schema '{schema}' are those of polycontext 99. Use another schema",
     ):
         PostgreSQLStore(postgresql.url, schema=schema)
-    asked.execute("COMMENT ON TABLE sessions IS 'polycontext 3'")
+    asked.execute("COMMENT ON TABLE sessions IS 'polycontext 2'")
     with closing(PostgreSQLStore(postgresql.url, schema=schema)) as again:
         assert again.load("s").companions == {"notes": "1"}
 
@@ -584,7 +584,7 @@ def test_tables_of_another_version_are_refused_and_left_as_they_are(
     session_of(store).add_user_turn("one")
     store.close()
     before = {table: rows(asked, table) for table in TABLES}
-    asked.execute("COMMENT ON TABLE sessions IS 'polycontext 2'")
+    asked.execute("COMMENT ON TABLE sessions IS 'polycontext 3'")
     with pytest.raises(StoreError, match="Use another schema, this one reads polycontext 2"):
         PostgreSQLStore(postgresql.url, schema=schema)
     assert {table: rows(asked, table) for table in TABLES} == before
