@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Mapping
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -96,6 +97,8 @@ async def _aio(client: Any) -> str:
     chat, text = client.aio.chats.create(model=MODEL), ""
     for number in range(60):
         text = (await chat.send_message(f"{number}: " + "plums, " * 40)).text
+    counted = await client.aio.models.count_tokens(model=MODEL, contents="Which plums?")
+    assert counted.total_tokens > 0
     await client.aio.aclose()
     return text
 
@@ -126,3 +129,16 @@ def test_another_client_is_refused() -> None:
     """The error says what is needed."""
     with pytest.raises(InvalidOptionError, match="google-genai"):
         wrap(object(), 2_000)
+
+
+@pytest.mark.parametrize("body", ["<html>", "null", "{}"])
+def test_an_answer_that_tells_nothing_is_left_to_the_sdk(
+    body: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An answer of a proxy, which is no JSON or no usage, comes back as it is."""
+    client = _client("http://127.0.0.1:9")
+    answer = SimpleNamespace(body=body)
+    monkeypatch.setattr(client._api_client, "request", lambda *_: answer)
+    request = {"contents": [{"role": "user", "parts": [{"text": "Which plums?"}]}]}
+    asking = wrap(client, 2_000)._api_client
+    assert asking.request("post", f"{MODEL}:generateContent", request) is answer
