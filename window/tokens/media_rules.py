@@ -158,7 +158,8 @@ class Crops:
             return self.tile
         scale = min(1.0, _CROP_BOX / max(width, height))
         side = min(_CROPS[1], max(_CROPS[0], int(min(width, height) * scale / 1.5)))
-        return self.tile * (1 + ceil(width * scale / side) * ceil(height * scale / side))
+        wide, high = (ceil(round(edge * scale / side, 6)) for edge in (width, height))
+        return self.tile * (1 + wide * high)
 
 
 def medium_tokens(medium: Medium, rule: ImageRule | None = None) -> int:

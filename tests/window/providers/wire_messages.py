@@ -308,7 +308,7 @@ _SIGNED: Any = st.sampled_from([{}, {}, {"thoughtSignature": "AA=="}, {"partMeta
 _WORDS = st.builds(lambda more, text: {"text": text, **more}, _SIGNED, TEXTS)
 _FILES: Any = st.sampled_from(
     [
-        {"inlineData": {"mimeType": "image/png", "data": "AA=="}},
+        {"inlineData": {"mimeType": "image/gif", "data": "R0lGODlhAgADAAAAADs="}},
         {"inlineData": {"mimeType": "video/mp4", "data": "AA=="}, "videoMetadata": {"fps": 1}},
         {"fileData": {"fileUri": "https://example.org/a.pdf", "mimeType": "application/pdf"}},
         {"fileData": {"fileUri": "gs://cellar/plums.pdf", "displayName": "Plums"}},
