@@ -2,8 +2,8 @@
 
 Usage: python .ci/coverage_floor.py COVERAGE_JSON PERCENT
 
-Adapters of frameworks that are not installed are skipped: `just adapters` runs their tests beside
-their framework, with a floor of its own.
+Modules that stand on a package that is not installed are skipped. `just adapters` runs the tests of
+adapters beside their framework, with a floor of its own.
 """
 
 import json
@@ -13,7 +13,9 @@ from pathlib import Path
 
 from polycontext.base.errors import is_installed
 
-ASKS = re.compile(r'^require_extra\("([\w.]+)"', re.MULTILINE)
+ASKS = re.compile(r'^\s*require_extra\(\s*"([\w.]+)"', re.MULTILINE)
+OPTIONAL = ("adapters", "models")
+"""The folders of modules that need an extra."""
 
 
 def below(report: Path, floor: float) -> dict[str, float]:
@@ -28,8 +30,8 @@ def below(report: Path, floor: float) -> dict[str, float]:
 
 
 def is_left_out(module: Path) -> bool:
-    """Return whether a module is an adapter of a framework that is not installed."""
-    asked = ASKS.search(module.read_text()) if module.parent.name == "adapters" else None
+    """Return whether a module stands on a package that is not installed."""
+    asked = ASKS.search(module.read_text()) if module.parent.name in OPTIONAL else None
     return asked is not None and not is_installed(asked[1])
 
 

@@ -7,11 +7,13 @@ from typing import Any, TypeVar, cast
 
 from attrs import evolve
 
-from polycontext.base import InvalidOptionError
+from polycontext.base import InvalidOptionError, require_extra
 
 from .bridge import Bridge, Fitted
 from .dialect import Piece
 from .wire_dialect import Message, WireDialect
+
+require_extra("google.genai", extra="gemini", purpose=__name__)
 
 Client = TypeVar("Client")
 _PATHS = (":generateContent", ":streamGenerateContent")
