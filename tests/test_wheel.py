@@ -104,6 +104,7 @@ def test_every_module_imports(python: Path) -> None:
     extras |= {
         "agents": "openai-agents",
         "google.adk": "google-adk",
+        "google.genai": "gemini",
         "pydantic_ai": "pydantic-ai",
     }
     extras |= {"langchain": "langchain", "litellm": "litellm", "semantic_kernel": "semantic-kernel"}

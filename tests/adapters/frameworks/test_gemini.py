@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from polycontext.adapters.gemini import GeminiDialect, wrap
 from polycontext.base import InvalidOptionError
 from polycontext.base.errors import is_installed
 from polycontext.testing.strict import StrictServer
@@ -19,6 +18,8 @@ if not is_installed("google.genai"):
     pytest.skip("no google.genai", allow_module_level=True)
 
 from google import genai
+
+from polycontext.adapters.gemini import GeminiDialect, wrap
 
 OPTIONS: Mapping[str, Any] = {
     "system_instruction": "You keep a cellar.",
