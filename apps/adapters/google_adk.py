@@ -9,12 +9,13 @@ from polycontext.window import Turn
 
 from .bridge import Bridge, Fitted
 from .dialect import Dialect, Piece
-from .gemini import GeminiDialect
 
 require_extra("google.adk", extra="google-adk", purpose=__name__)
 
 from google.adk.plugins.base_plugin import BasePlugin
 from google.genai import types
+
+from .gemini import GeminiDialect
 
 
 class ContextPlugin(BasePlugin):
