@@ -34,8 +34,8 @@ class Compressor(Protocol):
 
 
 def said_atoms(window: ContextWindow) -> list[Atom]:
-    """Return the log's atoms that are in `window`, which excludes summaries."""
-    return [atom for atom in window.atoms() if not atom.turns[0].is_gist]
+    """Return the log's atoms that are whole in `window`: without summaries and truncated turns."""
+    return [atom for atom in window.atoms() if not any(turn.is_gist for turn in atom.turns)]
 
 
 def class_of_atom(window: ContextWindow, atom: Atom) -> ResourceClass:

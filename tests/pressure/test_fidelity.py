@@ -5,7 +5,10 @@ import sys
 from itertools import pairwise
 
 from polycontext.linearity import ResourceClass
-from polycontext.pressure import Fidelity, floor_of
+from polycontext.pressure import ContextProjector, Fidelity, Reach, floor_of
+from polycontext.pressure.laws.projectors import fidelities_only_fall
+from polycontext.testing import Head
+from tests.pressure.samples import calls, extended, opened, result, words
 
 
 def test_fidelities_are_ordered() -> None:
@@ -38,3 +41,13 @@ def test_the_room_opens_without_the_extractive_summariser() -> None:
         "assert 'polycontext.pressure.notes.summariser' in sys.modules\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_a_result_that_is_truncated_again_breaks_no_law() -> None:
+    """What is left of it stands for the result, and not for what was left before."""
+    projector = ContextProjector(Head(), Reach(keep_recent=0, recent_share=0.0, newest_share=0.0))
+    window = extended(opened(600), [calls("c"), result("c", words(1, 150))])
+    once = projector.compress(window, 0.7).window
+    assert [turn.is_gist for turn in once.all_turns()][-1]
+    for target in (0.6, 0.5, 0.4):
+        fidelities_only_fall(projector, once, target, 0.0)
