@@ -46,7 +46,7 @@ def test_the_room_opens_without_the_extractive_summariser() -> None:
 def test_a_result_that_is_truncated_again_breaks_no_law() -> None:
     """What is left of it stands for the result, and not for what was left before."""
     projector = ContextProjector(Head(), Reach(keep_recent=0, recent_share=0.0, newest_share=0.0))
-    window = extended(opened(600), [calls("c"), result("c", words(1, 150))])
+    window = extended(opened(600), [calls("look"), result(0, words(1, 150))])
     once = projector.compress(window, 0.7).window
     assert [turn.is_gist for turn in once.all_turns()][-1]
     for target in (0.6, 0.5, 0.4):
