@@ -191,7 +191,6 @@ def test_a_wrapped_constraint_is_quoted_whole() -> None:
             "\n",
             " e.g. ",
         ],
-        ". ",
         "你好",
     ),
 )

@@ -132,6 +132,7 @@ def test_a_rule_of_thousands_of_tokens_is_never_cut() -> None:
     assert small.conversation is before
 
 
+@pytest.mark.gate
 def test_rules_that_exceed_the_budget_are_an_error() -> None:
     """Up to then every one of many rules is in the view, whole; nothing is dropped before it."""
     session = ContextSession(max_tokens=3_000)
