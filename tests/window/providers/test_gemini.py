@@ -272,3 +272,11 @@ def test_the_log_of_a_session_is_projected() -> None:
         *("system", "user", "model", "user", "model", "user"),
     ]
     GEMINI.check(project(written, max_tokens=500).messages)
+
+
+@pytest.mark.parametrize("parts", ["x", [5], [None], {"text": "x"}])
+def test_an_answer_whose_parts_are_none_is_refused(parts: object) -> None:
+    """By the rule of answers, and not by an error of Python."""
+    with pytest.raises(InvalidMessagesError) as caught:
+        unwrap([{"candidates": [{"content": {"parts": parts}, "finishReason": "STOP"}]}])
+    assert caught.value.rule == "bad-answer"

@@ -35,5 +35,5 @@ def _joined(parts: Sequence[Mapping[str, Any]]) -> list[Message]:
         if is_more and part.get("thought") == last.get("thought"):
             joined[-1] = {**part, "text": last["text"] + part["text"]}
         else:
-            joined.append(dict(part))
+            joined.append({**part})
     return joined
