@@ -78,14 +78,16 @@ class _Fitting:
         if not _asks_for_content(path, request):
             return self.inner.request(method, path, request, *args)
         fitted = self._bridge.fit_with_session(request["contents"], **_besides(request))
-        answer = self.inner.request(method, path, {**request, "contents": fitted.natives}, *args)
-        return _learn(fitted, answer)
+        request = {**request, "contents": fitted.natives}
+        return _learn(fitted, self.inner.request(method, path, request, *args))
 
     def request_streamed(self, method: str, path: str, request: Any, *args: Any) -> Iterator[Any]:
         """Yield the pieces of the answer to a request."""
+        if not _asks_for_content(path, request):
+            yield from self.inner.request_streamed(method, path, request, *args)
+            return
         fitted = self._bridge.fit_with_session(request["contents"], **_besides(request))
-        request = {**request, "contents": fitted.natives}
-        piece = None
+        request, piece = {**request, "contents": fitted.natives}, None
         for piece in self.inner.request_streamed(method, path, request, *args):
             yield piece
         _learn(fitted, piece)
@@ -98,21 +100,21 @@ class _Fitting:
         request = {**request, "contents": fitted.natives}
         return _learn(fitted, await self.inner.async_request(method, path, request, *args))
 
-    async def async_request_streamed(
-        self, method: str, path: str, request: Any, *args: Any
-    ) -> AsyncIterator[Any]:
+    async def async_request_streamed(self, method: str, path: str, request: Any, *args: Any) -> Any:
         """Return an iterator over the pieces of the answer to a request."""
+        if not _asks_for_content(path, request):
+            return await self.inner.async_request_streamed(method, path, request, *args)
         fitted = await self._bridge.afit_with_session(request["contents"], **_besides(request))
         request = {**request, "contents": fitted.natives}
         pieces = await self.inner.async_request_streamed(method, path, request, *args)
+        return _learned(fitted, pieces)
 
-        async def learned() -> AsyncIterator[Any]:
-            piece = None
-            async for piece in pieces:
-                yield piece
-            _learn(fitted, piece)
 
-        return learned()
+async def _learned(fitted: Fitted[Message], pieces: AsyncIterator[Any]) -> AsyncIterator[Any]:
+    piece = None
+    async for piece in pieces:
+        yield piece
+    _learn(fitted, piece)
 
 
 def _asks_for_content(path: str, request: Any) -> bool:

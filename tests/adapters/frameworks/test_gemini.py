@@ -143,3 +143,26 @@ def test_an_answer_that_tells_nothing_is_left_to_the_sdk(
     request = {"contents": [{"role": "user", "parts": [{"text": "Which plums?"}]}]}
     asking = wrap(client, 2_000)._api_client
     assert asking.request("post", f"{MODEL}:generateContent", request) is answer
+
+
+def test_other_requests_are_passed_on_unchanged(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Streamed or not."""
+    client = _client("http://127.0.0.1:9")
+    asked: list[Any] = []
+
+    async def later(*given: Any) -> Any:
+        asked.append(given)
+        return asked
+
+    def now(*given: Any) -> list[int]:
+        asked.append(given)
+        return [1]
+
+    for name in ("request", "request_streamed"):
+        monkeypatch.setattr(client._api_client, name, now)
+        monkeypatch.setattr(client._api_client, f"async_{name}", later)
+    asking, request = wrap(client, 2_000)._api_client, ("get", "files", {"contents": "all"})
+    assert [*asking.request(*request)] == [*asking.request_streamed(*request)] == [1]
+    for name in ("async_request", "async_request_streamed"):
+        assert asyncio.run(getattr(asking, name)(*request)) is asked
+    assert asked == [request] * 4
