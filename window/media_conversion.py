@@ -6,12 +6,22 @@ is not converted.
 """
 
 import base64
+import binascii
 from collections.abc import Mapping
 from pathlib import PurePosixPath
 from typing import Any
 from urllib.parse import urlsplit
 
-from .media import Medium, MediumKind, Source, read_medium, read_source
+from .media import (
+    HEADS,
+    Medium,
+    MediumKind,
+    Source,
+    head,
+    read_medium,
+    read_source,
+)
+from .media_sizes import MOST_IMAGE_TEXT, MOST_PIXELS, image_type
 
 Block = dict[str, Any]
 
@@ -58,19 +68,22 @@ def convert_block(block: Mapping[str, Any], source: str, target: str) -> Block |
     return (
         None
         if medium is None
-        else convert_medium(medium, read_source(block), block, source, target)
+        else convert_medium(medium, with_standard_base64(read_source(block)), block, source, target)
     )
 
 
 def convert_medium(
     medium: Medium, found: Source, block: Mapping[str, Any], source: str, target: str
 ) -> Block | None:
-    """Return another provider's `block`, whose medium was `found`, as `convert_block` does."""
+    """Return another provider's `block` as `convert_block` does.
+
+    `medium` and `found` were read from it; data of `found` are standard base64.
+    """
     write = _WRITERS.get(target)
     if block["type"] not in _OWN.get(source, ()) or write is None:
         return None
     if medium.kind is MediumKind.IMAGE:
-        return _image(found, medium.media_type, target)
+        return _image(found, medium, target)
     text = medium.text if medium.text is not None else _inner_text(block)
     if text is not None:
         return _text(text, found.name, target)
@@ -78,10 +91,29 @@ def convert_medium(
     return uploaded or write(found, medium.media_type)
 
 
-def _image(found: Source, media_type: str, target: str) -> Block | None:
+def with_standard_base64(source: Source) -> Source:
+    """Return `source` with its data in the standard alphabet and padded, or None if not base64.
+
+    Google's SDK writes the URL-safe alphabet, which other providers reject.
+
+    >>> [with_standard_base64(Source(data=data)).data for data in ("-_8", "A", "!!!!")]
+    ['+/8=', None, None]
+    """
+    if source.plain or source.data is None:
+        return source
+    text = "".join(source.data.split()).rstrip("=").replace("-", "+").replace("_", "/")
+    text += "=" * (-len(text) % 4)
+    try:
+        binascii.a2b_base64(text, strict_mode=True)
+    except ValueError:
+        return source._replace(data=None)
+    return source._replace(data=text)
+
+
+def _image(found: Source, medium: Medium, target: str) -> Block | None:
     link = found.url if _is_web(found.url) else None
-    data = found.data if media_type in IMAGES and not found.plain else None
-    if link is None and not data:
+    media_type, data = medium.media_type, None if found.plain else found.data
+    if link is None and not (data and _is_accepted(medium, data, target)):
         return None
     if target in (ANTHROPIC, GEMINI):
         return {
@@ -93,6 +125,16 @@ def _image(found: Source, media_type: str, target: str) -> Block | None:
     if target == RESPONSES:
         return {"type": "input_image", "image_url": url} | detail
     return {"type": "image_url", "image_url": {"url": url} | detail}
+
+
+def _is_accepted(medium: Medium, data: str, target: str) -> bool:
+    """Return whether `data` are a picture of the type that `medium` has, and not too large."""
+    side = max(medium.width or 0, medium.height or 0)
+    is_small = len(data) <= MOST_IMAGE_TEXT and side <= MOST_PIXELS
+    is_picture = medium.media_type in IMAGES and image_type(head(data, HEADS[0])) == (
+        medium.media_type
+    )
+    return is_picture and (is_small or target != ANTHROPIC)
 
 
 def _text(text: str, name: str, target: str) -> Block | None:

@@ -20,6 +20,9 @@ IMAGE_TYPES: Mapping[bytes, str] = {
 }
 """The first bytes of the supported image formats, with their media types."""
 
+MOST_IMAGE_TEXT, MOST_PIXELS = 5 * 2**20, 8_000
+"""Anthropic's limits for an image: the characters of its base64, and the pixels of a side."""
+
 _START_OF_FRAME = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
 _WITHOUT_LENGTH = frozenset({0x01, *range(0xD0, 0xD8)})
 _SCAN = 0xDA
@@ -53,6 +56,15 @@ class ImageSize(NamedTuple):
     height: int
 
 
+def image_type(head: bytes) -> str | None:
+    """Return the media type of the image file that begins with `head`, or None if it is no image.
+
+    >>> image_type(b"GIF89a"), image_type(b"no picture")
+    ('image/gif', None)
+    """
+    return next((kind for magic, kind in IMAGE_TYPES.items() if head.startswith(magic)), None)
+
+
 def image_size(head: bytes) -> ImageSize | None:
     """Return the size in the `head` of an image file.
 
@@ -65,7 +77,7 @@ def image_size(head: bytes) -> ImageSize | None:
     >>> image_size(b"no picture") is None
     True
     """
-    media_type = next((kind for magic, kind in IMAGE_TYPES.items() if head.startswith(magic)), None)
+    media_type = image_type(head)
     if media_type is None:
         return None
     try:

@@ -20,7 +20,7 @@ import orjson
 from attrs import Factory, define
 
 from ..media import KINDS, Medium, Source, read_data_url, read_medium, read_source
-from ..media_conversion import FORMS, convert_medium
+from ..media_conversion import FORMS, convert_medium, with_standard_base64
 from ..part import Part, PartKind
 from .media_rules import ImageRule, medium_tokens
 
@@ -91,11 +91,12 @@ class _Found(NamedTuple):
 
     def converted(self, provider: str) -> Iterator[Any]:
         """Yield the forms that other providers than `provider` are sent, without the payload."""
+        found = self._replace(source=with_standard_base64(self.source))
         for target in FORMS:
             if target != provider:
-                form = convert_medium(self.medium, self.source, self.block, provider, target)
+                form = convert_medium(self.medium, found.source, self.block, provider, target)
                 if form is not None:
-                    yield self.without_payload(form)
+                    yield found.without_payload(form)
 
 
 @define

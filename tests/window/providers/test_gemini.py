@@ -9,8 +9,10 @@ from polycontext.polynomial import ContextSession, project
 from polycontext.window import InvalidMessagesError, Part, Role, ToolCall, Turn
 from polycontext.window.providers import get_format, unwrap
 from tests.house import ROOT
+from tests.window.media_files import b64, png
 
 GEMINI = get_format("gemini")
+PNG = b64(png(64, 64))
 CALL: Mapping[str, Any] = {"functionCall": {"name": "look", "args": {"at": "Böden"}}}
 
 
@@ -165,15 +167,15 @@ def test_media_become_parts_in_either_direction() -> None:
     data = '{"type":"image_url","image_url":{"url":"%s"}}'
     turns = [
         Turn("user", "", parts=[Part("openai", data % address)])
-        for address in ("data:image/png;base64,AA==", url)
+        for address in ("data:image/png;base64," + PNG, url)
     ]
     assert [content["parts"][0] for content in GEMINI.render(turns).messages] == [
-        {"inlineData": {"mimeType": "image/png", "data": "AA=="}},
+        {"inlineData": {"mimeType": "image/png", "data": PNG}},
         {"fileData": {"mimeType": "image/png", "fileUri": url}},
     ]
-    (turn,) = read(user({"inlineData": {"mimeType": "image/png", "data": "AA=="}}))
+    (turn,) = read(user({"inlineData": {"mimeType": "image/png", "data": PNG}}))
     assert get_format("openai").render([turn]).messages[0]["content"] == [
-        {"type": "image_url", "image_url": {"url": "data:image/png;base64,AA=="}}
+        {"type": "image_url", "image_url": {"url": "data:image/png;base64," + PNG}}
     ]
     (stored,) = read(user({"fileData": {"fileUri": "gs://cellar/plum.png"}}))
     assert [*get_format("openai").render([stored]).messages[0]["content"]] != [url]

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polycontext.window.media import KINDS, read_medium
-from polycontext.window.media_conversion import convert_block
+from polycontext.window.media_conversion import GEMINI, convert_block
 from polycontext.window.part import Part
 from polycontext.window.tokens.counter import count_part
 from polycontext.window.tokens.tiktoken_counter import default_counter
@@ -18,6 +18,15 @@ from tests.window.test_media import junk
 from tests.window.tokens.what_leaves import tokens_leaving
 
 A, C, R = "anthropic", "openai", "openai-responses"
+
+
+def _picture(provider: str, data: str, media_type: str = "image/png") -> dict[str, Any]:
+    url = f"data:{media_type};base64,{data}"
+    if provider == C:
+        return {"type": "image_url", "image_url": {"url": url}}
+    return {"type": "input_image", "image_url": url}
+
+
 PNG, PDF, URL = b64(png(640, 480)), b64(pdf(3)), "https://example.org/cat.png"
 PICTURE: dict[str, dict[str, Any]] = {
     A: {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": PNG}},
@@ -167,6 +176,12 @@ def test_what_has_a_form_elsewhere_is_written_in_it(
             A,
         ),
         ({"type": "image_url", "image_url": {"url": "data:image/png;base64,"}}, C, A),
+        ({"type": "image_url", "image_url": {"url": "data:image/png;base64,AA=="}}, C, A),
+        ({"type": "image_url", "image_url": {"url": "data:image/png;base64,AA=="}}, C, R),
+        ({"type": "image_url", "image_url": {"url": "data:image/png;base64,!" + PNG}}, C, A),
+        (_picture(C, b64(png(8_001, 1))), C, A),
+        (_picture(C, b64(png(64, 64) + bytes(4_000_000))), C, A),
+        (_picture(R, b64(png(640, 480)[:9] + b"no header"), "image/gif"), R, A),
         ({"type": "document", "source": {"type": "text", "data": " "}}, A, C),
         ({"type": "document", "source": {"type": "content", "content": [PICTURE[A]]}}, A, C),
         ({"type": "image", "source": None}, A, C),
@@ -180,8 +195,23 @@ def test_what_has_a_form_elsewhere_is_written_in_it(
 def test_what_has_no_form_elsewhere_stays_behind(
     block: dict[str, Any], source: str, target: str
 ) -> None:
-    """Uploads, recordings, office files, odd formats and other blocks are not converted."""
+    """Uploads, recordings, office files, odd formats and other blocks are not converted.
+
+    Nor are data that are no picture, and pictures that are too large for the provider.
+    """
     assert convert_block(block, source, target) is None
+
+
+def test_the_url_safe_alphabet_is_converted_and_costs_the_same() -> None:
+    """A picture in URL-safe base64 without padding, as Google's SDK writes it, is accepted."""
+    data = b64(png(640, 480) + b"\xfb\xff" * 300)
+    source = {"type": "base64", "media_type": "image/png", "data": data}
+    told = source | {"data": data.translate({ord("+"): "-", ord("/"): "_", ord("="): None})}
+    written = convert_block({"type": "image", "source": told}, GEMINI, A)
+    assert written == {"type": "image", "source": source}
+    parts = [Part(GEMINI, json.dumps({"type": "image", "source": each})) for each in (told, source)]
+    first, second = (count_part(default_counter(), part) for part in parts)
+    assert first == second
 
 
 @pairs

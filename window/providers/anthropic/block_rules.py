@@ -11,7 +11,7 @@ from base64 import b64decode
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
-from ...media_sizes import IMAGE_TYPES, image_size
+from ...media_sizes import MOST_IMAGE_TEXT, MOST_PIXELS, image_size, image_type
 from ...wire_text import is_visible
 from ..places import shown
 from ..wire import Message
@@ -26,11 +26,8 @@ from .message_rules import (
 )
 from .versions import check_entry
 
-IMAGE_BYTES = 5 * 2**20
-"""The most characters of base64 of one image."""
-
-MOST_PIXELS, MOST_PIXELS_OF_MANY, MANY_IMAGES = 8000, 2000, 20
-"""The most pixels of an image's side, for up to `MANY_IMAGES` images in a request and for more."""
+MOST_PIXELS_OF_MANY, MANY_IMAGES = 2000, 20
+"""The most pixels of an image's side in a request with more than `MANY_IMAGES` images."""
 
 _SOURCES: Mapping[str, str] = {"base64": "data", "url": "url", "file": "file_id"}
 _IMAGES = ("image/jpeg", "image/png", "image/gif", "image/webp")
@@ -54,10 +51,13 @@ def _check_image(block: Message, at: AnthropicPlace) -> None:
         problem, says = "is a picture without data", "image cannot be empty"
         raise tagged.fault("bad-base64", problem, "base64 of a picture", says)
     _check_base64(data, tagged.into("data"))
-    if len(data) > IMAGE_BYTES:
-        says = f"image exceeds 5 MB maximum: {len(data)} bytes > {IMAGE_BYTES} bytes"
+    if len(data) > MOST_IMAGE_TEXT:
+        says = f"image exceeds 5 MB maximum: {len(data)} bytes > {MOST_IMAGE_TEXT} bytes"
         raise tagged.fault(
-            "image-size", f"has {len(data)} characters of base64", f"at most {IMAGE_BYTES}", says
+            "image-size",
+            f"has {len(data)} characters of base64",
+            f"at most {MOST_IMAGE_TEXT}",
+            says,
         )
     _check_format(data, source["media_type"], tagged)
 
@@ -128,7 +128,7 @@ def _check_base64(data: str, at: AnthropicPlace) -> None:
 
 def _check_format(data: str, told: str, at: AnthropicPlace) -> None:
     head = _head(data)
-    found = next((kind for magic, kind in IMAGE_TYPES.items() if head.startswith(magic)), None)
+    found = image_type(head)
     if found is None:
         problem, says = "is no picture of a known format", "Could not process image"
         raise at.fault("image-format", problem, ", ".join(_IMAGES), says)
