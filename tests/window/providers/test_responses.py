@@ -208,6 +208,22 @@ def test_a_result_made_by_hand_answers_in_the_kind_of_its_call() -> None:
     }
 
 
+def test_a_text_that_answers_a_computer_call_is_sent_behind_its_screenshot() -> None:
+    """The provider takes no text there, so the text follows; a picture becomes the screenshot."""
+    asked = parse(next(form for form in FORMS if form[-1].get("output") == SCREEN)[:2]).turns
+    written = render([*asked, Turn("tool", "The screen is locked.", tool_call_id="a")]).messages
+    line = {"role": "assistant", "content": "[computer_call_output: The screen is locked.]"}
+    assert written[-2]["output"]["type"] == "computer_screenshot"
+    assert written[-1] == line
+    check([*written, ASK])
+    picture = Part("openai-responses", json.dumps({**SCREEN, "type": "input_image"}))
+    shown = Turn("tool", "The screen is locked.", tool_call_id="a", parts=[picture])
+    assert render([*asked, shown]).messages[-2:] == [
+        {"type": "computer_call_output", "call_id": "a", "output": SCREEN},
+        line,
+    ]
+
+
 def test_names_and_ids_that_the_provider_refuses_are_spelled_anew() -> None:
     """Names are rewritten by pattern and length, ids by length, together with their results."""
     turns = [

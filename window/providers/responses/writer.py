@@ -133,7 +133,7 @@ class Writer:
             }
         if turn.role is Role.TOOL:
             called = self._kinds.get(turn.tool_call_id or "", "function_call")
-            self._add([_output(turn, entries, self._ids, called)])
+            self._add(_output(turn, entries, self._ids, called))
         elif is_native(Provider.RESPONSES, turn):
             # The model does not see anything before a compaction, so earlier system messages move
             # after it.
@@ -268,7 +268,7 @@ def call_item(call: ToolCall, further: Message, call_id: str, name: str) -> Mess
     return {**(loaded_object(call.arguments) or {}), **further, "type": kind, "call_id": call_id}
 
 
-def _output(turn: Turn, entries: Sequence[Entry], ids: dict[str, str], kind: str) -> Message:
+def _output(turn: Turn, entries: Sequence[Entry], ids: dict[str, str], kind: str) -> list[Message]:
     further = further_fields(entries, PartKind.RESULT)
     inside = (PartKind.WORDS, PartKind.BLOCK)
     blocks = [entry.block("input_text") for entry in entries if entry.kind in inside]
@@ -279,19 +279,31 @@ def _output(turn: Turn, entries: Sequence[Entry], ids: dict[str, str], kind: str
         "call_id": ids.get(call_id, call_id),
     }
     output = _content(turn, blocks, further.get("output", "natural"))
-    return _shaped(item if output is MISSING else {**item, "output": output}, turn)
+    item |= {} if output is MISSING else {"output": output}
+    if item["type"] == "computer_call_output" and not _is_screen(output):
+        return _screen(item, turn, blocks)
+    return [_shaped(item, turn)]
+
+
+def _screen(item: Message, turn: Turn, blocks: Sequence[Message]) -> list[Message]:
+    """Return the output of a computer call that has no screenshot, with its text in a line behind.
+
+    The vendor takes nothing but a screenshot: the first picture, or a blank one.
+    """
+    pictures = [block["image_url"] for block in blocks if block.get("image_url")]
+    output = {"type": "computer_screenshot", "image_url": [*pictures, BLANK_SCREEN][0]}
+    line = {"role": "assistant", "content": f"[{item['type']}: {turn.text}]"}
+    return [{**item, "output": output}, *([line] if turn.text.strip() else [])]
 
 
 def _shaped(item: Message, turn: Turn) -> Message:
-    """Return the output of a computer, shell or patch call in the form that the vendor takes.
+    """Return the output of a shell or patch call in the form that the vendor takes.
 
     A text answers such a call if it was cut, added or inserted.
     """
     call_id, output = item["call_id"], item.get("output")
     has_failed = turn.metadata.keys() & {"is_error", "repaired"}
     match item["type"]:
-        case "computer_call_output" if not _is_screen(output):
-            return {**item, "output": BLANK_SCREEN}
         case "shell_call_output" if not _is_shell(output):
             outcome = {"type": "exit", "exit_code": 1 if has_failed else 0}
             part = {"stdout": stand_in(turn) if turn.content is None else turn.text}
@@ -318,14 +330,11 @@ def _is_shell(output: object) -> bool:
     return isinstance(output, list) and all("outcome" in part for part in output)
 
 
-BLANK_SCREEN = {
-    "type": "computer_screenshot",
-    "image_url": (
-        "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNk"
-        "YAAAAAYAAjCB0C8AAAAASUVORK5CYII="
-    ),
-}
-"""The screenshot of one pixel that stands where one was left out: the vendor takes no text."""
+BLANK_SCREEN = (
+    "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNk"
+    "YAAAAAYAAjCB0C8AAAAASUVORK5CYII="
+)
+"""The screenshot of one pixel that is sent if there is none."""
 
 
 def output_type(kind: str) -> str:
