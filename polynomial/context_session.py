@@ -23,7 +23,7 @@ from typing import (
 )
 
 from polycontext.base import require
-from polycontext.base.effects import Steps, call, procedure, twin
+from polycontext.base.effects import Steps, call, in_thread, procedure, twin
 from polycontext.linearity import Classifier, ResourceClass, ToolRule, default_classifier
 from polycontext.pressure import ContextProjector, Threshold, pressure_of
 from polycontext.window import ContextItem, ContextWindow, Role, TokenCounter, ToolCall, Turn
@@ -424,8 +424,9 @@ class ContextSession:
         ... )
         2
         """
-        command = build_extend(self.conversation, messages, provider, oversize)
-        return (yield from self._write(command, **when))
+        return self._write(
+            lambda: build_extend(self.conversation, messages, provider, oversize), **when
+        )
 
     aextend = twin(extend)
 
@@ -439,8 +440,9 @@ class ContextSession:
         **when: Unpack[WriteOptions],
     ) -> Steps[ContextOutput]:
         """Add one message in a provider's format: JSON data or an SDK object; see `extend`."""
-        command = build_extend(self.conversation, [message], provider, oversize)
-        return (yield from self._write(command, **when))
+        return self._write(
+            lambda: build_extend(self.conversation, [message], provider, oversize), **when
+        )
 
     aadd_message = twin(add_message)
 
@@ -1102,12 +1104,20 @@ class ContextSession:
 
     def _write(
         self,
-        command: Command,
+        command: Command | Callable[[], Command],
         *,
         expected_revision: int | None = None,
         idempotency_key: str | None = None,
     ) -> Steps[ContextOutput]:
-        request = self._request(command, expected_revision, idempotency_key)
+        built: Command = Together(())
+        if isinstance(command, Command):
+            built = command
+        elif idempotency_key is None or not (
+            # A command that has happened can often not be built again.
+            yield in_thread(self.history.has_taken, idempotency_key)
+        ):
+            built = yield in_thread(command)
+        request = self._request(built, expected_revision, idempotency_key)
         output: ContextOutput = yield call(self._writer, "write", request)
         if self.policy.background:
             output = yield call(self.background, "after", output)

@@ -84,8 +84,11 @@ class Documents(SessionPart):
         >>> session.documents.get("order")
         {'seats': 2}
         """
-        added = build_extend(self._session.conversation, turns, AUTO).commands
-        command = Together((Patch(name, change), *added))
-        return (yield from self._session._write(command, **when))
+
+        def build() -> Together:
+            added = build_extend(self._session.conversation, turns, AUTO).commands
+            return Together((Patch(name, change), *added))
+
+        return self._session._write(build, **when)
 
     apatch = twin(patch)

@@ -3,10 +3,11 @@
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Any, Generic, Unpack
 
 from polycontext.base import InvalidOptionError, is_number, is_whole, require, whole_number
-from polycontext.base.effects import Steps, in_thread, procedure, twin
+from polycontext.base.effects import Steps, procedure, twin
 from polycontext.pressure import ConflictError
 from polycontext.pressure.notes import find_sources
 from polycontext.window import Turn
@@ -95,8 +96,7 @@ class History(Generic[S]):
         >>> len(session.log())
         2
         """
-        command = yield in_thread(build_rewind, self._session, to)
-        return (yield from self._session._write(command, **when))
+        return self._session._write(partial(build_rewind, self._session, to), **when)
 
     arewind = twin(rewind)
 
@@ -111,8 +111,8 @@ class History(Generic[S]):
             InvalidOptionError: it is not a user turn.
             Any error that `add` raises.
         """
-        command = yield in_thread(build_edit, self._session, resource_id, content, items)
-        return (yield from self._session._write(command, **when))
+        build = partial(build_edit, self._session, resource_id, content, items)
+        return self._session._write(build, **when)
 
     aedit = twin(edit)
 
@@ -123,8 +123,7 @@ class History(Generic[S]):
         Raises:
             InvalidOptionError: there is no user turn.
         """
-        command = yield in_thread(build_regenerate, self._session)
-        return (yield from self._session._write(command, **when))
+        return self._session._write(partial(build_regenerate, self._session), **when)
 
     aregenerate = twin(regenerate)
 

@@ -4,6 +4,7 @@ A part refers to its session, but no module of this package imports `ContextSess
 above them.
 """
 
+from collections.abc import Callable
 from datetime import datetime
 from typing import Any, Protocol, TypeVar
 
@@ -71,7 +72,7 @@ class Session(Protocol):
 
     def _write(
         self,
-        command: Command,
+        command: Command | Callable[[], Command],
         *,
         expected_revision: int | None = None,
         idempotency_key: str | None = None,

@@ -66,7 +66,8 @@ class Rules(SessionPart):
         require("kind", kind, kind in _KINDS, " or ".join(map(repr, _KINDS)))
         require("scope", scope, isinstance(scope, str), "a text")
         said = f"{scope.strip()}: {text}" if scope.strip() else text
-        return self._write(said, {"kind": kind, "scope": scope.strip()}, when)
+        command = self._build_add(said, {"kind": kind, "scope": scope.strip()})
+        return self._session._write(command, **when)
 
     aadd = twin(add)
 
@@ -78,8 +79,12 @@ class Rules(SessionPart):
             InvalidOptionError: no rule with this id stands.
             Any error that `ContextSession.add` raises for a user turn.
         """
-        text = " ".join(self._find(rule_id).text.split())
-        return self._write(_SAID.format(text), {"revokes": [rule_id]}, when)
+
+        def build() -> Add:
+            text = " ".join(self._find(rule_id).text.split())
+            return self._build_add(_SAID.format(text), {"revokes": [rule_id]})
+
+        return self._session._write(build, **when)
 
     arevoke = twin(revoke)
 
@@ -90,27 +95,28 @@ class Rules(SessionPart):
         Raises:
             InvalidOptionError: no rule with this id stands.
         """
-        self._find(rule_id)
-        add = [{"op": "add", "path": "", "value": {}}]
-        path = rule_id.replace("~", "~0").replace("/", "~1")
-        mark = [{"op": "add", "path": f"/{path}", "value": True}]
-        command = Patch(REMOVALS, lambda known: mark if known else [*add, *mark])
-        return self._session._write(command, **when)
+
+        def build() -> Patch:
+            self._find(rule_id)
+            add = [{"op": "add", "path": "", "value": {}}]
+            path = rule_id.replace("~", "~0").replace("/", "~1")
+            mark = [{"op": "add", "path": f"/{path}", "value": True}]
+            return Patch(REMOVALS, lambda known: mark if known else [*add, *mark])
+
+        return self._session._write(build, **when)
 
     aremove = twin(remove)
 
     def _find(self, rule_id: str) -> Rule:
         standing = {rule.id: rule for rule in self.list()}
         ids = ", ".join(standing) or "there is none"
-        require("rule_id", rule_id, rule_id in standing, f"the id of a rule that stands: {ids}")
+        fits = isinstance(rule_id, str) and rule_id in standing
+        require("rule_id", rule_id, fits, f"the id of a rule that stands: {ids}")
         return standing[rule_id]
 
-    def _write(
-        self, text: str, mark: Mapping[str, Any], when: WriteOptions
-    ) -> Steps[ContextOutput]:
+    def _build_add(self, text: str, mark: Mapping[str, Any]) -> Add:
         turn = Turn(Role.USER, text, metadata={RULE: mark}, timestamp=self._session._now())
-        command = Add(turn, ResourceClass.REQUIRED, oversize="error")
-        return self._session._write(command, **when)
+        return Add(turn, ResourceClass.REQUIRED, oversize="error")
 
 
 def endings_of(ids: Collection[str], events: Iterable[Event]) -> set[str]:

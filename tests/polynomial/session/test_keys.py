@@ -26,6 +26,11 @@ CALLS = [
     }
     for number in range(3)
 ]
+RESULT = {"role": "tool", "tool_call_id": "c0", "content": "three"}
+
+
+def no_change(_: object) -> None:
+    """Change nothing of a document."""
 
 
 @pytest.fixture(params=["memory", "sqlite"])
@@ -79,6 +84,37 @@ def test_each_command_happens_once_under_a_key(name: str, store: SessionStore) -
         act(again, "k")
         assert again.conversation == conversation
     assert session.history.revision == len(store.load("s").events)
+
+
+UNREPEATABLE: Mapping[str, Callable[[ContextSession], object]] = {
+    "add_message": lambda s: s.add_message(RESULT, idempotency_key="k"),
+    "extend": lambda s: s.extend([RESULT], idempotency_key="k"),
+    "patch": lambda s: s.documents.patch("doc", no_change, turns=[RESULT], idempotency_key="k"),
+    "edit": lambda s: s.history.edit("t1", "one", idempotency_key="k"),
+    "rewind": lambda s: s.history.rewind("t1", idempotency_key="k"),
+    "revoke": lambda s: s.rules.revoke("t1:1", idempotency_key="k"),
+    "remove": lambda s: s.rules.remove("t1:1", idempotency_key="k"),
+}
+
+
+@pytest.mark.parametrize("name", UNREPEATABLE)
+def test_a_command_that_its_own_effect_rules_out_can_be_repeated(
+    name: str, store: SessionStore
+) -> None:
+    """The result has no open call any more, the turn is gone, or the rule has ended."""
+    session, late = session_in(store), session_in(store)
+    session.add_user_turn("Look it up. Never push.")
+    if name in ("add_message", "extend", "patch"):
+        session.add_message({"role": "assistant", "content": None, "tool_calls": CALLS[:1]})
+    else:
+        session.add_assistant_turn("One.")
+    act = UNREPEATABLE[name]
+    act(session)
+    conversation = session.conversation
+    for again in (session, late, session_in(store)):
+        act(again)
+        assert again.conversation == conversation
+    assert session.history.revision == len(store.load("s").events) == 3 + (name == "edit")
 
 
 def test_another_key_is_another_command(store: SessionStore) -> None:

@@ -112,8 +112,9 @@ def test_a_rule_needs_a_text(text: object) -> None:
     with pytest.raises(InvalidOptionError, match="kind"):
         session.rules.add("Be brief.", kind="law")
     for change in (session.rules.revoke, session.rules.remove):
-        with pytest.raises(InvalidOptionError, match="there is none"):
-            change("t1:1")
+        for rule_id in ("t1:1", None, ["t1:1"]):
+            with pytest.raises(InvalidOptionError, match="there is none"):
+                change(rule_id)  # type: ignore[arg-type]
     assert session.history.revision == 0
 
 
