@@ -67,8 +67,7 @@ def prefix_plan(window: ContextWindow, tokens: int, reach: Reach | None = None) 
     At most `tokens` are left, and the cut leaves the longest tail that fits. It never splits an
     atom, and the roles of the turns before and after it differ. System turns at the start stay.
     PRESERVED turns before the cut, turns that state rules and the last user turn are repeated. The
-    plan is empty if nothing
-    has to be compressed, or nothing can be.
+    plan is empty if nothing has to be compressed, or nothing can be.
 
     Laws: those of every plan; the tail and the repeated turns are byte-identical.
     """

@@ -4,21 +4,20 @@ Text that only looks similar is kept, and says nothing about each other.
 
 A result is replaced by that of the same call, and a text of a file by a later one of the same file.
 A pair is replaced by that of the same record and key, and a setting by that of the same file and
-section. A sentence is replaced by one that says what changed.
+section. No sentence replaces another one: words of change do not tell which one they correct.
 """
 
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from itertools import chain, groupby
+from itertools import groupby
 from typing import NamedTuple
 
 from polycontext.window import Role
 
 from .cues import says_failure
 from .lines import Entry, Unit
-from .terms import plain_terms
 
 LONGEST_WAS = 40
 """The most characters of an old value that is shown."""
@@ -49,44 +48,24 @@ _NAMED = re.compile(
 Paths and code are no such lines.
 """
 
-_REPLACED = re.compile(
-    r"(?:instead of|rather than|in place of|no longer|forget(?: about)?|scratch|swap|drop|replaces"
-    r"|and not|, not|\(was|du(?=[^.,]{1,30} au )"
-    r"|(?:mov|shift|chang|switch|postpon|rais|lower|reduc|increas)[^.,]{1,60} from"
-    r"(?=[^.,]{1,30} to )"
-    r"|statt|au lieu d[eu]|take [^.,]{1,40}? over|prefer [^.,]{1,40}? over|pick [^.,]{1,40}? over)"
-    r" (?:(?:the|an?|at|on|in|by|runs? on|am|der|die|das|dem|le|la|el|de) ){0,2}([\w.:-]*\w)"
-)
-"""Words that name the old value, which follows them; in lower case, like those of `_MOVED`."""
-
-_MOVED = re.compile(
-    r"\b(?:(?:moved|changed|switched|renamed|postponed|raised|lowered|convert(?:ed)?|increased"
-    r"|reduced) to|no longer|verschoben|geändert|déplacée?|movid[oa])\b|换成|改成|改为|変更"
-)
-_ANNOUNCED = re.compile(r"scratch that|update:|correction:|korrektur:|corrección:|訂正|更正")
 _SCOPE = re.compile(
     r"(?:.*[_-])?(?:date|day|month|year|period|slot|host|region|env|type|kind|metric|from|to)",
     re.IGNORECASE,
 )
 """Keys that tell which of several things of one name a record is about."""
 
-_MOST_BEFORE, _MOST_PAIRS, _LONGEST, _STEM = 200, 100, 300, 5
-_QUESTION = re.compile(
-    r"[?？]|\b(?:maybe|perhaps|might|vielleicht|peut-être|quizás)\b", re.IGNORECASE
-)
+_MOST_PAIRS, _LONGEST = 100, 300
 _RANKS = {str(Role.USER): 2, str(Role.SYSTEM): 2, str(Role.ASSISTANT): 1}
 
 
 class Telling(NamedTuple):
-    """A value: the indices of its unit and entry, the speaker's rank, and the value.
+    """A value, with the index of the unit that states it.
 
     `is_certain` states that the entry is about the one thing that has the value, so that another
     value before it is an old one.
     """
 
     unit: int
-    entry: int
-    rank: int
     value: str
     is_certain: bool = True
 
@@ -104,17 +83,18 @@ def drop_outdated(entries: Mapping[int, Entry], units: Sequence[Unit]) -> list[U
     }
     was: dict[int, str] = {}
     pairs = [*_pairs(_tellings(entries, units))]
-    alike = _alike(pairs)
+    alike = _alike(pairs, units)
     for subject, old, new in pairs:
-        if old.unit in gone or new.entry == old.entry or new.rank < old.rank:
+        number, before = units[new.unit].entry, units[old.unit].entry
+        newer, older = entries[number], entries[before]
+        if old.unit in gone or number == before or _rank(newer) < _rank(older):
             continue
-        certain = new.is_certain and not _is_of_another(entries[old.entry], entries[new.entry])
-        if (new.entry, old.entry) in alike if subject[0] == "=" else certain:
+        certain = new.is_certain and not _is_of_another(older, newer)
+        if (number, before) in alike if subject[0] == "=" else certain:
             was[new.unit] = _old_value(new.value, old.value)
         elif new.value != old.value or units[old.unit].outcome:
             continue
         gone.add(old.unit)
-    gone.update(_corrected(entries, units, gone))
     kept = ((index, unit) for index, unit in enumerate(units) if index not in gone)
     return [_mark_newer(unit, was[index]) if index in was else unit for index, unit in kept]
 
@@ -185,66 +165,23 @@ def _pairs(tellings: Iterable[tuple[str, Telling]]) -> Iterator[tuple[str, Telli
         known[subject] = new
 
 
-def _alike(pairs: Iterable[tuple[str, Telling, Telling]]) -> set[tuple[int, int]]:
-    """Return the pairs of entries that hold the settings of one file.
+def _alike(
+    pairs: Iterable[tuple[str, Telling, Telling]], units: Sequence[Unit]
+) -> set[tuple[int, int]]:
+    """Return the pairs of entries, newer and older, that hold the settings of one file.
 
     In such a pair at least as many settings are equal as differ, or only one differs.
     """
-    settings = [(old, new) for subject, old, new in pairs if subject[0] == "="]
-    same = Counter((new.entry, old.entry) for old, new in settings if new.value == old.value)
-    other = Counter((new.entry, old.entry) for old, new in settings if new.value != old.value)
+    same, other = Counter[tuple[int, int]](), Counter[tuple[int, int]]()
+    for subject, old, new in pairs:
+        if subject[0] == "=":
+            counts = same if new.value == old.value else other
+            counts[units[new.unit].entry, units[old.unit].entry] += 1
     return {pair for pair in same | other if other[pair] <= max(1, same[pair])}
-
-
-def _corrected(
-    entries: Mapping[int, Entry], units: Sequence[Unit], gone: set[int]
-) -> Iterator[int]:
-    """Yield the sentences that a later one corrects explicitly.
-
-    The later one names the old value, or the subject and that it changed.
-    """
-    said: list[int] = []
-    for index, unit in enumerate(units):
-        if index in gone or not unit.said or unit.record or unit.standing:
-            continue
-        named, needed = _put_right(unit.text)
-        words = _stems(unit.text) if needed else frozenset[str]()
-        for place in reversed(said[-_MOST_BEFORE:]) if needed else ():
-            other, others = units[place], _stems(units[place].text)
-            shared = words & others
-            if len(shared) < max(needed, min(len(others), len(words)) / 3) or (
-                named and not named & shared
-            ):
-                continue
-            if other.entry != unit.entry and _rank(entries[other.entry]) <= _rank(
-                entries[unit.entry]
-            ):
-                yield place
-                break
-        if unit.opens and unit.ends:
-            said.append(index)
 
 
 def _rank(entry: Entry) -> int:
     return _RANKS.get(entry.role, 0)
-
-
-@lru_cache(20_000)
-def _put_right(text: str) -> tuple[frozenset[str], int]:
-    """Return the old values that a sentence names, and how many words it must share.
-
-    It corrects a sentence with which it shares at least that many words. The number is 0 if the
-    sentence corrects nothing.
-    """
-    low = text.lower()
-    named = frozenset(chain.from_iterable(map(_stems, _REPLACED.findall(low))))
-    needed = 2 if named or _ANNOUNCED.search(low) else 3 if _MOVED.search(low) else 0
-    return (named, needed) if needed and not _QUESTION.search(text) else (frozenset(), 0)
-
-
-@lru_cache(20_000)
-def _stems(text: str) -> frozenset[str]:
-    return frozenset(term[:_STEM] for term in plain_terms(text))
 
 
 def _tellings(entries: Mapping[int, Entry], units: Sequence[Unit]) -> Iterator[tuple[str, Telling]]:
@@ -268,7 +205,6 @@ def _records(
     The subject of a pair is its record, its key, and what tells which of several things the record
     is about. It is certain in a result of one record, and if the call names the record.
     """
-    rank = _rank(entry)
     named = [f" {text.partition('=')[2]} " for text in entry.arguments or ()]
     pairs = [index for index in indices if units[index].subject]
     for _, group in groupby(pairs, key=lambda index: units[index].record):
@@ -283,10 +219,7 @@ def _records(
             told = texts if key in scopes else scopes
             beside = [text for other, text in told.items() if other != key]
             value = texts[key].removeprefix(key).strip()
-            yield (
-                f"{about}\t{key}|{beside}",
-                Telling(index, units[index].entry, rank, value, is_certain),
-            )
+            yield f"{about}\t{key}|{beside}", Telling(index, value, is_certain)
 
 
 def _settings(
@@ -316,7 +249,7 @@ def _settings(
         ):
             yield (
                 f"={file}|{_file_of(section) or section}|{setting[1]}",
-                Telling(index, unit.entry, _rank(entry), setting[2].rstrip(";,")),
+                Telling(index, setting[2].rstrip(";,")),
             )
 
 
@@ -331,7 +264,7 @@ def _states(
     named = _NAMED.match(text)
     if named and len(text) <= _LONGEST and not says_failure(text):
         value = text[named.end() :].lstrip(" :)'\"»")
-        yield f"~{entry.opening}|{named[0]}", Telling(spoken[0], units[spoken[0]].entry, 0, value)
+        yield f"~{entry.opening}|{named[0]}", Telling(spoken[0], value)
 
 
 @lru_cache(20_000)
