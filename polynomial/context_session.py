@@ -795,8 +795,9 @@ class ContextSession:
         Args:
             turns: every turn, from the first one.
             handles: your own objects for the turns, one for each. `view` returns them.
-            repair: add marked results to calls that have none, omit results without a call, and
-                insert a user turn if the assistant comes first. Without it, such turns raise.
+            repair: add marked results to calls that have none, omit results without a call (with a
+                warning in the log), and insert a user turn if the assistant comes first. Without
+                it, such turns raise.
             rewind: without it, a conversation that differs raises `ConflictError` and is not
                 changed.
 

@@ -3,6 +3,7 @@
 It finds the turns that are new here, and pairs the view with the caller's objects.
 """
 
+import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import zip_longest
 from typing import Any, NamedTuple
@@ -26,6 +27,8 @@ from .options import check_tools
 from .part import Session
 from .time_travel import build_rewind, changes_of_rules
 from .writer import TRIES
+
+_LOG = logging.getLogger("polycontext.session")
 
 
 @frozen
@@ -73,7 +76,9 @@ def sync(
     rewind: bool,
 ) -> Steps[ContextOutput]:
     """Make the conversation equal to `turns`; see `ContextSession.sync`."""
-    pairs = pairs_of(turns, handles, repair=repair)
+    given = [*turns] if isinstance(turns, Iterable) else turns
+    pairs = pairs_of(given, handles, repair=repair)
+    _log_omitted(given, pairs)
     for _ in range(TRIES):
         base, output = session.conversation.revision, session.output
         command = command_to_sync(session, pairs, rewind=rewind)
@@ -150,6 +155,18 @@ def _repair(pairs: Sequence[Pair]) -> Iterator[Pair]:
         else:
             del waiting[turn.tool_call_id]
         yield turn, handle
+
+
+def _log_omitted(given: Iterable[Turn], pairs: Iterable[Pair]) -> None:
+    """Log a warning that names the results of `given` that `_repair` omitted."""
+    kept = {id(turn) for turn, _ in pairs}
+    omitted = [turn.tool_call_id for turn in given if id(turn) not in kept]
+    if omitted:
+        _LOG.warning("omitted results without a call: %s", ", ".join(map(str, omitted[:_NAMED])))
+
+
+_NAMED = 5
+"""The most results that a warning names."""
 
 
 def command_to_sync(session: Session, pairs: Sequence[Pair], *, rewind: bool) -> Command | None:

@@ -155,6 +155,15 @@ def test_what_no_conversation_can_be_is_repaired_or_refused() -> None:
         assert strict.history.revision == 0
 
 
+def test_an_omitted_result_is_named_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
+    """Also where nothing else is new."""
+    session, turns = session_of(), [Turn("user", "Hi")]
+    session.sync(turns)
+    assert not caplog.records
+    session.sync(iter([*turns, Turn("tool", "found", tool_call_id="lost")]))
+    assert caplog.messages == ["omitted results without a call: lost"]
+
+
 def test_a_result_that_comes_late_takes_the_place_of_the_marked_one() -> None:
     """The call was closed, and is open again as it always was."""
     session, turns = session_of(), [Turn("user", "Look."), *tool_atom("look", 5, 5)]

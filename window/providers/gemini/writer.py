@@ -179,7 +179,7 @@ def written_block(block: Message) -> Message:
     title = {"displayName": block["title"]} if block.get("title") else {}
     if source.get("type") == "text":
         return {"text": "\n\n".join(filter(None, [block.get("title", ""), source["data"]]))}
-    name = "inlineData" if "data" in source else "fileData"
+    name = "inlineData" if "data" in source or "inlineData" in block else "fileData"
     inner: dict[str, Any] = {**title, **block.get(name, {})}
     if "media_type" in source:
         inner["mimeType"] = source["media_type"]
