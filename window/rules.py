@@ -6,7 +6,7 @@ states, replaces or revokes a rule. Code, pasted text, quotations and attachment
 """
 
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 from functools import cached_property, lru_cache
 
 from attrs import evolve, field, frozen
@@ -33,8 +33,22 @@ REMOVED = "removed"
 
 
 def is_rule(turn: Turn) -> bool:
-    """Return whether `turn` was written to add or to revoke rules, and says nothing else."""
-    return isinstance(turn.metadata.get(RULE), Mapping)
+    """Return whether `turn` was written to add or to revoke rules, and says nothing else.
+
+    Callers may store other values under the same key; they change no rule.
+    """
+    match turn.metadata.get(RULE):
+        case {"kind": str(), "scope": str()}:
+            return True
+    return bool(revoked_ids(turn))
+
+
+def revoked_ids(turn: Turn) -> tuple[str, ...]:
+    """Return the ids of the rules that `turn` was written to revoke."""
+    match turn.metadata.get(RULE):
+        case {"revokes": [*ids]} if all(isinstance(each, str) for each in ids):
+            return tuple(ids)
+    return ()
 
 
 @frozen
@@ -120,10 +134,11 @@ class _Reader:
         self._standing = {_letters(rule.text): rule for rule in found if rule.stands}
 
     def read(self, turn: Turn) -> None:
+        if revoked := revoked_ids(turn):
+            self._end([self.rules[each] for each in revoked if each in self.rules], turn)
+            return
         match turn.metadata.get(RULE):
-            case {"revokes": ids}:
-                self._end([self.rules[each] for each in ids if each in self.rules], turn)
-            case {"kind": kind, "scope": scope}:
+            case {"kind": str(kind), "scope": str(scope)}:
                 self._add(turn, 1, turn.text, kind, scope)
             case _ if turn.is_gist:
                 self._read_summary(turn)

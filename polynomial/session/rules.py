@@ -11,7 +11,7 @@ from polycontext.base.effects import Steps, procedure, twin
 from polycontext.linearity import ResourceClass
 from polycontext.linearity.classification import RuleKind
 from polycontext.window import Role, Turn
-from polycontext.window.rules import REMOVALS, RULE, Rule
+from polycontext.window.rules import REMOVALS, RULE, Rule, revoked_ids
 
 from ..inputs import ContextOutput
 from ..journal.events import Event, TurnEvent
@@ -128,6 +128,6 @@ def endings_of(ids: Collection[str], events: Iterable[Event]) -> set[str]:
         event.turn.resource_id
         for event in events
         if isinstance(event, TurnEvent)
-        for rule_id in event.turn.metadata.get(RULE, {}).get("revokes", ())
+        for rule_id in revoked_ids(event.turn)
         if rule_id.rpartition(":")[0] in ids
     }

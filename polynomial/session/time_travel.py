@@ -9,7 +9,7 @@ from attrs import evolve
 from polycontext.base import InvalidOptionError, require
 from polycontext.linearity import UnknownResourceError
 from polycontext.window import ContextWindow, Role, Turn
-from polycontext.window.rules import RULE, is_rule
+from polycontext.window.rules import is_rule, revoked_ids
 
 from ..journal.conversation import Conversation, replay
 from ..journal.events import CompressEvent, Event, TurnEvent, goes_behind
@@ -160,7 +160,7 @@ def changes_of_rules(log: Log, place: int) -> tuple[Add, ...]:
     return tuple(
         Add(evolve(turn, resource_id=""))
         for turn in log[place:]
-        if is_rule(turn) and all(map(holds, turn.metadata[RULE].get("revokes", ())))
+        if is_rule(turn) and all(map(holds, revoked_ids(turn)))
     )
 
 
