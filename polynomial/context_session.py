@@ -210,7 +210,8 @@ class ContextSession:
     ) -> None:
         require("clock", clock, callable(clock), "a function that returns an aware datetime")
         require("listeners", listeners, is_list(listeners), "a list of listeners of the machine")
-        embeds = embedder is None or callable(getattr(embedder, "embed", None))
+        methods = [getattr(embedder, name, None) for name in ("embed", "compare")]
+        embeds = embedder is None or all(map(callable, methods))
         require("embedder", embedder, embeds, "an object with embed(texts) and compare(vectors, q)")
         self._embeddings = None if embedder is None else parts.Embeddings(embedder)
         budget = _DEFAULT_TOKENS if model is None and max_tokens is None else max_tokens

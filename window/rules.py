@@ -40,7 +40,8 @@ def is_rule(turn: Turn) -> bool:
     match turn.metadata.get(RULE):
         case {"kind": str(), "scope": str()}:
             return True
-    return bool(revoked_ids(turn))
+        case _:
+            return bool(revoked_ids(turn))
 
 
 def revoked_ids(turn: Turn) -> tuple[str, ...]:
@@ -48,7 +49,8 @@ def revoked_ids(turn: Turn) -> tuple[str, ...]:
     match turn.metadata.get(RULE):
         case {"revokes": [*ids]} if all(isinstance(each, str) for each in ids):
             return tuple(ids)
-    return ()
+        case _:
+            return ()
 
 
 @frozen

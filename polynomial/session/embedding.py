@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any, Protocol
 
+from polycontext.base import require
 from polycontext.pressure.notes import with_neighbours
 
 from ..journal.log import Log
@@ -45,13 +46,21 @@ class Embeddings:
         known = self._vectors
         new = [text for text in dict.fromkeys(texts) if text not in known]
         if new:
-            known = {**known, **dict(zip(new, self._embedder.embed(new), strict=True))}
+            vectors = self._embedder.embed(new)
+            _require_each("embed", vectors, new)
+            known = {**known, **dict(zip(new, vectors, strict=True))}
         # Only what the log still has is kept.
         self._vectors = {text: known[text] for text in texts}
         similar = self._embedder.compare([known[text] for text in texts], query) if texts else ()
+        _require_each("compare", similar, texts)
         scores = with_neighbours([max(0.0, each) for each in similar], [*map(is_spoken, log)])
         places = [place for place, score in enumerate(scores) if score > 0]
         return sorted(places, key=lambda place: (-scores[place], -place))
+
+
+def _require_each(method: str, returned: Sequence[Any], texts: Sequence[str]) -> None:
+    is_complete = len(returned) == len(texts)
+    require(f"embedder.{method}", len(returned), is_complete, f"{len(texts)}, one for each text")
 
 
 def fused(by_words: Sequence[int], by_meaning: Sequence[int]) -> dict[int, float]:

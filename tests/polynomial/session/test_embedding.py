@@ -3,6 +3,7 @@
 import copy
 import pickle
 from collections.abc import Sequence
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -85,8 +86,18 @@ def test_calls_and_copies_are_searched_too() -> None:
 
 def test_an_object_that_cannot_embed_is_refused() -> None:
     """The error says what an embedder is."""
-    with pytest.raises(InvalidOptionError, match="embed"):
-        told("wordllama")
+    for wrong in ("wordllama", SimpleNamespace(embed=list)):
+        with pytest.raises(InvalidOptionError, match="embed"):
+            told(wrong)
+
+
+@pytest.mark.parametrize("method", ["embed", "compare"])
+def test_an_embedder_returns_something_for_each_text(method: str) -> None:
+    """The error names the method that does not."""
+    embedder = Thesaurus()
+    setattr(embedder, method, lambda texts, *_: [{"goods"}] if method == "embed" else [0.5])
+    with pytest.raises(InvalidOptionError, match=rf"embedder\.{method}.*one for each text"):
+        found(told(embedder), "delivery")
 
 
 @pytest.mark.skipif(is_installed("wordllama"), reason="the extra `semantic` is installed")
