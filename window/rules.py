@@ -12,7 +12,13 @@ from functools import cached_property, lru_cache
 from attrs import evolve, field, frozen
 
 from polycontext.base import Column
-from polycontext.linearity.classification import RuleKind, find_rules, sentence_spans, unquoted
+from polycontext.linearity.classification import (
+    RuleKind,
+    find_rules,
+    sentence_spans,
+    unquoted,
+    wording_of,
+)
 
 from .turn import Turn
 
@@ -133,7 +139,7 @@ class _Reader:
 
     def __init__(self, found: Iterable[Rule]) -> None:
         self.rules = {rule.id: rule for rule in found}
-        self._standing = {_letters(rule.text): rule for rule in found if rule.stands}
+        self._standing = {wording_of(rule.text): rule for rule in found if rule.stands}
 
     def read(self, turn: Turn) -> None:
         if revoked := revoked_ids(turn):
@@ -190,18 +196,18 @@ class _Reader:
         return [*self._standing.values()][: -_MOST_COMPARED - 1 : -1]
 
     def _add(self, turn: Turn, number: int, text: str, kind: str, scope: str) -> None:
-        letters = _letters(text)
-        if letters not in self._standing:
+        wording = wording_of(text)
+        if wording not in self._standing:
             while (rule_id := f"{turn.resource_id}:{number}") in self.rules:
                 number += 1
             rule = Rule(rule_id, text, turn.resource_id, turn.name or "", kind, scope)
-            self.rules[rule_id] = self._standing[letters] = rule
+            self.rules[rule_id] = self._standing[wording] = rule
 
     def _end(self, rules: Iterable[Rule], turn: Turn) -> None:
         for rule in rules:
             if self.rules[rule.id].stands:
                 self.rules[rule.id] = evolve(rule, ended_by=turn.resource_id)
-                del self._standing[_letters(rule.text)]
+                del self._standing[wording_of(rule.text)]
 
 
 # --- what a sentence replaces or revokes ------------------------------------------------
@@ -299,7 +305,3 @@ def _replaced(newest: list[Rule], text: str) -> list[Rule]:
 def _stems(text: str) -> frozenset[str]:
     words = (word.casefold() for word in _WORD.findall(text))
     return frozenset(word[:_STEM] for word in words if word not in _COMMON)
-
-
-def _letters(text: str) -> str:
-    return "".join(filter(str.isalnum, text.casefold()))

@@ -1,6 +1,6 @@
 from .classifier import Yielding, classified_by
 from .constraints import FoundRule, RuleKind, find_rules
-from .prose import sentence_spans, sentences, unquoted
+from .prose import sentence_spans, sentences, unquoted, wording_of
 
 __all__ = [
     "FoundRule",
@@ -11,4 +11,5 @@ __all__ = [
     "sentence_spans",
     "sentences",
     "unquoted",
+    "wording_of",
 ]

@@ -13,7 +13,7 @@ from attrs import evolve, frozen
 
 from .model import Model, own_model
 from .phrases import joined, own_lists, read_table
-from .prose import is_bullet, one_line, sentence_spans, unbulleted, unquoted
+from .prose import is_bullet, one_line, sentence_spans, unbulleted, unquoted, wording_of
 
 LONGEST = 400
 """The longest sentence, in characters, that can state a rule."""
@@ -112,8 +112,7 @@ class ConstraintRule:
 def _find(rule: ConstraintRule, content: str) -> tuple[FoundRule, ...]:
     found: dict[str, FoundRule] = {}
     for each in _stated(rule, content):
-        # Repeats are found regardless of case, punctuation and spaces.
-        found.setdefault("".join(filter(str.isalnum, each.text.casefold())), each)
+        found.setdefault(wording_of(each.text), each)
     return tuple(found.values())
 
 

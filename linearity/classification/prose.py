@@ -30,6 +30,7 @@ _ABBREVIATIONS = (
 )
 _LONGEST_ABBREVIATION = 4
 _CLOSING = ".!?…。！？"
+_AROUND_WORDS = ".,!?;:…–—()\"'’“”„«»`。、，！？；："
 _HARD_WRAP = 50
 _LINE_END = re.compile(r"[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
 # Text between quotation marks or backticks. Another mark of the same kind ends the search, so that
@@ -85,6 +86,16 @@ def one_line(sentence: str) -> str:
     'Never push.'
     """
     return " ".join(map(str.strip, sentence.splitlines()))
+
+
+def wording_of(text: str) -> str:
+    """Return the words of `text` without case, list marker and the punctuation around them.
+
+    >>> wording_of("- Never  use C++!"), wording_of("???")
+    ('never use c++', '???')
+    """
+    words = (word.strip(_AROUND_WORDS) for word in unbulleted(text).casefold().split())
+    return " ".join(filter(None, words)) or text
 
 
 def unquoted(sentence: str) -> str:

@@ -118,6 +118,15 @@ def test_a_rule_needs_a_text(text: object) -> None:
     assert session.history.revision == 0
 
 
+def test_signs_tell_rules_apart() -> None:
+    """Case, spaces and the punctuation around words do not."""
+    session = ContextSession(max_tokens=1_000)
+    rules = ["🚫🍕", "🚫🍔", "Never use C.", "Never use C++.", "Pin it to 1.5", "Pin it to 15"]
+    for text in (*rules, "- never use  **C++**!", "🚫🍕"):
+        session.rules.add(text)
+    assert [rule.text for rule in session.rules.list()] == rules
+
+
 def test_a_rule_of_thousands_of_tokens_is_never_cut() -> None:
     """A rule that does not fit is refused before anything is dropped."""
     session = started(12_000)
