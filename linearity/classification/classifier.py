@@ -20,7 +20,7 @@ from typing import Any, Protocol
 
 from attrs import frozen
 
-from polycontext.base import InvalidOptionError
+from polycontext.base import require
 
 from ..resource_class import ResourceClass
 from .constraints import ConstraintRule, default_rule
@@ -241,8 +241,8 @@ def yield_first(*tools: str) -> ToolRule:
 
 
 def _names(option: str, names: tuple[str, ...], least: int = 0) -> tuple[str, ...]:
-    if len(names) < least or not all(isinstance(name, str) and name for name in names):
-        raise InvalidOptionError(option, names, "names, none of them empty")
+    fits = len(names) >= least and all(isinstance(name, str) and name for name in names)
+    require(option, names, fits, "names, none of them empty")
     return names
 
 

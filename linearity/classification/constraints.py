@@ -163,8 +163,7 @@ def _scope() -> re.Pattern[str]:
 
 
 def _scope_of(sentence: str) -> str:
-    said = unbulleted(sentence)
-    clause = _scope().match(said) or _scope().search(said)
+    clause = _scope().search(unbulleted(sentence))
     return clause[0].strip(" *_") if clause else ""
 
 

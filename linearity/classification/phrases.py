@@ -11,9 +11,8 @@ other name is a list that phrases refer to:
 - ``order`` states one too, unless the same sentence has a phrase of ``once`` ("now", "this time");
 - ``note`` states a preference or a fact about the user;
 - ``told`` marks a sentence as a report or a quotation, which states nothing;
-- ``opener`` may precede a clause ("please", "make sure to"), and ``joining`` may stand between two
-  clauses ("and");
-- ``asking`` is an opener of a polite request ("could you").
+- ``opener`` may precede a clause ("please", "could you", "make sure to"), and ``joining`` may stand
+  between two clauses ("and").
 
 A phrase is a sequence of whole words. In a phrase, ``^`` is the beginning of a clause, ``<`` the
 beginning of the sentence, ``$`` the end of a clause, ``…`` any words of the sentence, ``~`` up to
@@ -29,7 +28,7 @@ from importlib.resources import files
 
 from attrs import frozen
 
-from polycontext.base import InvalidOptionError
+from polycontext.base import InvalidOptionError, require
 
 LANGUAGES = ("en", "de", "fr", "es", "zh", "ja")
 """The languages that this library has a table for."""
@@ -152,10 +151,8 @@ def _lists(text: str) -> dict[str, list[str]]:
         told = line
         if not line[0].isspace() or not name:
             name, colon, told = line.partition(":")
-            if not name.isidentifier() or not colon:
-                raise InvalidOptionError(
-                    f"line {number} of the table", line, "name: phrase; phrase"
-                )
+            fits = name.isidentifier() and colon
+            require(f"line {number} of the table", line, fits, "name: phrase; phrase")
         lists.setdefault(name, []).extend(
             phrase.strip() for phrase in told.split(";") if phrase.strip()
         )
@@ -182,19 +179,17 @@ class _Reader:
             {max(_spelled(each), key=len) for each in self._named(element)}
             for element in _ELEMENT.findall(phrase)
             if not element.startswith("{!")
-            and element not in _LONE
+            and element not in "^<$~#…"
             and "*" not in "".join(self._named(element))
         ]
-        if not choices:
-            raise InvalidOptionError(
-                "a phrase of the table", phrase, "at least one word, or list of words, without a *"
-            )
+        legal = "at least one word, or list of words, without a *"
+        require("a phrase of the table", phrase, choices, legal)
         return min(choices, key=lambda words: sum(8 ** max(0, 4 - len(word)) for word in words))
 
     def _part(self, element: str) -> str:
         if element in "^<":
             behind = "".join(f"|(?<= {word} )" for word in self.lists.get("joining", ()))
-            opened = self._any([*self.lists.get("opener", ()), *self.lists.get("asking", ())])
+            opened = self._any(self.lists.get("opener", ()))
             start = "^" if element == "<" else f"(?:^|(?<={_BREAK})|(?<={_BREAK} ){behind})"
             return f"{start}(?:{opened}(?:, )?){{0,6}}"
         if element.startswith("{!"):
@@ -217,9 +212,6 @@ class _Reader:
                 "a list of the table", element, f"one of {', '.join(sorted(self.lists))}"
             )
         return self.lists[element[1:-1]]
-
-
-_LONE = frozenset("^<$~#…")
 
 
 def _spelled(phrase: str) -> list[str]:

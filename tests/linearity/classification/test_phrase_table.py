@@ -17,8 +17,7 @@ from polycontext.linearity.classification.phrases import (
 
 DUTCH = """
 # Dutch
-opener: en; alsjeblieft
-asking: kun je
+opener: en; alsjeblieft; kun je
 joining: maar
 verb: antwoord; schrijf;
     vraag
