@@ -10,11 +10,10 @@ the features that have this weight, separated by tabs.
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import cached_property
-from importlib.resources import files
 
 from attrs import field, frozen
 
-from .phrases import Table, own_table, words_of
+from .phrases import Table, own_table, own_text, words_of
 
 LONGEST_SEQUENCE, LONGEST_UNSPACED = 3, 4
 BIAS, STATED = "@bias", "@stated"
@@ -141,6 +140,4 @@ def read_weights(text: str) -> dict[str, int]:
 
 def own_model() -> Model:
     """Return the model of this library, read from its files."""
-    folder = files("polycontext.linearity.classification").joinpath("weights")
-    text = folder.joinpath("rules.txt").read_text(encoding="utf-8")
-    return Model(read_weights(text), own_table())
+    return Model(read_weights(own_text("weights", "rules.txt")), own_table())

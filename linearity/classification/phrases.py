@@ -138,8 +138,13 @@ def joined(tables: Iterable[Table]) -> Table:
 
 def own_lists(name: str) -> dict[str, list[str]]:
     """Return the lists of a file of this library's tables."""
-    folder = files("polycontext.linearity.classification").joinpath("tables")
-    return _lists(folder.joinpath(f"{name}.txt").read_text(encoding="utf-8"))
+    return _lists(own_text("tables", f"{name}.txt"))
+
+
+def own_text(folder: str, name: str) -> str:
+    """Return the text of a file in a folder of this package."""
+    package = files("polycontext.linearity.classification")
+    return package.joinpath(folder).joinpath(name).read_text(encoding="utf-8")
 
 
 def _lists(text: str) -> dict[str, list[str]]:
