@@ -1,8 +1,8 @@
 """What a search finds: the share of a question's evidence among the first ten turns.
 
 Plain BM25 over words stands beside `history.search`, and beside that with an embedder if the extra
-`semantic` is installed. Questions are split by a hash of their
-conversation and id; the weights of neighbours were chosen on the tuned half.
+`semantic` is installed. Questions are split by a hash of their conversation and id; the weights of
+neighbours were chosen on the tuned half.
 """
 
 import argparse

@@ -1,4 +1,4 @@
-"""The ledger of rules: what the user wants to hold, with its turn, and what ended it.
+"""The ledger of rules: the standing instructions of the user, and what ended them.
 
 The ledger is a fold over the user's turns. Nothing of it is stored beside them: rewinding, forking
 and importing a conversation carry its rules, and erasing a turn erases its rules. Only a user turn

@@ -1,4 +1,4 @@
-"""The rules of a session: what the user wants to hold, found in their turns or added by a caller.
+"""The rules of a session: standing instructions, found in user turns or added by a caller.
 
 See docs/rules.md.
 """
@@ -90,7 +90,7 @@ class Rules(SessionPart):
 
     @procedure
     def remove(self, rule_id: str, **when: Unpack[WriteOptions]) -> Steps[ContextOutput]:
-        """Remove a rule that is none, such as one that was found by mistake; the view stays.
+        """End a rule that was found by mistake; the view stays the same.
 
         Raises:
             InvalidOptionError: no rule with this id stands.

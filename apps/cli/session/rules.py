@@ -1,4 +1,4 @@
-"""`polycontext session rules`: what the user wants to hold."""
+"""`polycontext session rules`: the standing instructions of the user."""
 
 from collections.abc import Iterator
 
