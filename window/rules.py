@@ -245,6 +245,15 @@ _CUES = re.compile(
 _ALL = re.compile(
     r"\b(?:all|any|every|alle|toutes|todas)\b.*\b(?:rules?|instructions?|reg|rè)", re.IGNORECASE
 )
+_PERMITS = re.compile(
+    r"\b(?:may|can|could|allowed|free|darfst|peux|pouvez|puedes?)\b|可以", re.IGNORECASE
+)
+_OF_A_RULE = re.compile(
+    r"\b(?:rules?|instructions?|restrictions?|limits?|said|told|asked|regel|gesagt|règle|dit|regla"
+    r"|dije)\b|规则|ルール",
+    re.IGNORECASE,
+)
+"""Words by which a permission without a subject of its own revokes the newest rule."""
 _STRICT = re.compile(
     r"\b(?:never|always|only|don't use|do not use|nie|immer|nur|jamais|toujours|nunca|siempre)\b"
     r"|不要|必须|必ず",
@@ -281,10 +290,15 @@ def _revokes(sentence: str) -> bool:
 
 
 def _revoked(newest: list[Rule], sentence: str) -> list[Rule]:
-    """Return the rules that `sentence` revokes: the newest of those most like it, or all."""
-    if _ALL.search(sentence):
-        return newest
+    """Return the rules that `sentence` revokes: the newest of those most like it, or all.
+
+    "You can do that now" permits something, but does not say which rule it lifts.
+    """
     about = _stems(sentence)
+    if _ALL.search(sentence):
+        return [rule for rule in newest if about & _stems(rule.text)] or newest
+    if not about and _PERMITS.search(sentence) and not _OF_A_RULE.search(sentence):
+        return []
     shared = [len(about & _stems(rule.text)) for rule in newest]
     most = max(shared, default=0)
     return [newest[shared.index(most)]] if newest and 2 * most >= len(about) else []

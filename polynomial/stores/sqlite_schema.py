@@ -2,10 +2,11 @@
 
 `texts` stores each text once, however many events and sessions refer to it; `events` stores
 everything else. `snapshots` is derived; the newest row alone has a head. `words` is derived too:
-the postings of the events that a session has `indexed` (`word_index`). Losing derived tables costs
-time and nothing else. Each other row that is read back has a checksum (a snapshot is compressed,
-which includes one), and each session records how many events it had when the file was last closed
-or a snapshot was made, since SQLite does not detect missing or changed rows.
+the postings of the events that a session has `indexed` (`word_index`). Losing snapshots costs time
+and nothing else. If rows of `words` are lost, a search finds less: delete the rest, and set
+`indexed` to 0. Each other row that is read back has a checksum (a snapshot is compressed, which
+includes one), and each session records how many events it had when the file was last closed or a
+snapshot was made, since SQLite does not detect missing or changed rows.
 """
 
 import sqlite3

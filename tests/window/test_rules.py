@@ -88,6 +88,21 @@ def test_a_later_turn_revokes_a_rule(said: str) -> None:
     assert [rule.text for rule in rules.standing] == ([] if "all" in said else [keep])
 
 
+def test_a_sentence_that_names_no_subject_revokes_the_newest_rule() -> None:
+    """A permission does so only if it speaks of a rule."""
+    newest = "Always answer in English."
+    for said in ("Forget that rule.", "You may forget that rule now."):
+        assert standing(NEVER, newest, said) == [NEVER]
+    assert standing(NEVER, newest, "You can do that again now.") == [NEVER, newest]
+
+
+def test_all_rules_about_a_subject_are_not_all_rules() -> None:
+    """Rules about other things stand; without a subject that a rule shares, all are revoked."""
+    rules = (NEVER, "Always answer in English.", "Put a title above tables.")
+    assert standing(*rules, "Forget all my rules about tables.") == [rules[1]]
+    assert standing(*rules, "Forget all the rules so far.") == []
+
+
 @pytest.mark.parametrize(
     "said",
     [
@@ -95,6 +110,9 @@ def test_a_later_turn_revokes_a_rule(said: str) -> None:
         "Forget it.",
         'He said "you may now use tables".',
         "You may now book the train.",
+        "You can do that again now.",
+        "Now you can.",
+        "Du darfst das jetzt.",
         "> You may now use tables.",
         "```\nForget all my rules.\n```",
     ],
