@@ -34,7 +34,7 @@ AUDIO_TOKENS = 60 * AUDIO_TOKENS_PER_SECOND
 FILM_TOKENS_PER_SECOND = 300
 """The cost of a second of a film: that of a picture and the sound of each second, rounded up.
 
-Recorded: gemini-2.5-flash charged 60 x 263 tokens for the pictures of a film and 1,917 for its
+Recorded: Google's 2.5-flash charged 60 x 263 tokens for the pictures of a film and 1,917 for its
 sound, about 295 a second. Assumed: other models charge no more.
 """
 
@@ -140,7 +140,7 @@ class Crops:
     A larger image costs it for the whole and for each square that it is cut into: of two thirds of
     the short side, from 256 to 768 pixels. It is first scaled down to fit 3,072 x 3,072 pixels.
 
-    Recorded: gemini-2.0-flash charged 2,580 tokens, ten times 258, for a linked image of unknown
+    Recorded: Google's 2.0-flash charged 2,580 tokens, ten times 258, for a linked image of unknown
     size. Assumed: the limits of 256, 384, 768 and 3,072 pixels, the two thirds, and that the whole
     is charged besides its squares.
 

@@ -195,7 +195,9 @@ class StrictGemini:
             if calls and is_current and "thoughtSignature" not in calls[0]:
                 _refuse(_UNSIGNED_CALL, "missing-signature", index)
 
-    def _is_ours(self, signature: str) -> bool:
+    def _is_ours(self, signature: object) -> bool:
+        if not isinstance(signature, str):
+            return False
         nonce = re.match(rb"\d+", _decoded(signature))
         return signature == UNSIGNED or (
             nonce is not None and signature == self._signature(nonce[0])
@@ -245,8 +247,9 @@ def check_request(request: Request) -> None:
     ):
         place = _REQUEST.into("systemInstruction")
         raise place.wrong("bad-content", instruction, "an object with parts")
-    for number, tool in enumerate(body.get("tools") or ()):
-        _check_tool(tool, _REQUEST.into("tools", number))
+    place = _REQUEST.into("tools")
+    for number, tool in enumerate(_listed(body.get("tools"), place)):
+        _check_tool(tool, place.into(number))
 
 
 def findings(request: Sequence[Any] | Request) -> list[InvalidMessagesError]:
@@ -264,12 +267,19 @@ def findings(request: Sequence[Any] | Request) -> list[InvalidMessagesError]:
 def _check_tool(tool: object, place: Place) -> None:
     if not isinstance(tool, dict):
         raise place.wrong("bad-tools", tool, "an object with functionDeclarations, or a tool")
-    for number, declared in enumerate(tool.get("functionDeclarations") or ()):
-        inner = place.into("functionDeclarations", number)
+    declarations = place.into("functionDeclarations")
+    for number, declared in enumerate(_listed(tool.get("functionDeclarations"), declarations)):
+        inner = declarations.into(number)
         name = declared.get("name") if isinstance(declared, dict) else None
         if not isinstance(name, str) or not _NAME.fullmatch(name):
             problem, legal = f"{inner.path}.name is {name!r}", "letters, digits and _.:-"
             raise inner.refuse("bad-tool-name", problem, legal, _BAD_NAME)
+
+
+def _listed(value: object, place: Place) -> list[Any]:
+    if value is not None and not isinstance(value, list):
+        raise place.wrong("bad-tools", value, "a list")
+    return value or []
 
 
 def _pieces(part: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:

@@ -46,7 +46,7 @@ def test_a_call_of_the_current_step_needs_its_signature() -> None:
     bare = {"role": "model", "parts": [CALL]}
     assert refusal(provider, asked(USER, bare, FOUND)).rule == "missing-signature"
     provider.create(asked(USER, bare, FOUND, USER))
-    for forged in ("AA==", "not base64"):
+    for forged in ("AA==", "not base64", 5):
         other = {"role": "model", "parts": [{**CALL, "thoughtSignature": forged}]}
         assert refusal(provider, asked(USER, other, FOUND)).rule == "bad-signature"
 
@@ -57,6 +57,8 @@ def test_a_call_of_the_current_step_needs_its_signature() -> None:
         (asked(USER, messages=[]), "extra-field"),
         (asked(USER, systemInstruction="Be brief."), "bad-content"),
         (asked(USER, tools=["look"]), "bad-tools"),
+        (asked(USER, tools=5), "bad-tools"),
+        (asked(USER, tools=[{"functionDeclarations": 5}]), "bad-tools"),
         (asked(USER, tools=[{"functionDeclarations": [{"name": "9"}]}]), "bad-tool-name"),
         (asked(FOUND), "orphan-result"),
     ],
