@@ -134,7 +134,7 @@ def _stated(rule: ConstraintRule, content: str) -> Iterator[FoundRule]:
             sentence = one_line(text)
             if sentence not in known:
                 known[sentence] = _kind(rule, sentence, heard=heard)
-            kind, scope = known[sentence], _scope_of(sentence)
+            kind, scope = known[sentence], ""
             is_item = bool(heading) and is_bullet(sentence)
             if is_item:
                 kind, scope = kind or RuleKind.INSTRUCTION, heading
@@ -142,9 +142,9 @@ def _stated(rule: ConstraintRule, content: str) -> Iterator[FoundRule]:
                 announces = kind and sentence.rstrip("*_ ").endswith((":", "："))
                 heading = sentence if announces else ""
             if kind:
-                yield FoundRule(text, start, last, kind, scope)
+                yield FoundRule(text, start, last, kind, scope or _scope_of(sentence))
                 break
-            if scope and scope == sentence.strip(" *_.…:"):
+            if _scope().fullmatch(sentence.strip(" *_.…:")):
                 lead = start
 
 

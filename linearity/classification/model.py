@@ -13,7 +13,7 @@ from functools import cached_property
 
 from attrs import field, frozen
 
-from .phrases import Table, own_table, own_text, words_of
+from .phrases import Table, is_said, own_table, own_text, words_of
 
 LONGEST_SEQUENCE, LONGEST_UNSPACED = 3, 4
 BIAS, STATED = "@bias", "@stated"
@@ -53,16 +53,22 @@ class Model:
         if "told" not in own and (own & {"rule", "note"} or set(own) == {"order"}):
             return own
         weights = self.weights
-        said = {*word_features(sentence, words, self.is_verb)}
-        score = sum([weights[feature] for feature in said if feature in weights])
-        # Looking for phrases is slow, so it is done only if they could tip the scale.
-        mark = phrase_mark(sentence)
-        most = {kind: weights.get(f"{mark}{kind}", 0) for kind, _ in self.table.near(words)}
-        if score + sum(max(0, weight) for weight in most.values()) <= 0:
-            return ()
-        kinds = self.table.kinds_of(words)
-        states = score + sum(most[kind] for kind in kinds) > 0
-        return {STATED, *kinds} if states else ()
+        said = word_features(sentence, words, self.is_verb)
+        score = sum(map(weights.__getitem__, weights.keys() & said))
+        # Looking for phrases is slow, so it stops as soon as the others cannot tip the scale.
+        mark, near = phrase_mark(sentence), self.table.near(words)
+        worth = {kind: weights.get(f"{mark}{kind}", 0) for kind in near}
+        most = score + sum(weight for weight in worth.values() if weight > 0)
+        kinds = {STATED}
+        for kind in sorted(worth, key=worth.__getitem__, reverse=True):
+            if most <= 0:
+                break
+            if is_said(near[kind], words):
+                kinds.add(kind)
+                most += min(0, worth[kind])
+            else:
+                most -= max(0, worth[kind])
+        return kinds if most > 0 else ()
 
     def is_verb(self, word: str) -> bool:
         """Return whether a word is a verb that people give orders with."""
@@ -80,44 +86,42 @@ def phrase_mark(sentence: str) -> str:
     return "@?" if _ending(sentence) == "?" else "@"
 
 
-def word_features(
-    sentence: str, words: Sequence[str], verbs: Callable[[str], bool]
-) -> Iterator[str]:
-    """Yield the features that the words of a sentence give; some may occur more than once.
+def word_features(sentence: str, words: Sequence[str], verbs: Callable[[str], bool]) -> set[str]:
+    """Return the features that the words of a sentence give.
 
     Args:
         sentence: the sentence, without quotations and list markers.
         words: the words of the sentence.
         verbs: returns whether a word is a verb that people give orders with.
     """
-    known = ["#" if word[0].isdigit() else "_" if not word.strip("_") else word for word in words]
+    known = ["#" if word[0].isdigit() else word if word.strip("_") else "_" for word in words]
     said = ["<", *known, _ending(sentence)]
-    yield BIAS
-    for place, word in enumerate(said):
-        is_unspaced = word > "\u0e00" and len(word) == 1
-        sequence = word
-        yield sequence
-        for follower in said[
-            place + 1 : place + (LONGEST_UNSPACED if is_unspaced else LONGEST_SEQUENCE)
-        ]:
-            sequence += f" {follower}"
-            yield sequence
-    yield f"@len{sum(len(known) >= length for length in _LENGTHS)}"
+    length = f"@len{sum(len(known) >= length for length in _LENGTHS)}"
+    found = {BIAS, length, *_sequences(said)}
     if _CAPITALS.search(sentence) and not sentence.isupper():
-        yield "@caps"
+        found.add("@caps")
     if "," in known[1:]:
         clause = known[known.index(",", 1) + 1 :]
-        yield f"{known[0]} … ,"
+        found.add(f"{known[0]} … ,")
         for word in clause[:1]:
-            yield f"{known[0]} … {word}"
-            yield f", … {word}"
+            found.update((f"{known[0]} … {word}", f", … {word}"))
     orders = False
     for before, verb, after in zip(said, said[1:], said[2:], strict=False):
         if before in _BEFORE_VERB and verbs(verb):
             orders = True
-            yield from ("V", f"{before} V", f"V {after}", f"{before} V {after}")
+            found.update(("V", f"{before} V", f"V {after}", f"{before} V {after}"))
     if known:
-        yield f"{known[0]} ~{'V' if orders else ''}"
+        found.add(f"{known[0]} ~{'V' if orders else ''}")
+    return found
+
+
+def _sequences(said: Sequence[str]) -> Iterator[str]:
+    """Yield one to three words in sequence, or up to four characters."""
+    for length in range(LONGEST_SEQUENCE):
+        yield from map(" ".join, zip(*(said[at:] for at in range(length + 1)), strict=False))
+    for place, word in enumerate(said[:-LONGEST_SEQUENCE]):
+        if word > "\u0e00" and len(word) == 1:
+            yield " ".join(said[place : place + LONGEST_UNSPACED])
 
 
 def _ending(sentence: str) -> str:

@@ -70,14 +70,24 @@ class Table:
     phrases: Phrases
     verbs: tuple[str, ...] = ()
 
-    def near(self, words: Iterable[str]) -> set[tuple[str, str]]:
-        """Return the phrases that may stand in a sentence with these `words`, with their kinds."""
-        return {phrase for word in words for phrase in self.phrases.get(word, ())}
+    def near(self, words: Iterable[str]) -> dict[str, set[str]]:
+        """Return the phrases that may stand in a sentence with these `words`, by their kinds."""
+        found: dict[str, set[str]] = {}
+        for word in words:
+            for kind, phrase in self.phrases.get(word, ()):
+                found.setdefault(kind, set()).add(phrase)
+        return found
 
     def kinds_of(self, words: Sequence[str]) -> frozenset[str]:
         """Return the kinds of the phrases that stand in a sentence with these `words`."""
-        said = " ".join([*words, ""])
-        return frozenset(kind for kind, each in self.near(words) if _compiled(each).search(said))
+        near = self.near(words)
+        return frozenset(kind for kind in near if is_said(near[kind], words))
+
+
+def is_said(phrases: Iterable[str], words: Sequence[str]) -> bool:
+    """Return whether one of `phrases` stands in a sentence with these `words`."""
+    said = " ".join([*words, ""])
+    return any(_compiled(phrase).search(said) for phrase in phrases)
 
 
 _compiled = cache(re.compile)
@@ -91,7 +101,9 @@ def words_of(sentence: str) -> list[str]:
     >>> words_of("One rule: don't push, ever!")
     ['one', 'rule', ':', "don't", 'push', ',', 'ever']
     """
-    plain = _ELIDED.sub(r"\1 ", sentence.lower().replace("’", "'"))
+    plain = sentence.lower().replace("’", "'")
+    if "'" in plain:
+        plain = _ELIDED.sub(r"\1 ", plain)
     return [token.rstrip("./-`").strip("_") or token for token in _TOKEN.findall(plain)]
 
 

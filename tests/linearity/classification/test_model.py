@@ -16,7 +16,7 @@ TABLE = read_table("verb: push; ask\nrule: ^ never {verb}\nonce: now")
 
 def features(sentence: str) -> set[str]:
     """Return the features that the words of a sentence give."""
-    return {*word_features(sentence, words_of(sentence), Model({}, TABLE).is_verb)}
+    return word_features(sentence, words_of(sentence), Model({}, TABLE).is_verb)
 
 
 def test_a_sentence_has_its_words_in_sequence_as_features() -> None:
