@@ -1,12 +1,11 @@
 """Cues: phrases that announce a failure, a question about the past, or a next step."""
 
 import re
-from collections.abc import Iterator, Sequence
-from itertools import islice
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, islice
 
-MOST_STEPS, LONGEST_STEP = 2, 300
-"""How many open items of a plan are kept first, the current one and the next, and how many
-characters of each."""
+MOST_STEPS = 2
+"""How many open items of a plan are kept first: the current one and the next."""
 
 LONGEST_CLOSER = 120
 
@@ -103,7 +102,6 @@ _READS = frozenset(
 
 _WORD = re.compile(r"[a-z]+|[A-Z][a-z]*")
 _COMMAND = re.compile(r"(?:cd [^&;\n]{1,200}(?:&&|;|\n))?\s*(\w+)(?: (show|diff|grep)\b)?")
-_END = re.compile(r"(?:[.!?](?=[\"')\]*_]{0,4}(?:\s|$))|[。！？])[\"')\]*_]{0,4}|\n")
 _ASKED = re.compile(
     r"[?？]\s*$|\blet me know\b|\bplease (?:confirm|provide|let|tell|share|choose|send|give)\b"
     r"|^(?:if|once|when|as soon as) (?:you|there|so)\b",
@@ -168,20 +166,19 @@ def is_closer(sentence: str) -> bool:
     return is_short and _CLOSER.search(sentence) is not None
 
 
-def steps(text: str) -> list[str]:
-    r"""Return the first open items of a plan in `text`.
+def steps(lines: Sequence[Sequence[str]]) -> set[str]:
+    """Return the sentences of the first open items of a plan in `lines`, lists of sentences.
 
     Without a plan, return the last intention that the speaker states.
 
-    >>> steps("Fixed.\n1. [x] Find the crash\n2. [ ] Add a test\n3. [ ] Write it down")
-    ['2. [ ] Add a test', '3. [ ] Write it down']
-    >>> steps("It works. Next I'll tidy up. Shall I?")
-    ["Next I'll tidy up."]
+    >>> sorted(steps([["Fixed."], ["1. [x] Find it"], ["2. [ ] Add a test"], ["3. [ ] Write it"]]))
+    ['2. [ ] Add a test', '3. [ ] Write it']
+    >>> steps([["It works.", "Next I'll tidy up.", "Shall I?"]])
+    {"Next I'll tidy up."}
     """
-    found = [*islice(_open_items(text), MOST_STEPS)] or [
-        *islice(filter(is_intention, reversed([*_sentences(text)])), 1)
-    ]
-    return [step[:LONGEST_STEP] for step in found]
+    found = [*islice(_open_items(lines), MOST_STEPS)]
+    said = reversed([*chain.from_iterable(lines)])
+    return {*chain.from_iterable(found)} or {*islice(filter(is_intention, said), 1)}
 
 
 def is_open(note: str) -> bool:
@@ -204,23 +201,16 @@ def is_intention(sentence: str) -> bool:
     return _INTENTION.search(sentence.lower()) is not None and not _ASKED.search(sentence)
 
 
-def _open_items(text: str) -> Iterator[str]:
+def _open_items(lines: Iterable[Sequence[str]]) -> Iterator[Sequence[str]]:
     listed = False
-    for line in text.splitlines():
-        body, headed = line.strip(), _HEADING.match(line)
+    for sentences in lines:
+        line = " ".join(sentences)
+        headed = _HEADING.match(line)
         if headed and not line[headed.end() :].strip():
             listed = True
-        elif (_MARKED.match(line) or (listed and body)) and not _DONE.match(line):
-            yield line.rstrip()
+        elif (listed or _MARKED.match(line)) and not _DONE.match(line):
+            yield sentences
         else:
-            listed = listed and not body
-            if ":" in line or "：" in line:
-                yield from filter(_HEADING.match, _sentences(line))
-
-
-def _sentences(text: str) -> Iterator[str]:
-    at = 0
-    for end in (*(match.end() for match in _END.finditer(text)), len(text)):
-        if said := text[at:end].strip():
-            yield said
-        at = end
+            listed = False
+            if headed or len(sentences) > 1:
+                yield from ([said] for said in sentences if _HEADING.match(said))

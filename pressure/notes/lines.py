@@ -67,7 +67,7 @@ class Entry(NamedTuple):
 
     `arguments` are those of a call, each complete or a name and ``=`` that units continue; None for
     other entries. A later entry with the same `key` has the current text. `records` is the number
-    of records in its result.
+    of records in its result. `changes` states that it is a call that may change something.
     """
 
     opening: str
@@ -79,6 +79,7 @@ class Entry(NamedTuple):
     records: int = 0
     terms: tuple[str, ...] = ()
     cost: int = 0
+    changes: bool = False
 
 
 class Unit(NamedTuple):
@@ -86,8 +87,10 @@ class Unit(NamedTuple):
 
     `record` is -1 for the arguments of a call, `item` is the pair and `place` the piece in it.
     `items` is the number of pairs of the record, `pieces` the number of pieces of the pair if they
-    belong together. `subject` is what the unit is about: a later unit with the same subject is
-    newer. `was` is the value that it replaces. `outcome` states that it tells what came of a call.
+    belong together. `subject` is the record and the key of a pair. `topic` is what the unit states
+    the `value` of: a later unit with the same topic is newer, and replaces this one if it is
+    `certain`. `was` is the value that it replaces. `outcome` states that it tells what came of a
+    call.
     """
 
     entry: int
@@ -116,6 +119,9 @@ class Unit(NamedTuple):
     subject: str = ""
     was: str = ""
     outcome: bool = False
+    topic: str = ""
+    value: str = ""
+    certain: bool = True
 
 
 def left_out(number: int, what: str) -> str:

@@ -6,11 +6,10 @@ All pairs, arguments and sentences of the line must be in the notes of these tur
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from polycontext.window import Role, Turn
+from polycontext.window import EstimatingCounter, Role, Turn
 
 from .lines import CALL_LINE, EARLIER, NOTICE, SPOKEN_LINE, TITLES, render_notes
 from .pieces import GAP, one_line
-from .summariser import Estimate
 from .units import ATTACHED, attached_label, parse_turns
 
 _PARTS = re.compile(
@@ -87,5 +86,5 @@ def _atoms(turns: Sequence[Turn], pieces: Iterable[str]) -> Iterator[tuple[range
             for text in (turn.text, *(f"{call.name} {call.arguments}" for call in turn.tool_calls))
         )
         if any(word in raw for word in words):
-            told = f"{render_notes(*parse_turns(atom, 0, 0, Estimate()))} {raw}"
+            told = f"{render_notes(*parse_turns(atom, 0, 0, EstimatingCounter()))} {raw}"
             yield places, one_line(told.replace('"', " "))

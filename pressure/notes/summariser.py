@@ -13,7 +13,7 @@ from typing import Any
 import orjson
 from attrs import evolve, field, frozen, validators
 
-from polycontext.window import Role, TokenCounter, Turn
+from polycontext.window import EstimatingCounter, Role, TokenCounter, Turn
 
 from ..gist import unframed
 from .choice import Bundle, Chooser, Fitter
@@ -23,7 +23,7 @@ from .lines import HEADED_FROM, NEW_LINE, Entry, Unit, render_notes
 from .pieces import GAP, clip, excerpt, one_line
 from .terms import relevance, weights_of
 from .units import parse_turns
-from .updates import drop_outdated, mark_news
+from .updates import drop_outdated, mark_outcomes
 
 SLACK = 1.5
 """How far candidates may exceed the limit before they are pruned, so that pruning is rare."""
@@ -33,16 +33,6 @@ _LEAST_ROOM = 0.3
 
 _MORE, _MORE_TOKENS = 1.4, 64
 """How much more than fits is selected, because token counts are not additive."""
-
-
-class Estimate:
-    """A counter that estimates tokens by characters, where exact counts are not worth it."""
-
-    exact = False
-
-    def count(self, text: str) -> int:
-        """Return the approximate number of tokens."""
-        return len(text) // 4 + 1
 
 
 @frozen(eq=False)
@@ -123,7 +113,9 @@ class Candidates:
 
         Each of these turns stays, and is paired with the number of read turns after it.
         """
-        entries, units = parse_turns([turn for turn, _ in standing], self.read, 0, Estimate())
+        entries, units = parse_turns(
+            [turn for turn, _ in standing], self.read, 0, EstimatingCounter()
+        )
         # A standing turn comes before the first of the turns read after it.
         placed = [(self.turns - standing[unit.turn][1], unit) for unit in units]
         together = sorted(
@@ -265,7 +257,7 @@ class ExtractiveSummariser:
         )
         found = Candidates(
             {**known.entries, **entries},
-            (*known.units, *mark_news(entries, known.units, units)),
+            (*known.units, *mark_outcomes(entries, known.units, units)),
             known.turns + len(turns),
             known.read + len(entries),
         )
@@ -377,20 +369,18 @@ def truncate(
         last = ""
     room = max_tokens - (counter.count(last) + 1 if last else 0)
     shown = excerpt(text, wanted)
-    entries, units = parse_turns([Turn(Role.TOOL, shown, tool_call_id="cut")], 0, 0, Estimate())
-    candidates = Candidates(entries, tuple(units), 1, 1)
+    estimated = EstimatingCounter()
+    turn = Turn(Role.TOOL, shown, tool_call_id="cut")
+    candidates = ExtractiveSummariser().read([turn], counter=estimated)
     scores = candidates.score(wanted) if wanted else [0.0] * len(candidates.units)
     if candidates.units and not candidates.entries[0].records:
         # The first and last lines characterise a text.
         scores[0] = scores[-1] = max(1.0, *scores)
-    wide = max(1.4 * room, room + 64) * _overestimate(shown[:SAMPLE], counter)
+    sample = shown[:SAMPLE]
+    estimate = max(1.0, estimated.count(sample) / max(1, counter.count(sample)))
+    wide = max(_MORE * room, room + _MORE_TOKENS) * estimate
     order = Chooser(candidates.entries, candidates.units, candidates.weights(), scores).choose(wide)
     body = Fitter(candidates.entries, candidates.units, room, counter).fit(order) or clip(
         text[: MOST_CHARS_A_TOKEN * room], room, counter
     )
     return body + last if body and counter.count(body + last) <= max_tokens else body
-
-
-def _overestimate(sample: str, counter: TokenCounter) -> float:
-    """Return by what factor tokens of a text are overestimated, at least 1."""
-    return max(1.0, Estimate().count(sample) / max(1, counter.count(sample)))

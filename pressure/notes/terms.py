@@ -6,7 +6,7 @@ so they weigh most; prose words weigh by how rare they are in the conversation.
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from enum import Enum
 from functools import lru_cache
 from itertools import chain, pairwise
@@ -132,27 +132,9 @@ def terms_of(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(chain.from_iterable(map(_telling, _TERM.findall(text)))))
 
 
-def plain_terms(text: str) -> Iterator[str]:
-    """Yield the terms of `text` in lower case, with repeats but without stop words.
-
-    >>> list(plain_terms("The flight UA100 is late"))
-    ['flight', 'ua100', 'late']
-    """
-    return chain.from_iterable(map(_plain, _TERM.findall(text.lower())))
-
-
 @lru_cache(50_000)
 def _telling(raw: str) -> tuple[str, ...]:
     return tuple(term for term in _split(raw) if kind_of(term) is not Kind.STOP)
-
-
-@lru_cache(50_000)
-def _plain(raw: str) -> tuple[str, ...]:
-    return tuple(
-        key
-        for key in _split(raw)
-        if key not in _STOP and (len(key) >= _SHORTEST_WORD or not key.isascii() or key.isdigit())
-    )
 
 
 def _split(raw: str) -> list[str]:
@@ -221,9 +203,9 @@ def relevance(texts: Sequence[str], query: str) -> list[float]:
     ... ]
     [True, False]
     """
-    asked = {*plain_terms(query)}
+    asked = {*terms_of(query.lower())}
     held = [
-        asked.intersection(plain_terms(low)) if any(term in low for term in asked) else _NONE
+        asked.intersection(terms_of(low)) if any(term in low for term in asked) else _NONE
         for low in map(str.lower, texts)
     ]
     holding = Counter(term for terms in held for term in terms)

@@ -18,7 +18,7 @@ from ..gist import NO_TEXT, unframed
 from . import cues
 from .injections import LIKELY, flag_injections, score
 from .lines import LAWGIVERS, Entry, Unit, left_out, opening_of, parse_summary
-from .pieces import GAP, Hides, excerpt, one_line, split
+from .pieces import GAP, Hides, Piece, excerpt, one_line, split
 from .records import (
     Item,
     Record,
@@ -30,6 +30,7 @@ from .records import (
     read_json,
 )
 from .terms import FAILED, is_prose, terms_of
+from .updates import with_topics
 
 ATTACHED = "attached "
 
@@ -132,14 +133,13 @@ class _TurnParser:
             or turn.metadata.get("is_error") is True
             or _FAILED.match(turn.text[:_FAILED_WITHIN])
         )
+        changes = changes and not turn.is_gist
         self.entries[number] = self.entries[number]._replace(
-            turn=index, id=turn.resource_id, key="" if failed else key
+            turn=index, id=turn.resource_id, key="" if failed else key, changes=changes
         )
         before = len(self.units)
         self._text(number, unframed(turn.text))
-        if changes and not turn.is_gist:
-            self.units[before:] = _with_outcome(self.units[before:])
-        elif len(self.units) - before >= LEAST_READ:
+        if not changes and len(self.units) - before >= LEAST_READ:
             self.units[before:] = map(_as_read, self.units[before:])
 
     def spoken(self, turn: Turn, index: int) -> None:
@@ -222,8 +222,8 @@ class _TurnParser:
         if demands is None:
             demands = constraint_sentences(text) if role in LAWGIVERS else ()
         wanted = [*map(one_line, demands)]
-        steps = [*map(one_line, cues.steps(text))] if role == Role.ASSISTANT else []
         pieces = [*split(text, hides)]
+        steps = cues.steps(_sentences(pieces)) if role == Role.ASSISTANT else ()
         failing = {*cues.failing([piece.text for piece in pieces])}
         for place, piece in enumerate(pieces):
             if place and piece.text == GAP:
@@ -273,30 +273,13 @@ def parse_turns(
         elif turn.text.strip():
             parser.spoken(turn, index)
         calls = {call.id: parser.call(turn, index, call) for call in turn.tool_calls}
-    return parser.entries, parser.units
+    return parser.entries, [*with_topics(parser.entries, parser.units)]
 
 
 def _as_read(unit: Unit) -> Unit:
     """Return a line that can be read again with less worth; an error or a record keeps its own."""
     is_line = not (unit.subject or unit.header or unit.label) and not cues.says_failure(unit.text)
     return unit._replace(boost=unit.boost * READ) if is_line else unit
-
-
-def _with_outcome(units: Sequence[Unit]) -> list[Unit]:
-    """Return the units of a result, with those marked that may tell what came of its call.
-
-    These are the pairs of records, and of other text the first error or line and the last line,
-    unless it is a stack frame.
-    """
-    lines = [place for place, unit in enumerate(units) if not unit.subject]
-    failed = [place for place in lines if cues.says_failure(units[place].text)]
-    last = [place for place in lines[-1:] if not units[place].text.startswith("at ")]
-    first = lines if last == failed[-1:] else failed
-    told = {*(first or lines)[:1], *last}
-    return [
-        unit._replace(outcome=bool(unit.subject) or place in told)
-        for place, unit in enumerate(units)
-    ]
 
 
 def attached_label(turn: Turn) -> str:
@@ -363,5 +346,18 @@ def _file_key(name: str, value: Mapping[str, Any]) -> str:
     return " ".join(("file", normpath(path), *sorted(part)))
 
 
-def _is_in(words: str, sentences: Sequence[str]) -> bool:
+def _sentences(pieces: Iterable[Piece]) -> list[list[str]]:
+    """Return the sentences of each line of a text that was split into `pieces`."""
+    lines: list[list[str]] = []
+    for piece in pieces:
+        if piece.glue == "\n" or not lines:
+            lines.append([])
+        if piece.opens:
+            lines[-1].append(piece.text)
+        else:
+            lines[-1][-1] += f"{piece.glue}{piece.text}"
+    return lines
+
+
+def _is_in(words: str, sentences: Iterable[str]) -> bool:
     return any(words in sentence or sentence in words for sentence in sentences)

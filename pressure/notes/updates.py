@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import groupby
-from typing import NamedTuple
+from operator import attrgetter
 
 from polycontext.window import Role
 
@@ -54,20 +54,11 @@ _SCOPE = re.compile(
 )
 """Keys that tell which of several things of one name a record is about."""
 
+_OF_FILE = "="
+"""The first letter of the topic of a setting."""
+
 _MOST_PAIRS, _LONGEST = 100, 300
 _RANKS = {str(Role.USER): 2, str(Role.SYSTEM): 2, str(Role.ASSISTANT): 1}
-
-
-class Telling(NamedTuple):
-    """A value, with the index of the unit that states it.
-
-    `is_certain` states that the entry is about the one thing that has the value, so that another
-    value before it is an old one.
-    """
-
-    unit: int
-    value: str
-    is_certain: bool = True
 
 
 def drop_outdated(entries: Mapping[int, Entry], units: Sequence[Unit]) -> list[Unit]:
@@ -76,55 +67,68 @@ def drop_outdated(entries: Mapping[int, Entry], units: Sequence[Unit]) -> list[U
     The later unit states the value that it replaces.
     """
     last = {entries[unit.entry].key: unit.entry for unit in units}
-    gone = {
-        index
-        for index, unit in enumerate(units)
-        if _is_answered_anew(unit, entries[unit.entry], last)
-    }
+    gone: set[int] = set()
     was: dict[int, str] = {}
-    pairs = [*_pairs(_tellings(entries, units))]
-    alike = _alike(pairs, units)
-    for subject, old, new in pairs:
-        number, before = units[new.unit].entry, units[old.unit].entry
-        newer, older = entries[number], entries[before]
-        if old.unit in gone or number == before or _rank(newer) < _rank(older):
+    newest: dict[str, int] = {}
+    pairs: list[tuple[int, int]] = []
+    for index, unit in enumerate(units):
+        if _is_answered_anew(unit, entries[unit.entry], last):
+            gone.add(index)
+        if unit.topic:
+            if unit.topic in newest:
+                pairs.append((newest[unit.topic], index))
+            newest[unit.topic] = index
+    alike = _alike((units[index] for index in pair) for pair in pairs)
+    for index, later in pairs:
+        old, new = units[index], units[later]
+        newer, older = entries[new.entry], entries[old.entry]
+        if index in gone or new.entry == old.entry or _rank(newer) < _rank(older):
             continue
-        certain = new.is_certain and not _is_of_another(older, newer)
-        if (number, before) in alike if subject[0] == "=" else certain:
-            was[new.unit] = _old_value(new.value, old.value)
-        elif new.value != old.value or units[old.unit].outcome:
+        certain = new.certain and not _is_of_another(older, newer)
+        if (new.entry, old.entry) in alike if new.topic[0] == _OF_FILE else certain:
+            was[later] = _old_value(new.value, old.value)
+        elif new.value != old.value or old.outcome:
             continue
-        gone.add(old.unit)
+        gone.add(index)
     kept = ((index, unit) for index, unit in enumerate(units) if index not in gone)
     return [_mark_newer(unit, was[index]) if index in was else unit for index, unit in kept]
 
 
-def mark_news(
+def mark_outcomes(
     entries: Mapping[int, Entry], known: Iterable[Unit], units: Iterable[Unit]
 ) -> Iterator[Unit]:
-    """Yield `units`, with only those pairs of a call's result as its outcome that are new.
+    """Yield `units`, with those marked that tell what came of a call that changes something.
 
-    These are the first that neither its arguments nor an earlier record tells, and the first pair
-    of a record that nothing before names.
+    These are the first pairs of its result that neither its arguments nor an earlier record tells,
+    and the first pair of a record that nothing before names; of other text, the first error or line
+    and the last line, unless it is a stack frame.
     """
     told = {(unit.subject, unit.text) for unit in known if unit.subject}
     named = {subject.partition("\t")[0] for subject, _ in told}
-    for number, group in groupby(units, key=lambda unit: unit.entry):
-        result = [*group]
-        asked = " ".join(entries[number].arguments or ())
+    for number, group in groupby(units, key=attrgetter("entry")):
+        result, entry = [*group], entries[number]
+        asked = " ".join(entry.arguments or ())
         asked += " ".join(unit.text for unit in result if unit.record < 0)
-        left = MOST_NEWS
-        for unit in result:
+        lines, left = _outcome_lines(result), MOST_NEWS
+        for place, unit in enumerate(result):
             about, _, key = unit.subject.partition("\t")
             is_new = about not in named or (
                 (unit.subject, unit.text) not in told
                 and unit.text.removeprefix(key).strip() not in asked
             )
-            outcome = unit.outcome and (not unit.subject or (is_new and left > 0))
+            outcome = entry.changes and (is_new and left > 0 if unit.subject else place in lines)
             left -= outcome
             named.add(about)
             told.add((unit.subject, unit.text))
-            yield unit if outcome == unit.outcome else unit._replace(outcome=outcome)
+            yield unit._replace(outcome=True) if outcome else unit
+
+
+def _outcome_lines(units: Sequence[Unit]) -> set[int]:
+    lines = [place for place, unit in enumerate(units) if _is_line(unit)]
+    failed = [place for place in lines if says_failure(units[place].text)]
+    last = [place for place in lines[-1:] if not units[place].text.startswith("at ")]
+    first = lines if last == failed[-1:] else failed
+    return {*(first or lines)[:1], *last}
 
 
 def _old_value(new: str, old: str) -> str:
@@ -156,27 +160,16 @@ def _scopes(entry: Entry) -> list[str]:
     return [text for text in entry.arguments or () if _SCOPE.fullmatch(text.partition("=")[0])]
 
 
-def _pairs(tellings: Iterable[tuple[str, Telling]]) -> Iterator[tuple[str, Telling, Telling]]:
-    """Yield each subject with a repeated statement, with its older and its newer one."""
-    known: dict[str, Telling] = {}
-    for subject, new in tellings:
-        if subject in known:
-            yield subject, known[subject], new
-        known[subject] = new
-
-
-def _alike(
-    pairs: Iterable[tuple[str, Telling, Telling]], units: Sequence[Unit]
-) -> set[tuple[int, int]]:
+def _alike(pairs: Iterable[Iterable[Unit]]) -> set[tuple[int, int]]:
     """Return the pairs of entries, newer and older, that hold the settings of one file.
 
     In such a pair at least as many settings are equal as differ, or only one differs.
     """
     same, other = Counter[tuple[int, int]](), Counter[tuple[int, int]]()
-    for subject, old, new in pairs:
-        if subject[0] == "=":
+    for old, new in pairs:
+        if new.topic[0] == _OF_FILE:
             counts = same if new.value == old.value else other
-            counts[units[new.unit].entry, units[old.unit].entry] += 1
+            counts[new.entry, old.entry] += 1
     return {pair for pair in same | other if other[pair] <= max(1, same[pair])}
 
 
@@ -184,61 +177,60 @@ def _rank(entry: Entry) -> int:
     return _RANKS.get(entry.role, 0)
 
 
-def _tellings(entries: Mapping[int, Entry], units: Sequence[Unit]) -> Iterator[tuple[str, Telling]]:
-    """Yield the values of units, in order, by subject; repeats within one text are a series."""
-    for number, group in groupby(range(len(units)), key=lambda index: units[index].entry):
-        entry, indices = entries[number], [*group]
-        told = [
-            *_records(indices, units, entry),
-            *_settings(indices, units, entry),
-            *_states(indices, units, entry),
-        ]
-        times = Counter(subject for subject, _ in told)
-        yield from (each for each in told if times[each[0]] == 1)
+def with_topics(entries: Mapping[int, Entry], units: Iterable[Unit]) -> Iterator[Unit]:
+    """Yield `units` with their topics and values; repeats within one text are a series."""
+    for number, group in groupby(units, key=attrgetter("entry")):
+        told, entry = [*group], entries[number]
+        found = [*_records(told, entry), *_settings(told, entry), *_states(told, entry)]
+        times = Counter(topic for _, topic, *_ in found)
+        for place, topic, value, certain in found:
+            if times[topic] == 1:
+                told[place] = told[place]._replace(topic=topic, value=value, certain=certain)
+        yield from told
 
 
-def _records(
-    indices: Sequence[int], units: Sequence[Unit], entry: Entry
-) -> Iterator[tuple[str, Telling]]:
+_Found = tuple[int, str, str, bool]
+"""The place of a unit, its topic and value, and whether the entry is about the one thing that has
+the value, so that another value before it is an old one."""
+
+
+def _records(units: Sequence[Unit], entry: Entry) -> Iterator[_Found]:
     """Yield the pairs of records that have an identifier or a name.
 
-    The subject of a pair is its record, its key, and what tells which of several things the record
-    is about. It is certain in a result of one record, and if the call names the record.
+    The topic of a pair is its record, its key, and what tells which of several things the record is
+    about. It is certain in a result of one record, and if the call names the record.
     """
     named = [f" {text.partition('=')[2]} " for text in entry.arguments or ()]
-    pairs = [index for index in indices if units[index].subject]
-    for _, group in groupby(pairs, key=lambda index: units[index].record):
-        record = {units[index].subject.partition("\t")[2]: index for index in group}
-        texts = {key: units[index].text for key, index in record.items()}
+    pairs = [place for place, unit in enumerate(units) if unit.subject]
+    for _, group in groupby(pairs, key=lambda place: units[place].record):
+        record = {units[place].subject.partition("\t")[2]: place for place in group}
+        texts = {key: units[place].text for key, place in record.items()}
         about = units[next(iter(record.values()))].subject.partition("\t")[0]
         if not about or len(record) > _MOST_PAIRS:
             continue
         is_certain = entry.records == 1 or any(name in f" {about} " for name in named)
         scopes = {key: text for key, text in texts.items() if _SCOPE.fullmatch(key)}
-        for key, index in record.items():
+        for key, place in record.items():
             told = texts if key in scopes else scopes
             beside = [text for other, text in told.items() if other != key]
-            value = texts[key].removeprefix(key).strip()
-            yield f"{about}\t{key}|{beside}", Telling(index, value, is_certain)
+            yield (
+                place,
+                f"{about}\t{key}|{beside}",
+                texts[key].removeprefix(key).strip(),
+                is_certain,
+            )
 
 
-def _settings(
-    indices: Sequence[int], units: Sequence[Unit], entry: Entry
-) -> Iterator[tuple[str, Telling]]:
+def _settings(units: Sequence[Unit], entry: Entry) -> Iterator[_Found]:
     """Yield the settings of a file that is named before them, or in the call."""
-    spoken = [
-        index
-        for index in indices
-        if not units[index].subject and units[index].record >= 0 and not units[index].hidden
-    ]
+    spoken = [place for place, unit in enumerate(units) if _is_line(unit) and not unit.hidden]
     if len(spoken) < 2:  # noqa: PLR2004 - a heading and a setting
         return
     file = _file_of(units[spoken[0]].text) or _file_of(" ".join(entry.arguments or ()))
-    places = {units[index].place: index for index in spoken}
-    for index in spoken[1:] if file else ():
-        unit = units[index]
-        section = units[places[unit.under]].text if unit.under in places else ""
-        setting = _SETTING.match(unit.text)
+    heads = {units[place].place: units[place].text for place in spoken}
+    for place in spoken[1:] if file else ():
+        unit = units[place]
+        section, setting = heads.get(unit.under, ""), _SETTING.match(unit.text)
         # In a block of code, names are local.
         if (
             setting
@@ -247,24 +239,24 @@ def _settings(
             and len(unit.text) <= _LONGEST
             and "(" not in section
         ):
-            yield (
-                f"={file}|{_file_of(section) or section}|{setting[1]}",
-                Telling(index, setting[2].rstrip(";,")),
-            )
+            topic = f"{_OF_FILE}{file}|{_file_of(section) or section}|{setting[1]}"
+            yield place, topic, setting[2].rstrip(";,"), True
 
 
-def _states(
-    indices: Sequence[int], units: Sequence[Unit], entry: Entry
-) -> Iterator[tuple[str, Telling]]:
+def _states(units: Sequence[Unit], entry: Entry) -> Iterator[_Found]:
     """Yield the state of a named thing from a result of a single line."""
-    spoken = [index for index in indices if units[index].record >= 0]
+    spoken = [place for place, unit in enumerate(units) if unit.record >= 0]
     if len(spoken) != 1 or entry.role != Role.TOOL or units[spoken[0]].subject:
         return
     text = _TIME.sub("", units[spoken[0]].text).strip()
     named = _NAMED.match(text)
     if named and len(text) <= _LONGEST and not says_failure(text):
         value = text[named.end() :].lstrip(" :)'\"»")
-        yield f"~{entry.opening}|{named[0]}", Telling(spoken[0], value)
+        yield spoken[0], f"~{entry.opening}|{named[0]}", value, True
+
+
+def _is_line(unit: Unit) -> bool:
+    return not unit.subject and unit.record >= 0
 
 
 @lru_cache(20_000)
