@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Never
 from attrs import evolve, field, frozen
 
 from polycontext.base import InvalidDataError
-from polycontext.linearity import ToolRule
+from polycontext.linearity import ResourceClass, ToolRule
 from polycontext.linearity.classification import classified_by
 from polycontext.pressure import (
     CompressionResult,
@@ -58,6 +58,8 @@ class Projection:
     `first_changed` is the index of the first message that differs from the input, None if none
     does; a prompt cache matches up to there. `floor` is the lowest number of tokens that the
     request could have been cut to. `repaired` lists the ids of results that ``repair=True`` added.
+    `classes` holds the class of every turn by its id, and `rules` the standing instructions of the
+    user.
     """
 
     messages: list[dict[str, Any]] = field(repr=False)
@@ -71,6 +73,8 @@ class Projection:
     dropped: tuple[str, ...] = ()
     repaired: tuple[str, ...] = ()
     system: tuple[dict[str, Any], ...] = ()
+    classes: Mapping[str, ResourceClass] = field(factory=dict, repr=False)
+    rules: tuple[str, ...] = field(default=(), repr=False)
 
     def __iter__(self) -> Never:
         """Refuse to be iterated: the messages are one of its fields."""
@@ -184,6 +188,8 @@ def project(
         gisted=result.gisted,
         dropped=result.dropped,
         repaired=tuple(map(_id, parsed.repaired)),
+        classes={turn.resource_id: window.class_of(turn) for turn in window.all_turns()},
+        rules=tuple(rule.text for rule in window.rules.standing),
     )
 
 

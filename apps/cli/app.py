@@ -48,6 +48,7 @@ app = Group(
         "session": ("session", "Manage conversations in a store."),
         "chat": ("chat", "Chat with a model."),
         "project": ("project", "Shorten a conversation to fit a window."),
+        "compress": ("compress", "Shorten every conversation of a data set."),
         "replay": ("replay", "Replay a recorded conversation and show each compression."),
         "check": ("check", "Find what a provider would reject in a request."),
         "serve": ("serve", "Serve conversations over HTTP."),

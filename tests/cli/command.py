@@ -86,6 +86,11 @@ def all_commands() -> Iterator[tuple[tuple[str, ...], click.Command]]:
                 left.append(((*words, name), below))
 
 
+def system(content: str) -> dict[str, Any]:
+    """Return a system message."""
+    return {"role": "system", "content": content}
+
+
 def user(content: str) -> dict[str, Any]:
     """Return a user message."""
     return {"role": "user", "content": content}

@@ -1,0 +1,85 @@
+"""Rows from an iterable, shortened in this process or on several cores."""
+
+import pickle
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
+from typing import Any
+
+from attrs import frozen
+
+from polycontext.base import InvalidDataError, PolycontextError
+
+from .pieces import Done, Piece, Rejected
+from .pool import Pool
+from .rows import Row, RowCompressor
+
+_PIECE_ROWS = 32
+
+
+def compress_rows(
+    rows: Iterable[Row],
+    max_tokens: int | None = None,
+    *,
+    workers: int = 1,
+    rejected: Callable[[Rejected], object] | None = None,
+    **options: Any,
+) -> Iterator[Row]:
+    """Yield each row with its messages shortened, in order; takes the options of `RowCompressor`.
+
+    At most a few dozen rows for each worker are held at a time. With several workers, a script
+    needs ``if __name__ == "__main__":``, because they import it.
+
+    Args:
+        rows: objects with a column of messages, or lists of messages.
+        max_tokens: the budget of a row, in tokens.
+        workers: the number of processes; with 1, the rows are shortened in this process.
+        rejected: called with each row that cannot be shortened, which is then left out.
+
+    Raises:
+        InvalidDataError: a row cannot be shortened, and there is no `rejected`.
+
+    >>> [*compress_rows([[{"role": "user", "content": "Hello!"}]], max_tokens=100)]
+    [[{'role': 'user', 'content': 'Hello!'}]]
+    """
+    work = _RowWork(RowCompressor(max_tokens=max_tokens, **options))
+    pieces = _pieces(rows, 1 if workers == 1 else _PIECE_ROWS)
+    for done in Pool(workers).map(work, pieces):
+        for each in done.rejected:
+            if rejected is None:
+                legal = "a row that can be shortened, or pass rejected= to leave such rows out"
+                raise InvalidDataError(f"row {each.number}", each.reason, legal)
+            rejected(each)
+        yield from pickle.loads(done.data)  # noqa: S301 - written by our own worker
+
+
+def _pieces(rows: Iterable[Row], size: int) -> Iterator[Piece]:
+    left, start = iter(rows), 1
+    while held := [*islice(left, size)]:
+        yield Piece(start, 0, pickle.dumps(held))
+        start += len(held)
+
+
+@frozen
+class _RowWork:
+    """Shortens a piece that is a pickled list of rows."""
+
+    compressor: RowCompressor
+
+    def __call__(self, piece: Piece) -> Done:
+        """Return the shortened piece."""
+        done, shortened = Done(piece), list[Row]()
+        for number, row in enumerate(pickle.loads(piece.data), piece.start):  # noqa: S301 - ours
+            try:
+                new, projection = self.compressor.compressed(row)
+            except PolycontextError as error:
+                done.reject(number, error, row)
+            else:
+                shortened.append(new)
+                done.figures.count(projection)
+        done.data = pickle.dumps(shortened)
+        return done
+
+    def split(self, piece: Piece) -> Iterator[Piece]:
+        """Yield the rows of a piece as pieces of their own."""
+        for number, row in enumerate(pickle.loads(piece.data), piece.start):  # noqa: S301 - ours
+            yield Piece(number, 0, pickle.dumps([row]))

@@ -1,0 +1,134 @@
+"""Pieces of a data set: the rows that a worker shortens at once, and what becomes of them."""
+
+import json
+from collections.abc import Callable, Iterator
+from typing import Any, Protocol
+
+from attrs import asdict, define, field, frozen
+
+from polycontext.base import PolycontextError
+
+from .figures import Figures
+from .rows import RowCompressor
+
+Pack = Callable[[bytes], bytes]
+"""Compresses the text of a piece so that it can be appended to those before it."""
+
+
+@frozen
+class Piece:
+    """Consecutive rows as bytes: lines of JSON, or a stream of Arrow.
+
+    `start` is the number of its first row, from 1, and `end` the position in the input behind it.
+    `oversize` are the numbers of rows that are too long to be read; their lines are cut. `share` is
+    how much of the input was read with it, from 0 to 1.
+    """
+
+    start: int
+    end: int
+    data: bytes = field(repr=False)
+    oversize: frozenset[int] = frozenset()
+    share: float = 0.0
+
+
+@frozen
+class Rejected:
+    """A row that cannot be shortened: its number from 1, the reason, and the row itself."""
+
+    number: int
+    error: str
+    reason: str
+    row: Any = field(repr=False)
+
+    def as_line(self) -> bytes:
+        """Return the record as a line of JSON."""
+        return json.dumps(asdict(self, recurse=False), default=str).encode() + b"\n"
+
+
+@define
+class Done:
+    """A shortened piece: its rows as bytes to append, its rejected rows, and its figures."""
+
+    piece: Piece
+    data: bytes = field(default=b"", repr=False)
+    rejected: list[Rejected] = field(factory=list, repr=False)
+    figures: Figures = field(factory=Figures)
+
+    def reject(self, number: int, error: Exception | str, row: object) -> None:
+        """Note a row that cannot be shortened, with the reason."""
+        kind = type(error).__name__ if isinstance(error, Exception) else "InvalidDataError"
+        self.figures.reject(kind)
+        self.rejected.append(Rejected(number, kind, str(error), row))
+
+
+class Work(Protocol):
+    """What a worker does with a piece; it can be pickled."""
+
+    def __call__(self, piece: Piece) -> Done:
+        """Return the shortened piece; rows that cannot be shortened are rejected, never raised."""
+        ...
+
+    def split(self, piece: Piece) -> Iterator[Piece]:
+        """Yield the rows of a piece as pieces of their own."""
+        ...
+
+
+@frozen
+class LineWork:
+    """Shortens lines of JSON. A row that fits is copied byte for byte."""
+
+    compressor: RowCompressor
+    pack: Pack
+
+    def __call__(self, piece: Piece) -> Done:
+        """Return the shortened piece."""
+        done, lines = Done(piece), list[bytes]()
+        for number, line in enumerate(piece.data.split(b"\n"), piece.start):
+            if number in piece.oversize:
+                what = (
+                    f"the row is longer than {MOST_ROW_BYTES:,} bytes. Shorten it or leave it out."
+                )
+                done.reject(number, what, line[:_EXCERPT].decode(errors="replace"))
+                continue
+            try:
+                lines.append(self._shortened(line, done.figures))
+            except (PolycontextError, ValueError, RecursionError) as error:
+                done.reject(number, *_explained(error, line))
+        text = b"".join(each + b"\n" for each in lines)
+        done.data = self.pack(text) if text else b""
+        return done
+
+    def _shortened(self, line: bytes, figures: Figures) -> bytes:
+        row, projection = self.compressor.compressed(json.loads(line.decode()))
+        if projection.changed:
+            try:
+                line = json.dumps(row, ensure_ascii=False).encode()
+            except UnicodeEncodeError:  # half of a surrogate pair, which only an escape can write
+                line = json.dumps(row).encode()
+        figures.count(projection)
+        return line
+
+    def split(self, piece: Piece) -> Iterator[Piece]:
+        """Yield the rows of a piece as pieces of their own."""
+        for number, line in enumerate(piece.data.split(b"\n"), piece.start):
+            yield Piece(number, piece.end, line, piece.oversize & {number})
+
+
+MOST_ROW_BYTES = 2**24
+"""The length of the longest row that is read."""
+
+_EXCERPT = 200
+
+
+def _explained(error: Exception, line: bytes) -> tuple[Exception | str, Any]:
+    """Return the reason for a rejection, and the row as JSON data if it is."""
+    text = line.decode(errors="replace")
+    match error:
+        case PolycontextError():
+            return error, json.loads(text)
+        case UnicodeDecodeError():
+            return f"byte {error.start + 1} is 0x{line[error.start]:02x}, which is no UTF-8", text
+        case RecursionError():
+            return "the row is nested too deeply. Use JSON that is nested less.", text[:_EXCERPT]
+        case _:
+            return f"the row is not JSON: {error}. Use one JSON document a line.", text

@@ -1,0 +1,136 @@
+"""Rows of a data set: where the messages stand in one, and how it is shortened."""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from attrs import field, frozen
+
+from polycontext.base import InvalidDataError, require
+from polycontext.polynomial import Projection, project
+from polycontext.window.providers import AUTO, Message, Provider, WireFormat, format_of
+
+from .training import aligned, origins
+
+Row = Any
+"""A row: an object (dict) with a column of messages, or a bare list of messages."""
+
+
+def _names(columns: Sequence[str]) -> tuple[str, ...]:
+    return tuple(columns)
+
+
+@frozen
+class RowCompressor:
+    """Shortens the messages of a row to a budget; calling it with a row returns the new row.
+
+    It can be pickled and is deterministic, so it runs in any worker: pass it to
+    `datasets.Dataset.map`, and its method `table` to `map_batches` of Ray Data. A row that fits is
+    returned unchanged. See docs/bulk.md.
+
+    Attributes:
+        max_tokens: the budget of a row's request, in tokens.
+        model: the name of a model; sets the budget and how tokens are counted.
+        messages: the column of messages: a list, or its JSON text. `system` and `tools` beside it
+            belong to the request.
+        keep: columns with one number for each message; they stay aligned, with 0 for summaries.
+        provider: the message format; by default it is detected for each row.
+        keep_recent: the number of recent messages to shorten last.
+        repair: add a marked result to each call that has none, instead of rejecting the row.
+
+    >>> compressor = RowCompressor(max_tokens=100)
+    >>> compressor({"id": 7, "messages": [{"role": "user", "content": "Hello!"}]})
+    {'id': 7, 'messages': [{'role': 'user', 'content': 'Hello!'}]}
+    """
+
+    max_tokens: int | None = None
+    model: str | None = None
+    messages: str = "messages"
+    keep: Sequence[str] = field(default=(), converter=_names)
+    provider: Provider | str = AUTO
+    keep_recent: int = 6
+    repair: bool = False
+
+    def __attrs_post_init__(self) -> None:
+        has_size = self.max_tokens is not None or self.model is not None
+        require("max_tokens", None, has_size, "a number of tokens, or the name of a model")
+        # Every other option is checked before the first row.
+        project(_HELLO, self.model, max_tokens=self.max_tokens, keep_recent=self.keep_recent)
+
+    def __call__(self, row: Row) -> Row:
+        """Return a row with its messages shortened.
+
+        Raises:
+            PolycontextError: the row holds no messages, is invalid for its provider, or cannot be
+                shortened to the budget.
+        """
+        return self.compressed(row)[0]
+
+    def compressed(self, row: Row) -> tuple[Row, Projection]:
+        """Return the row with its messages shortened, and the projection of its messages."""
+        body: Mapping[str, Any] = row if isinstance(row, dict) else {self.messages: row}
+        messages, is_text = _list_in(body, self.messages)
+        tools, _ = _list_in(body, "tools") if body.get("tools") else ([], False)
+        system = body.get("system")
+        lead = [{"role": "system", "content": system}] if system else []
+        otherwise = Provider.ANTHROPIC if system else Provider.OPENAI
+        inline = [*lead, *messages]
+        wire = format_of(inline, self.provider, otherwise)
+        projection = project(
+            inline,
+            self.model,
+            max_tokens=self.max_tokens,
+            provider=wire.provider,
+            keep_recent=self.keep_recent,
+            repair=self.repair,
+            tools=tools,
+        )
+        kept = self._columns(body, wire, inline, len(lead), projection)
+        if not projection.changed:
+            return row, projection
+        shortened: Any = projection.messages[len(lead) :]
+        if not isinstance(row, dict):
+            return shortened, projection
+        head = {"system": projection.messages[0]["content"]} if lead else {}
+        written = json.dumps(shortened, ensure_ascii=False) if is_text else shortened
+        return {**row, **head, self.messages: written, **kept}, projection
+
+    def _columns(
+        self,
+        body: Mapping[str, Any],
+        wire: WireFormat,
+        inline: Sequence[Message],
+        leading: int,
+        projection: Projection,
+    ) -> dict[str, list[Any]]:
+        """Return the columns of `keep`; the first `leading` of `inline` are no rows of theirs."""
+        if not self.keep:
+            return {}
+        places = origins(wire, inline, projection)[leading:]
+        sources = [None if place is None else place - leading for place in places]
+        return {
+            name: aligned(name, body.get(name), len(inline) - leading, sources)
+            for name in self.keep
+        }
+
+
+_HELLO = ({"role": "user", "content": "Hello!"},)
+
+
+def _list_in(body: Mapping[str, Any], column: str) -> tuple[list[Any], bool]:
+    """Return the list in a column, and whether it stands there as JSON text."""
+    value = body.get(column)
+    is_text = isinstance(value, str)
+    if isinstance(value, str):
+        try:
+            value = json.loads(value)
+        except ValueError as error:
+            raise InvalidDataError(column, f"is not JSON: {error}", "a list, or its text") from None
+    if not isinstance(value, list):
+        known = ", ".join(map(repr, [*body][:_SHOWN])) or "none"
+        what = "is no list" if column in body else f"is missing; the columns are {known}"
+        raise InvalidDataError(column, what, "a list of messages, or name the column of messages")
+    return value, is_text
+
+
+_SHOWN = 8

@@ -1,0 +1,148 @@
+"""`polycontext compress`: every conversation of a data set shortened to a budget."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from time import monotonic
+
+import click
+
+from polycontext.bulk import Engine, Figures, Pool, Progress, Report, RowCompressor, compress_file
+from polycontext.window.providers import AUTO
+
+from .command import command
+from .options import (
+    Json,
+    KeepRecent,
+    MessageFormat,
+    Repair,
+    WindowOptions,
+    complete_file,
+)
+from .output import FAULT, CommandError, no_bar, percent, progress, tell, write, write_json
+
+
+@command(
+    "polycontext compress runs.jsonl short.jsonl --max-tokens 4000",
+    "polycontext compress runs.parquet short.parquet --max-tokens 4000 --keep loss_mask",
+    "polycontext compress runs.jsonl.gz short.jsonl.zst --model gpt-5 --messages conversation",
+)
+@click.argument("source", metavar="IN", shell_complete=complete_file)
+@click.argument("output", metavar="OUT", shell_complete=complete_file)
+@click.option(
+    "--messages",
+    default="messages",
+    metavar="COLUMN",
+    help="The column of messages: a list, or its JSON text.",
+)
+@click.option(
+    "--keep",
+    metavar="COLUMNS",
+    help="Columns, separated by commas, with one number for each message; summaries get 0.",
+)
+@click.option(
+    "--workers",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="The number of processes; by default one for each core.",
+)
+def compress(
+    *,
+    source: str,
+    output: str,
+    window: WindowOptions,
+    messages: str,
+    keep: str | None,
+    form: MessageFormat,
+    keep_recent: KeepRecent,
+    repair: Repair,
+    workers: int | None,
+    as_json: Json,
+) -> int:
+    """Shorten every conversation of a data set to a number of tokens, on all cores.
+
+    IN and OUT are JSONL (.jsonl, .jsonl.gz, .jsonl.zst) or Parquet (.parquet). Rows that cannot be
+    shortened go to OUT.rejected.jsonl with the reason. If the command is interrupted, the same
+    command goes on where it stopped. Prints a report, which OUT.report.json holds, too. Exits with
+    1 if rows were rejected.
+    """
+    if window.max_tokens is None and window.model is None:
+        raise CommandError("the budget has no size. Pass --max-tokens or --model.")
+    compressor = RowCompressor(
+        max_tokens=window.max_tokens,
+        model=window.model,
+        messages=messages,
+        keep=_names(keep),
+        provider=form or AUTO,
+        keep_recent=keep_recent,
+        repair=repair,
+    )
+    started = monotonic()
+    report = _run(Path(source), Path(output), compressor, Pool(workers) if workers else Pool())
+    figures = report.figures
+    if report.was_complete:
+        tell(f"{output} was complete before: nothing was done")
+    if as_json:
+        write_json(figures.as_json(), indent=2)
+    else:
+        write(_as_text(figures))
+        tell(f"wrote {output} in {monotonic() - started:.0f} s")
+    if figures.rejected:
+        tell(f"{figures.rejected:,} rows were rejected: {output}.rejected.jsonl", "yellow")
+    return FAULT if figures.rejected else 0
+
+
+def _names(columns: str | None) -> Sequence[str]:
+    return [name.strip() for name in (columns or "").split(",") if name.strip()]
+
+
+def _run(source: Path, output: Path, compressor: RowCompressor, engine: Engine) -> Report:
+    try:
+        with progress("compressing", 1.0) as update:
+            meter = _Meter(update)
+            return compress_file(source, output, compressor, engine=engine, advance=meter.advance)
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        what = f"{output}: cannot be written: {reason}. Finished rows are kept:"
+        raise CommandError(f"{what} run the same command again to go on.", FAULT) from None
+
+
+class _Meter:
+    """Shows how far a run is: a bar on a terminal, otherwise a line each minute."""
+
+    def __init__(self, update: Callable[..., None]) -> None:
+        self._update = update
+        self._first: tuple[float, float, int, int] | None = None
+        self._told = monotonic()
+
+    def advance(self, now: Progress) -> None:
+        """Show the progress."""
+        figures, moment = now.figures, monotonic()
+        this = (moment, now.share, now.rows, figures.tokens_before)
+        self._first = self._first or this
+        spent, share, rows, tokens = (a - b for a, b in zip(this, self._first, strict=True))
+        rate = max(spent, 1e-9)
+        speed = f"{now.rows:,} rows, {rows / rate:,.0f} rows/s, {tokens / rate:,.0f} tokens/s"
+        self._update(completed=now.share, description=speed)
+        if self._update is no_bar and moment - self._told >= _MINUTE and share > 0:
+            self._told = moment
+            left = spent * (1 - now.share) / share / _MINUTE
+            tell(f"{percent(now.share)}: {speed}, {left:,.0f} min left")
+
+
+_MINUTE = 60.0
+
+
+def _as_text(figures: Figures) -> str:
+    told = figures.as_json()
+    tokens, rules = told["tokens"], told["rules"]
+    lines = [
+        f"rows      {figures.rows:,}, {figures.shortened:,} shortened",
+        f"tokens    {tokens['in']:,} -> {tokens['out']:,}",
+        *(
+            f"{kind:<9} " + ", ".join(f"{count:,} {fate}" for fate, count in fates.items())
+            for kind, fates in told["messages"].items()
+        ),
+        f"rules     {rules['stated']:,} stated, {rules['kept']:,} kept",
+        *(f"rejected  {count:,} {error}" for error, count in told["rejected"].items()),
+    ]
+    return "".join(f"{line}\n" for line in lines)

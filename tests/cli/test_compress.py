@@ -1,0 +1,82 @@
+"""`polycontext compress`, as a user sees it."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from polycontext.bulk import Pool, Progress, RowCompressor, lines
+from polycontext.cli import compress
+from tests.bulk.data_sets import BUDGET, as_lines, little_space, read, rows, saved
+from tests.cli.command import Command
+
+SMALL = ("--max-tokens", BUDGET, "--workers", 1)
+
+
+def test_a_data_set_is_shortened_and_reported(polycontext: Command, tmp_path: Path) -> None:
+    """The rows stand in the output, the report on standard output."""
+    source, output = saved(tmp_path / "in.jsonl", as_lines(rows(20))), tmp_path / "out.jsonl"
+    ran = polycontext("compress", source, output, *SMALL)
+    assert ran.code == 0
+    assert read(output) == [*map(RowCompressor(max_tokens=BUDGET), rows(20))]
+    assert ran.out.startswith("rows      20, 13 shortened\ntokens    ")
+    assert f"wrote {output}" in ran.err
+    again = polycontext("compress", source, output, *SMALL, "--json")
+    assert again.code == 0
+    assert again.json()["rows"] == 20
+    assert "was complete before" in again.err
+
+
+def test_rejected_rows_end_with_1(polycontext: Command, tmp_path: Path) -> None:
+    """The report counts them by error, and the last line says where they are."""
+    source = saved(tmp_path / "in.jsonl", as_lines([*rows(3), {"text": "x"}]))
+    ran = polycontext("compress", source, tmp_path / "out.jsonl", *SMALL)
+    assert ran.code == 1
+    assert "rejected  1 InvalidDataError\n" in ran.out
+    assert "1 rows were rejected: " in ran.err
+    assert [row["number"] for row in read(tmp_path / "out.jsonl.rejected.jsonl")] == [4]
+
+
+def test_columns_are_named_by_commas(polycontext: Command, tmp_path: Path) -> None:
+    """Each named column stays aligned with the messages."""
+    given = [{"messages": row["messages"], "a": [1] * 12, "b": [2] * 12} for row in rows(3)[2:]]
+    source = saved(tmp_path / "in.jsonl", as_lines(given))
+    polycontext("compress", source, tmp_path / "out.jsonl", *SMALL, "--keep", "a, b")
+    (row,) = read(tmp_path / "out.jsonl")
+    assert len(row["messages"]) == len(row["a"]) == len(row["b"]) < 12
+
+
+def test_what_cannot_be_done_is_one_line(polycontext: Command, tmp_path: Path) -> None:
+    """No size, no input, an input that is cut off, an output that cannot be written."""
+    source = saved(tmp_path / "in.jsonl", as_lines(rows(3)))
+    ran = polycontext("compress", source, tmp_path / "o.jsonl")
+    assert (ran.code, ran.complaint) == (2, "the budget has no size. Pass --max-tokens or --model.")
+    ran = polycontext("compress", tmp_path / "no.jsonl", tmp_path / "o.jsonl", *SMALL)
+    assert ran.code == 2
+    assert "no.jsonl: cannot be read: no such file" in ran.complaint
+    with little_space(2_000):
+        ran = polycontext("compress", source, tmp_path / "o.jsonl", *SMALL)
+    assert ran.code == 1
+    assert "o.jsonl: cannot be written: file too large. Finished rows are kept" in ran.complaint
+
+
+def test_a_line_a_minute_says_how_far_a_run_is(
+    polycontext: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where there is no terminal, progress is lines: share, throughput, time left."""
+    monkeypatch.setattr(lines, "PIECE_BYTES", 8_000)
+    monkeypatch.setattr(lines, "_BLOCK", 8_000)
+    monkeypatch.setattr(compress, "_MINUTE", 0.0001)
+    source = saved(tmp_path / "in.jsonl", as_lines(rows(30)))
+    ran = polycontext("compress", source, tmp_path / "out.jsonl", *SMALL)
+    first = ran.err.splitlines()[0]
+    assert " rows/s, " in first
+    assert " tokens/s, " in first
+    assert first.endswith(" min left")
+
+
+def test_one_process_for_each_core_is_the_default() -> None:
+    """The number of workers is that of the cores this process may use."""
+    assert Pool().workers == len(os.sched_getaffinity(0))
+    assert json.dumps(Progress().figures.as_json())
