@@ -16,6 +16,8 @@ from pathlib import Path
 from typing import Any
 
 TABLE = Path(__file__).resolve().parents[1] / "window" / "model_table.json"
+UPDATES = {"model_table.json": "just models", "tokenizer_families.json": "just bench margins"}
+"""The dated tables beside it, and the command that updates or measures each."""
 MOST_DAYS = 90
 
 MAKERS = (
@@ -174,21 +176,22 @@ def rows() -> dict[str, list[Any]]:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Write the table, or with `--check` report whether it is old."""
+    """Write the table, or with `--check` report whether it or the table of tokenizers is old."""
     parser = argparse.ArgumentParser(
         description="Write the table of models anew out of genai-prices."
     )
     parser.add_argument(
-        "--check", action="store_true", help=f"fail where the table is older than {MOST_DAYS} days"
+        "--check", action="store_true", help=f"fail where a table is older than {MOST_DAYS} days"
     )
     if parser.parse_args(arguments).check:
-        table = json.loads(TABLE.read_text(encoding="utf-8"))
-        old = is_old(table, datetime.now(UTC).date())
-        print(
-            f"{TABLE.name} was read on "
-            f"{table['read']}{f', over {MOST_DAYS} days ago: just models' if old else ''}"
-        )
-        return int(old)
+        today, code = datetime.now(UTC).date(), 0
+        for name, command in UPDATES.items():
+            table = json.loads(TABLE.with_name(name).read_text(encoding="utf-8"))
+            old = is_old(table, today)
+            due = f", over {MOST_DAYS} days ago: {command}" if old else ""
+            print(f"{name} was read on {table['read']}{due}")
+            code |= old
+        return int(code)
     lines = [
         f"{json.dumps(name)}:{json.dumps(each, separators=(',', ':'))}"
         for name, each in rows().items()

@@ -15,6 +15,7 @@ BENCHMARKS = {
     "cache_peers": ("benchmarks.budget", "what a prompt cache keeps of other libraries' lists"),
     "fuzz": ("benchmarks.fuzz_agent_context", "100,000 mutated documents for the AgentContext"),
     "large_window": ("benchmarks.large_window", "windows of many turns"),
+    "margins": ("benchmarks.margins", "tokenizers of open models beside what a session counts"),
     "page_speed": ("tests.server.browser.speed", "opening and scrolling a long chat in Chromium"),
     "pills": ("benchmarks.pills", "pills in long documents"),
     "retention": ("benchmarks.retention", "what is left of recordings where it is needed"),

@@ -10,18 +10,29 @@ profile.
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from functools import cache, cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from attrs import field, frozen
 
 from polycontext.base import InvalidOptionError, UnknownNameError, whole_number
 
+from .model_table import Listed, listed_models
+from .model_table import find_listed as find_listed  # noqa: PLC0414 - for other rooms
 from .providers.wire import Provider, as_provider
-from .tokens.counter import CalibratedCounter, TokenCounter, calibrate, check_positive, is_exact
+from .tokenizer_families import Family, FamilyCounter, families, family_of
+from .tokens.counter import (
+    CalibratedCounter,
+    Frame,
+    TokenCounter,
+    calibrate,
+    check_positive,
+    frame_of,
+    is_exact,
+)
 from .tokens.media_rules import Crops, ImageRule, Patches, Tiles
 from .tokens.tokenizer import SHA256, Vocabulary
 
@@ -37,6 +48,11 @@ def _check_encoding(value: object) -> None:
         raise UnknownNameError("encoding", str(value), tuple(SHA256))
 
 
+def _check_family(value: object) -> None:
+    if value and value not in families():
+        raise UnknownNameError("tokenizer family", str(value), tuple(families()))
+
+
 @frozen
 class ModelProfile:
     """The properties that a session derives from a model's name.
@@ -49,6 +65,8 @@ class ModelProfile:
         encoding: The published vocabulary used to count its texts.
         factor: Tokens of the model per token of that vocabulary; 1 if the vocabulary is the model's
             own or the factor is unknown.
+        family: The tokenizer family of `tokenizer_families.json` whose margins for digits and other
+            characters are added.
         exact: Whether the encoding is the model's own, so that counts are exact.
         image: The price of an image; without a rule, the highest price of any provider is used.
         source: The page that the numbers come from.
@@ -68,6 +86,7 @@ class ModelProfile:
     output: int = field(validator=lambda _, a, v: whole_number(a.name, v, 1))
     encoding: str = field(default="o200k_base", validator=lambda _, a, v: _check_encoding(v))
     factor: float = field(default=1.0, validator=lambda _, a, v: check_positive(a.name, v))
+    family: str = field(default="", kw_only=True, validator=lambda _, a, v: _check_family(v))
     exact: bool = field(default=False, kw_only=True)
     image: ImageRule | None = field(default=None, kw_only=True)
     source: str = field(default="", kw_only=True)
@@ -112,6 +131,11 @@ class ModelCounter:
         return is_exact(self._words)
 
     @property
+    def frame(self) -> Frame:
+        """Return what the model's chat template adds."""
+        return frame_of(self._words)
+
+    @property
     def image_rule(self) -> ImageRule | None:
         """Return the model's price of an image, or None if it is unknown."""
         return self.profile.image
@@ -126,8 +150,14 @@ class ModelCounter:
 
     @cached_property
     def _words(self) -> TokenCounter:
-        words = Vocabulary(self.profile.encoding)
-        return words if self.profile.exact else CalibratedCounter(words, self.profile.factor)
+        profile = self.profile
+        words = Vocabulary(profile.encoding)
+        if profile.exact:
+            return words
+        if profile.family:
+            vocabulary = family_of(profile.name).vocabulary
+            return FamilyCounter(Family(profile.family, vocabulary), words, profile.factor)
+        return CalibratedCounter(words, profile.factor)
 
 
 def find_model(name: "str | ModelProfile") -> ModelProfile:
@@ -170,9 +200,25 @@ def unlisted_counter(name: str) -> ModelCounter:
     """Return a counter for a model in no table, which overestimates rather than underestimates.
 
     >>> unlisted_counter("my-model").count("hello, how are you today?")
-    9
+    10
     """
-    return ModelCounter(UNLISTED["unlisted-claude" if "claude" in name.lower() else "unlisted"])
+    family = family_of(name).name
+    provider = Provider.ANTHROPIC if "claude" in name.lower() else Provider.OPENAI
+    profile = ModelProfile(
+        f"{UNLISTED}{name}", provider, 1, 1, factor=families()[family].words, family=family
+    )
+    return ModelCounter(profile)
+
+
+def counter_named(name: str) -> ModelCounter:
+    """Return the counter of a model of the tables, or of one of `unlisted_counter`, by its name.
+
+    Raises:
+        UnknownNameError: No model of that name is known.
+    """
+    if name.startswith(UNLISTED):
+        return unlisted_counter(name.removeprefix(UNLISTED))
+    return find_model(name).counter()
 
 
 def register_model(profile: ModelProfile) -> ModelProfile:
@@ -226,17 +272,18 @@ def _plain(name: str) -> str:
 
 # --- the table of the models that this project has checked ---------------------------------------
 
-_EARLY_CLAUDE, _LATE_CLAUDE = 1.25, 1.65
-"""Tokens of Claude up to 4.6 and from 4.7 on per token of o200k_base.
-
-Recorded usage gives 1.23 and 1.64 (docs/models.md).
-"""
+UNLISTED = "unlisted/"
+"""The start of the name under which a saved session refers to the counter of an unknown model."""
 
 _IMAGE_RULES: Mapping[str, Any] = {"patches": Patches, "tiles": Tiles, "crops": Crops}
 
 
 def _profile_of(name: str, row: dict[str, Any]) -> ModelProfile:
-    return ModelProfile(name, row.pop("provider"), image=_image_rule(row.pop("image", None)), **row)
+    image, family = (
+        _image_rule(row.pop("image", None)),
+        "" if row.get("exact") else family_of(name).name,
+    )
+    return ModelProfile(name, row.pop("provider"), image=image, family=family, **row)
 
 
 def _image_rule(told: Sequence[Any] | None) -> ImageRule | None:
@@ -244,11 +291,7 @@ def _image_rule(told: Sequence[Any] | None) -> ImageRule | None:
     return rule
 
 
-def _read(table: str) -> Any:
-    return json.loads(Path(__file__).with_name(table).read_text(encoding="utf-8"))
-
-
-_CHECKED = _read("model_profiles.json")
+_CHECKED = json.loads(Path(__file__).with_name("model_profiles.json").read_text(encoding="utf-8"))
 _TABLE: Mapping[str, ModelProfile] = {
     name: _profile_of(name, row) for name, row in _CHECKED["models"].items()
 }
@@ -259,113 +302,24 @@ _FAMILY_IMAGES: Mapping[str, ImageRule | None] = {
 
 _REGISTERED: dict[str, ModelProfile] = {}
 
-# --- the larger table, and models in none ----------------------------------------------------
+# --- models of the larger table, and models in none -------------------------------------------
 
-_SUFFIX = re.compile(
-    r"(?:[-@](?:\d{4}-\d{2}-\d{2}|\d{8}|latest|preview-\d\d-\d{2,4}|0\d\d))?(?:-v\d+(?:/\d+)?)?$"
-)
-"""The suffixes of a name.
-
-These are a snapshot date, `-latest`, Google's `-001` and a service version (`-v1:0`).
-"""
-
-_STEPS = 4
-"""The most path segments of a name to look at, counted from its end."""
-
-_SHARE, _MOST = 4, 65_536
-"""The reply assumed for a model whose longest reply is unknown.
-
-It is this fraction (1/4) of the window, up to a maximum of tokens.
-"""
-
-
-class Listed(NamedTuple):
-    """A row: the tokens of the window and of the longest reply, and the prices.
-
-    Prices are in US dollars per million tokens, or None if unknown.
-    """
-
-    window: int
-    reply: int
-    input: float | None = None
-    output: float | None = None
-    read: float | None = None
-    write: float | None = None
-
-
-def find_listed(name: str) -> tuple[str, Listed] | None:
-    """Return the row for `name`, with the name that the table uses.
-
-    The route to a model (`openrouter/google/...`, `google:...`) and its snapshot date are ignored,
-    unless the host has its own row for the model.
-
-    >>> (
-    ...     find_listed("openrouter/openai/gpt-4.1")[1].window,
-    ...     find_listed("xai:grok-4")[0],
-    ...     find_listed("gpt-99"),
-    ... )
-    (1000000, 'grok-4', None)
-    """
-    found = next((each for each in _tried(name) if each in _rows()), None)
-    return None if found is None else (found, _row(found))
-
-
-def listed_models() -> Mapping[str, Listed]:
-    """Return all rows by name."""
-    return {name: _row(name) for name in _rows()}
-
-
-def _tried(name: str) -> Iterator[str]:
-    steps = name.strip().lower().replace(":", "/").split("/")[-_STEPS:]
-    # Try a host before a maker: openrouter/qwen/qwen3-32b.
-    for rest in (
-        "/".join((steps[0], steps[-1])),
-        *("/".join(steps[start:]) for start in range(len(steps))),
-    ):
-        plain = rest.replace(".", "-") if rest.startswith("claude") else rest
-        yield plain
-        yield _SUFFIX.sub("", plain)
-
-
-def _row(name: str) -> Listed:
-    window, reply, *prices = _rows()[name]
-    return Listed(window, reply or min(window // _SHARE, _MOST), *prices)
-
-
-@cache
-def _rows() -> Mapping[str, list[Any]]:
-    rows: Mapping[str, list[Any]] = _read("model_table.json")["models"]
-    return rows
-
-
-_MARGIN = 1.25
-"""Tokens per o200k_base token for unpublished tokenizers; only newest Claude models have more."""
-
-_EARLY = re.compile(r"claude-(?:2|(?:[a-z]+-)?(?:3|4(?!-[78])))(?:-|$)")
 _PUBLISHED = (
     ("gpt-3.5", "cl100k_base"),
     ("gpt-4o", "o200k_base"),
     ("gpt-4.1", "o200k_base"),
     ("gpt-4", "cl100k_base"),
     ("gpt-5", "o200k_base"),
+    ("gpt-oss", "o200k_base"),
 )
 """Name prefixes of models in tiktoken's table, with their encodings; the first match wins."""
 
-UNLISTED: Mapping[str, ModelProfile] = {
-    "unlisted": ModelProfile("unlisted", Provider.OPENAI, 1, 1, factor=_MARGIN),
-    "unlisted-claude": ModelProfile(
-        "unlisted-claude", Provider.ANTHROPIC, 1, 1, factor=_LATE_CLAUDE
-    ),
-}
-"""Profiles that count for models in no table; saved sessions refer to them by name."""
-
 
 def _listed_profile(name: str, row: Listed) -> ModelProfile:
-    is_claude = name.rpartition("/")[2].startswith("claude")
-    encoding = next((encoding for start, encoding in _PUBLISHED if name.startswith(start)), None)
-    factor = 1.0 if encoding else _MARGIN if not is_claude or _EARLY.match(name) else _LATE_CLAUDE
-    provider = Provider.ANTHROPIC if is_claude else Provider.OPENAI
     model = name.rpartition("/")[2]
+    encoding = next((encoding for start, encoding in _PUBLISHED if model.startswith(start)), None)
+    family = "" if encoding else family_of(model).name
+    provider = Provider.ANTHROPIC if model.startswith("claude") else Provider.OPENAI
     image = next((rule for start, rule in _FAMILY_IMAGES.items() if model.startswith(start)), None)
     return ModelProfile(
         name,
@@ -373,7 +327,8 @@ def _listed_profile(name: str, row: Listed) -> ModelProfile:
         row.window,
         row.reply,
         encoding or "o200k_base",
-        factor,
+        families()[family].words if family else 1.0,
+        family=family,
         exact=encoding is not None,
         image=image,
         source="genai-prices",

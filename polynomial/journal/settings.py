@@ -14,8 +14,8 @@ from attrs import frozen
 from polycontext.base import InvalidDataError, PolycontextError, UnknownNameError
 from polycontext.pressure import ContextProjector, Reach, Signals
 from polycontext.pressure.threshold import NO_SIGNALS
-from polycontext.window import ContextWindow, TiktokenCounter, TokenCounter, find_model
-from polycontext.window.model_profiles import UNLISTED, ModelCounter
+from polycontext.window import ContextWindow, TiktokenCounter, TokenCounter
+from polycontext.window.model_profiles import ModelCounter, counter_named
 from polycontext.window.providers import Provider
 from polycontext.window.tokens import SHA256
 
@@ -90,7 +90,7 @@ class Settings:
         if self.counter in SHA256:
             return TiktokenCounter(self.counter)
         try:
-            return find_model(UNLISTED.get(self.counter, self.counter)).counter()
+            return counter_named(self.counter)
         except UnknownNameError as error:
             raise InvalidDataError(
                 "settings.counter",

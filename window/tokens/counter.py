@@ -23,7 +23,7 @@ import math
 import re
 import string
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import orjson
 from attrs import evolve, field, frozen
@@ -58,6 +58,21 @@ PARALLEL_CALL_OVERHEAD = 9
 
 TOOLS_OVERHEAD = 4
 """Tokens around the tool definitions as a whole."""
+
+
+class Frame(NamedTuple):
+    """Tokens that a model's chat template adds, and how it shows the tools to the model.
+
+    A counter with another template than OpenAI's has it as its attribute `frame`.
+    """
+
+    turn: int = TURN_OVERHEAD
+    call: int = CALL_OVERHEAD
+    tools: int = TOOLS_OVERHEAD
+    tools_as_json: bool = False
+
+
+OPENAI_FRAME = Frame()
 
 _CUT = 1
 """Additional tokens that words may cost if they are cut into two blocks."""
@@ -113,6 +128,12 @@ class EstimatingCounter:
         return (len(data) + dense + 3) // 4
 
 
+def frame_of(counter: TokenCounter) -> Frame:
+    """Return the frame of the counter's model; OpenAI's where the counter has none."""
+    frame: Frame = getattr(counter, "frame", OPENAI_FRAME)
+    return frame
+
+
 def is_exact(counter: TokenCounter) -> bool:
     """Return whether `counter` declares its counts exact; a counter without `exact` estimates."""
     return bool(getattr(counter, "exact", False))
@@ -128,15 +149,14 @@ def count_turn(counter: TokenCounter, turn: Turn) -> int:
     Laws: a request costs the sum of its turns, its tools and `REQUEST_OVERHEAD`; no provider is
     sent more than that.
     """
-    tokens = TURN_OVERHEAD
+    frame = frame_of(counter)
+    tokens = frame.turn
     if turn.content:
         tokens += counter.count(turn.content)
     if turn.name:
         tokens += NAME_OVERHEAD + counter.count(turn.name)
     if turn.tool_calls:
-        each = (
-            CALL_OVERHEAD if len(turn.tool_calls) == 1 else CALL_OVERHEAD + PARALLEL_CALL_OVERHEAD
-        )
+        each = frame.call + (PARALLEL_CALL_OVERHEAD if len(turn.tool_calls) > 1 else 0)
         for call in turn.tool_calls:
             tokens += (
                 each + 2 * counter.count(call.name) + arguments_tokens(counter, call.arguments)
@@ -146,7 +166,7 @@ def count_turn(counter: TokenCounter, turn: Turn) -> int:
     if turn.parts:
         messages = sum(part.kind is PartKind.MESSAGE for part in turn.parts)
         beside = (part for part in turn.parts if part.kind is not PartKind.NATIVE)
-        tokens += TURN_OVERHEAD * max(0, messages - 1) + sum(
+        tokens += frame.turn * max(0, messages - 1) + sum(
             count_part(counter, part) for part in beside
         )
         tokens = max(
@@ -165,12 +185,13 @@ def _native_tokens(counter: TokenCounter, turn: Turn, provider: str) -> int:
     blocks = [
         part for part in turn.parts if part.kind is PartKind.NATIVE and part.provider == provider
     ]
-    return sum(TURN_OVERHEAD + count_part(counter, part) for part in blocks)
+    turn_overhead = frame_of(counter).turn
+    return sum(turn_overhead + count_part(counter, part) for part in blocks)
 
 
 def count_introduced(counter: TokenCounter, texts: Iterable[str]) -> int:
     """Return the tokens of filler messages that a provider requires: texts and framing."""
-    return sum(TURN_OVERHEAD + counter.count(text) for text in texts)
+    return sum(frame_of(counter).turn + counter.count(text) for text in texts)
 
 
 def arguments_tokens(counter: TokenCounter, arguments: str) -> int:
@@ -259,17 +280,19 @@ def count_tools(counter: TokenCounter, tools: Sequence[Mapping[str, Any]]) -> in
     """Return the tokens of tool definitions within a request, or 0 if there are none.
 
     OpenAI's definitions (chat or Responses form) are counted as the TypeScript that the model
-    reads, all others as JSON. A vendor's hidden instructions on tool use are not included: reserve
-    about 90 tokens for gpt-5, and 300 to 700 for Claude.
+    reads; all others, and those for an open model, as JSON. A vendor's hidden instructions on tool
+    use are not included: reserve about 90 tokens for gpt-5, and 300 to 700 for Claude.
 
     >>> count_tools(EstimatingCounter(), [])
     0
     """
     if not tools:
         return 0
-    from .part_text import tool_text  # noqa: PLC0415 - only needed for tools
+    from .part_text import as_json, tool_text  # noqa: PLC0415 - only needed for tools
 
-    return TOOLS_OVERHEAD + counter.count(tool_text(tools))
+    frame = frame_of(counter)
+    text = as_json(tools) if frame.tools_as_json else tool_text(tools)
+    return frame.tools + counter.count(text)
 
 
 def check_positive(quantity: str, value: object) -> None:
@@ -299,6 +322,11 @@ class CalibratedCounter:
     def image_rule(self) -> "ImageRule | None":
         """Return the image price of the other counter, or None if it has none."""
         return getattr(self.counter, "image_rule", None)
+
+    @property
+    def frame(self) -> Frame:
+        """Return the frame of the other counter."""
+        return frame_of(self.counter)
 
     def count(self, text: str) -> int:
         """Return the scaled and rounded count, at least 1 if the other counter finds any tokens."""
