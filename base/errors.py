@@ -111,18 +111,27 @@ def whole_number(option: str, value: Any, least: int, unit: str = "tokens") -> i
 class UnknownNameError(CallerError, KeyError):
     """A name is unknown: of a provider, an encoding, an operation or a template.
 
-    `near` holds similar known names.
+    `near` holds similar known names; by default it is searched for in `legal`. `advice` says what
+    to do where `legal` would be too long.
     """
 
     kind: str
     name: str
     legal: tuple[str, ...] = ()
     near: tuple[str, ...] = ()
+    advice: str = ""
+
+    def __attrs_post_init__(self) -> None:
+        if not self.near:
+            from difflib import get_close_matches  # noqa: PLC0415 - errors are rare
+
+            self.near = tuple(get_close_matches(str(self.name), map(str, self.legal)))
 
     def __str__(self) -> str:
         meant = f" Did you mean {' or '.join(map(repr, self.near))}?" if self.near else ""
-        use = f" Use {', '.join(self.legal)}." if self.legal else ""
-        return f"unknown {self.kind} {self.name!r:.200}.{meant}{use}"
+        listed = f"Use {', '.join(self.legal)}." if self.legal else ""
+        use = self.advice or listed
+        return f"unknown {self.kind} {self.name!r:.200}.{meant}{use and ' '}{use}"
 
 
 @define(slots=False, eq=False)

@@ -62,7 +62,9 @@ def is_not_blank(_record: object, attribute: "Attribute[Any]", value: object) ->
 def check_instance(value: object, kind: type[T], name: str) -> T:
     """Return `value` if it is a `kind`; raise `InvalidDataError` otherwise."""
     if not isinstance(value, kind):
-        raise InvalidDataError(name, f"{type(value).__name__} is no {kind.__name__}", kind.__name__)
+        raise InvalidDataError(
+            name, f"{type(value).__name__} is not a {kind.__name__}", kind.__name__
+        )
     return value
 
 
@@ -79,7 +81,7 @@ def check_count(value: object, name: str, least: int = 0) -> int:
     """
     if not is_whole(value, least, MAX_INTEGER):
         raise InvalidDataError(
-            name, f"{value!r:.60} is no such number", f"a whole number from {least}"
+            name, f"{value!r:.60} is not a valid number", f"a whole number from {least}"
         )
     return value
 

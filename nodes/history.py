@@ -62,7 +62,7 @@ def _is_moment(_turn: object, attribute: "Attribute[str]", value: object) -> Non
         known = False
     if not known:
         raise InvalidDataError(
-            attribute.name, f"{value!r:.60} is no moment", "empty, or ISO 8601 with a time zone"
+            attribute.name, f"{value!r:.60} is not a time", "empty, or ISO 8601 with a time zone"
         )
 
 

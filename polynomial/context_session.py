@@ -127,7 +127,7 @@ class ContextSession:
             window.
         projector: how the view is compressed, and with which summariser.
         threshold: the high mark above which the window is pressured, and the low mark that
-            compression aims at.
+            compression aims at. A number is the high mark; the low mark is four fifths of it.
         cooldown: how many turns after a compression the state stays COMPRESSED.
         counter: counts the tokens of a text.
         classifier: assigns a resource class to each turn.
@@ -193,7 +193,7 @@ class ContextSession:
         reserve: int | None = None,
         tools: Sequence[Mapping[str, Any]] | None = (),
         projector: ContextProjector | None = None,
-        threshold: Threshold | None = None,
+        threshold: Threshold | float | None = None,
         cooldown: int = 2,
         counter: TokenCounter | None = None,
         classifier: Classifier = default_classifier,

@@ -9,7 +9,7 @@ from polycontext.base import CallerError, CollaboratorError, UnknownNameError
 from .inputs import InputKind, Kind
 from .state import ContextState, State
 
-_GUARDED = " No guard lets it pass."
+_ORDER: dict[Kind, int] = {kind: place for place, kind in enumerate(InputKind)}
 _OPENED = " To begin with the assistant, use from_messages or extend."
 
 
@@ -26,12 +26,18 @@ class IllegalDirectionError(CallerError, RuntimeError):
     hint: str = ""
 
     def __str__(self) -> str:
+        if self.kind in self.legal:
+            return (
+                f"input {self.kind} was refused in state {self.state}: none of its guards is true. "
+                f"Check the guards, or send {self._listed()}."
+            )
         return (
-            f"input {self.kind} is illegal in state {self.state}. Send {self._listed()}.{self.hint}"
+            f"input {self.kind} is not allowed in state {self.state}. Send {self._listed()}."
+            f"{self.hint}"
         )
 
     def _listed(self) -> str:
-        return ", ".join(map(str, self.legal)) or "nothing"
+        return ", ".join(str(kind) for kind in self.legal if kind != self.kind) or "nothing"
 
 
 @define(slots=False, eq=False)
@@ -39,7 +45,10 @@ class ContextPressureError(IllegalDirectionError):
     """An event was sent that PRESSURED does not allow (docs/machine.md)."""
 
     def __str__(self) -> str:
-        return f"context pressured, input {self.kind} must wait. Send {self._listed()} first."
+        return (
+            f"input {self.kind} must wait: the context is pressured, which means above its high "
+            f"mark. Send {self._listed()} first."
+        )
 
 
 @define(slots=False, eq=False)
@@ -134,6 +143,5 @@ def illegal(state: State, kind: Kind, legal: Collection[Kind]) -> IllegalDirecti
     """Return the error for `kind` in `state`: a `ContextPressureError` while PRESSURED."""
     error = ContextPressureError if state is ContextState.PRESSURED else IllegalDirectionError
     greets = state is ContextState.EMPTY and kind is InputKind.ASSISTANT_TURN
-    return error(
-        state, kind, tuple(sorted(legal)), _OPENED if greets else _GUARDED if kind in legal else ""
-    )
+    kinds = sorted(legal, key=lambda each: (_ORDER.get(each, len(_ORDER)), each))
+    return error(state, kind, tuple(kinds), _OPENED if greets else "")

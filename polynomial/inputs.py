@@ -116,7 +116,7 @@ class Arguments:
                 return cls(args, kwargs)
         raise InvalidDataError(
             ".arguments",
-            f"{text!r:.60} are no arguments",
+            f"{text!r:.60} are not arguments",
             "[[by position], {by name}] as JSON text",
         )
 

@@ -38,7 +38,7 @@ from polycontext.window.providers import (
 from .errors import ContextOverflowError
 from .gist_recognition import known_again
 from .machine.step import overflow
-from .session.options import check_rules, room_of
+from .session.options import check_room, check_rules, room_of
 
 if TYPE_CHECKING:
     from polycontext.window import ModelProfile
@@ -53,7 +53,8 @@ class Projection:
 
     System messages stay in the list, so `system` is empty. Ids name turns by their position: ``t1``
     is the first turn of the input. If a host joined that turn with a summary, ``t1.2`` is the
-    second piece of it. Tokens are counted for the whole request.
+    second piece of it. Tokens are counted for the whole request with its tools. `reserve`, the
+    tokens kept free for the reply, are not counted with them.
 
     `first_changed` is the index of the first message that differs from the input, None if none
     does; a prompt cache matches up to there. `floor` is the lowest number of tokens that the
@@ -75,6 +76,7 @@ class Projection:
     system: tuple[dict[str, Any], ...] = ()
     classes: Mapping[str, ResourceClass] = field(factory=dict, repr=False)
     rules: tuple[str, ...] = field(default=(), repr=False)
+    reserve: int = 0
 
     def __iter__(self) -> Never:
         """Refuse to be iterated: the messages are one of its fields."""
@@ -82,11 +84,11 @@ class Projection:
 
     @property
     def reached(self) -> bool:
-        """Return whether the request is within its budget.
+        """Return whether the request and the reserve are within the budget.
 
         `project` never returns a projection that is not.
         """
-        return self.tokens_after <= self.max_tokens
+        return self.tokens_after + self.reserve <= self.max_tokens
 
     @property
     def changed(self) -> bool:
@@ -95,7 +97,8 @@ class Projection:
 
     def report(self) -> dict[str, Any]:
         """Return everything but the messages, ready for JSON."""
-        names = ("tokens_before", "tokens_after", "max_tokens", "floor", "reached", "first_changed")
+        tokens = ("tokens_before", "tokens_after", "max_tokens", "reserve", "floor")
+        names = (*tokens, "reached", "first_changed")
         ids = ("kept", "gisted", "dropped", "repaired")
         return {
             **{name: getattr(self, name) for name in names},
@@ -151,6 +154,7 @@ def project(
     [{'role': 'user', 'content': 'hello'}]
     """
     given = room_of(model, max_tokens, reserve, counter, tools=tools)
+    check_room(given)
     told = unwrap(messages)
     wire = format_of(told, provider, given.provider)
     parsed = wire.parse(told, repair=repair)
@@ -176,7 +180,7 @@ def project(
         # A result that the provider accepts further behind stays there.
         written = list(map(fresh, parsed.messages))
     wire.check(written, allow_open_tail=bool(result.window.open_calls))
-    besides = given.max_tokens - room
+    besides = given.max_tokens - room - given.reserve
     return Projection(
         messages=written,
         tokens_before=came.total_tokens + besides,
@@ -190,6 +194,7 @@ def project(
         repaired=tuple(map(_id, parsed.repaired)),
         classes={turn.resource_id: window.class_of(turn) for turn in window.all_turns()},
         rules=tuple(rule.text for rule in window.rules.standing),
+        reserve=given.reserve,
     )
 
 

@@ -141,7 +141,7 @@ def _own_keys(wire: WireFormat, messages: Sequence[Mapping[str, Any]]) -> list[s
     keys = list[str]()
     for index, message in enumerate(messages):
         if (key := _key(message)) is None:
-            what, legal = "it is no JSON object", "an object of JSON data"
+            what, legal = "it is not a JSON object", "an object of JSON data"
             raise InvalidMessagesError(wire.provider, index, "not-json", what, legal)
         keys.append(key)
     return keys

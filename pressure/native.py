@@ -307,7 +307,7 @@ def _part(offer: NativeGist, number: int, counter: TokenCounter) -> Part:
     kind = block.get("type") if isinstance(block, dict) else None
     if not isinstance(kind, str) or not kind:
         raise InvalidDataError(
-            f"blocks[{number}]", f"{data!r:.60} is no block", "a JSON object with a type"
+            f"blocks[{number}]", f"{data!r:.60} is not a block", "a JSON object with a type"
         )
     part = Part(offer.provider, data, PartKind.NATIVE)
     told = offer.tokens if number == len(offer.blocks) - 1 else None

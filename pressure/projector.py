@@ -13,7 +13,7 @@ from itertools import count
 
 from attrs import define, evolve, field, frozen
 
-from polycontext.base import CallerError, InvalidOptionError, is_number
+from polycontext.base import CallerError, InvalidOptionError, is_number, must_be
 from polycontext.base.effects import Effect, Steps, call, in_thread, procedure, twin
 from polycontext.window import REQUEST_OVERHEAD, ContextWindow, Role, Splice, Turn
 
@@ -55,10 +55,10 @@ class ConflictError(CallerError, RuntimeError):
     what: str
     expected: object
     found: object
-    legal: str = "Make it again from the current one"
+    legal: str = "Repeat the change on the current state"
 
     def __str__(self) -> str:
-        return f"{self.what}: made for {self.expected}, found {self.found}. {self.legal}."
+        return f"{self.what}: expected {self.expected}, found {self.found}. {self.legal}."
 
 
 @frozen(repr=False)
@@ -138,7 +138,9 @@ class ContextProjector:
     """
 
     summariser: Summariser = field(factory=default_summariser, converter=as_summariser)
-    reach: Reach = field(factory=Reach)
+    reach: Reach = field(
+        factory=Reach, validator=must_be(Reach, "a Reach, such as Reach(keep_recent=6)")
+    )
 
     def pressure(self, window: ContextWindow) -> float:
         """Return the tokens used / max tokens of the whole window."""

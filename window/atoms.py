@@ -89,7 +89,9 @@ def open_after(turn: Turn, waiting: tuple[str, ...]) -> tuple[str, ...]:
             raise OrderError(
                 turn.role,
                 problem,
-                f"results for {list(waiting)}" if waiting else "no result, since no call is open",
+                f"results for {list(waiting)}"
+                if waiting
+                else "the assistant message with its call first, since no call is open",
             )
         answered = waiting.index(turn.tool_call_id)
         return waiting[:answered] + waiting[answered + 1 :]

@@ -78,4 +78,4 @@ class PluginError(CollaboratorError, RuntimeError):
     legal: str
 
     def __str__(self) -> str:
-        return f"{self.what}, on {self.name!r}: {self.problem}. Use {self.legal}."
+        return f"{self.what} failed on {self.name!r}: {self.problem}. Use {self.legal}."

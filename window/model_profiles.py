@@ -174,8 +174,8 @@ def find_model(name: "str | ModelProfile") -> ModelProfile:
     >>> find_model("claude-sonet-4-5")
     Traceback (most recent call last):
     polycontext.base.errors.UnknownNameError: unknown model 'claude-sonet-4-5'. Did you mean \
-'claude-sonnet-4-5' or 'claude-sonnet-5-5' or 'claude-sonnet-4-6'? Use a name out of \
-known_models() in polycontext.window.model_profiles, a ModelProfile, any name beside max_tokens=.
+'claude-sonnet-4-5' or 'claude-sonnet-5-5' or 'claude-sonnet-4-6'? For any other model, pass its \
+context window as max_tokens=; `polycontext models` lists the known names.
     """
     if isinstance(name, ModelProfile):
         return name
@@ -187,13 +187,12 @@ known_models() in polycontext.window.model_profiles, a ModelProfile, any name be
     listed = find_listed(str(name)) or find_listed(plain)
     if listed is not None:
         return _listed_profile(*listed)
-    legal = (
-        "a name out of known_models() in polycontext.window.model_profiles",
-        "a ModelProfile",
-        "any name beside max_tokens=",
+    advice = (
+        "For any other model, pass its context window as max_tokens=; `polycontext models` lists "
+        "the known names."
     )
     near = get_close_matches(_DATED.sub("", plain.rpartition("/")[2]), known_models(), 3)
-    raise UnknownNameError("model", str(name), legal, tuple(near))
+    raise UnknownNameError("model", str(name), near=tuple(near), advice=advice)
 
 
 def unlisted_counter(name: str) -> ModelCounter:

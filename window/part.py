@@ -134,4 +134,6 @@ def _data(value: object) -> None:
 
 def _place(value: object) -> None:
     if not is_whole(value, 0):
-        raise InvalidTurnError("parts", f"{value!r} is no place", "a whole number, at least 0")
+        raise InvalidTurnError(
+            "parts", f"{value!r} is not a position", "a whole number, at least 0"
+        )

@@ -81,7 +81,7 @@ def _check_id(value: object) -> None:
     if _ID.fullmatch(_text(value, "resource_id")) is None:
         raise InvalidTurnError(
             "resource_id",
-            f"{value!r:.60} is no id",
+            f"{value!r:.60} is not an id",
             "1 to 200 printable characters without white space, brackets, quotes, <, > or &",
         )
 
@@ -95,11 +95,11 @@ def _sequence(value: Iterable[T], kind: type[T], name: str, noun: str) -> tuple[
         return ()
     legal = f"a sequence of {kind.__name__}"
     if not isinstance(value, Iterable):
-        raise InvalidTurnError(name, f"{type(value).__name__} is no sequence of {noun}s", legal)
+        raise InvalidTurnError(name, f"{type(value).__name__} is not a sequence of {noun}s", legal)
     values = tuple(value)
     for each in values:
         if not isinstance(each, kind):
-            raise InvalidTurnError(name, f"{type(each).__name__} is no {noun}", legal)
+            raise InvalidTurnError(name, f"{type(each).__name__} is not a {noun}", legal)
     return values
 
 
@@ -188,7 +188,7 @@ system, user, assistant, tool.
         if isinstance(self.tokens, bool) or not isinstance(self.tokens, int) or self.tokens < 0:
             raise InvalidTurnError(
                 "tokens",
-                f"{self.tokens!r} is no count",
+                f"{self.tokens!r} is not a number of tokens",
                 "None, or a whole number of tokens, at least 0",
             )
 

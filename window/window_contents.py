@@ -16,7 +16,7 @@ from polycontext.linearity import (
 )
 
 from .atoms import open_after, open_calls
-from .errors import InvalidTurnError
+from .errors import InvalidTurnError, PluginError
 from .filler import Introduced, is_opening
 from .items.attachment import attachment_of
 from .part import PartKind
@@ -213,7 +213,15 @@ class WindowContents(NamedTuple):
                 settings.preserved_share * max(0, settings.max_tokens - self.facts.fixed_tokens)
             ),
         }
-        return ResourceClass(settings.classifier(turn.role, turn.content or "", facts))
+        answer = settings.classifier(turn.role, turn.content or "", facts)
+        try:
+            return ResourceClass(answer)
+        except ValueError:
+            problem, legal = (
+                f"it returned {answer!r:.60}",
+                "a function that returns a ResourceClass",
+            )
+            raise PluginError("the classifier", str(turn.role), problem, legal) from None
 
     def _has_asked(self, role: Role) -> bool:
         """Return whether the last turn has another role than `role` and ends with a question."""

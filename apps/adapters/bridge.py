@@ -161,6 +161,6 @@ def _end(session: ContextSession) -> tuple[int, str]:
 def _outrun(natives: Sequence[object]) -> ConflictError:
     return ConflictError(
         f"a conversation of {len(natives)} messages",
-        "a store at rest",
-        f"others who write to it, {TRIES} times",
+        "a session that nobody else writes to",
+        f"other writers at {TRIES} tries",
     )

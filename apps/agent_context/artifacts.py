@@ -124,7 +124,7 @@ def check_sha256(text: str) -> str:
     """
     if not is_sha256(text):
         raise InvalidDataError(
-            "external.sha256", f"{text[:70]!a} is no SHA-256", "64 characters of 0-9 and a-f"
+            "external.sha256", f"{text[:70]!a} is not an SHA-256", "64 characters of 0-9 and a-f"
         )
     return text
 

@@ -89,7 +89,7 @@ def _from_json(kind: Kind, data: Any, read: ValueReader, *, unknown: bool) -> Pa
     `unknown` means that the value may be missing, before or after.
     """
     if not isinstance(data, Mapping):
-        raise InvalidDataError("", f"{type(data).__name__} is no change", _LEGAL)
+        raise InvalidDataError("", f"{type(data).__name__} is not a change", _LEGAL)
     if kind.shape is Shape.ARRAY and "items" in data:
         return _items(kind, data, read)
     if kind.shape is Shape.MAP and "entries" in data:
@@ -168,7 +168,7 @@ def _check_keys(data: Mapping[str, Any], *keys: str) -> None:
 def _index(data: Mapping[str, Any], key: str) -> int:
     number = data[key]
     if not isinstance(number, int) or isinstance(number, bool) or number < 0:
-        raise InvalidDataError(key, f"{number!r:.40} is no position", "a whole number from 0")
+        raise InvalidDataError(key, f"{number!r:.40} is not a position", "a whole number from 0")
     return number
 
 

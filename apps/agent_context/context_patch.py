@@ -203,7 +203,7 @@ class ContextPatch:
         """
         if not isinstance(data, Mapping) or set(data) != {"timestamp", "agent_id", "changes"}:
             raise InvalidDataError(
-                "$", "is no patch", "an object with timestamp, agent_id and changes"
+                "$", "is not a patch", "an object with timestamp, agent_id and changes"
             )
         changes = at_path(
             "$.changes",

@@ -121,7 +121,7 @@ def _confidence(value: Any) -> float:
     number: float = value if type(value) is float else _number(value)
     if 0.0 <= number <= 1.0:
         return number
-    raise InvalidDataError("", f"{_finite(number)!r} is no confidence", "0..1")
+    raise InvalidDataError("", f"{_finite(number)!r} is out of range", "0..1")
 
 
 def _number(value: Any) -> float:

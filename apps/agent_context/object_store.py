@@ -73,7 +73,9 @@ class FolderObjects:
         path = self._folder / name
         found = path.stat()
         if not S_ISREG(found.st_mode):
-            raise ArtifactError(ArtifactFault.DAMAGED, self._folder.as_uri(), f"{name} is no file")
+            raise ArtifactError(
+                ArtifactFault.DAMAGED, self._folder.as_uri(), f"{name} is not a file"
+            )
         check_size(found.st_size, size, self._folder.as_uri(), name)
         with path.open("rb") as file:
             # One extra byte reveals that the file has grown meanwhile.

@@ -97,7 +97,9 @@ def agent_name(name: str) -> str:
     text = at_path("agent", check_text, name)
     if "," in text or not text.strip() or not text.isprintable():
         raise InvalidDataError(
-            "agent", f"{text[:40]!a} is no name", "text that can be printed, without commas"
+            "agent",
+            f"{text[:40]!a} is not a valid name",
+            "text that can be printed, without commas",
         )
     return text
 

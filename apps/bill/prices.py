@@ -71,8 +71,8 @@ def prices_of(model: str) -> Prices:
         raise UnknownNameError(
             "model with a price",
             model,
-            ("Prices of your own", "a model of polycontext.bill.prices"),
-            near,
+            near=near,
+            advice="Pass your own Prices(...); polycontext.bill.prices lists the known models.",
         )
     read, write = (
         listed.input if price is None else price for price in (listed.read, listed.write)

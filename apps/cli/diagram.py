@@ -67,7 +67,7 @@ def _machine(name: str | None) -> type[ContextMachine]:
         advice = "Name a class as module:Class, and start where its module can be imported."
         raise CommandError(f"{problem}. {advice}") from error
     if not (isinstance(found, type) and issubclass(found, ContextMachine)):
-        raise CommandError(f"{name} is no machine. Name a subclass of ContextMachine.")
+        raise CommandError(f"{name} is not a machine. Name a subclass of ContextMachine.")
     return found
 
 

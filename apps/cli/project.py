@@ -134,5 +134,6 @@ def _report(conversation: Conversation, projection: Projection) -> str:
     first = projection.first_changed
     changed = "nothing changed" if first is None else f"unchanged before message {first}"
     sizes = f"{projection.tokens_before} -> {projection.tokens_after} tokens"
-    room = f"of {projection.max_tokens}; at least {projection.floor}"
+    free = f", {projection.reserve} of them for the reply" if projection.reserve else ""
+    room = f"of {projection.max_tokens}{free}; at least {projection.floor}"
     return f"{conversation.title}: {sizes} ({room}); messages: {', '.join(parts)}; {changed}"

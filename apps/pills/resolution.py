@@ -39,7 +39,7 @@ class BufferResolver:
         text = self.buffers.get(check_name(name))
         if text is None:
             legal = ", ".join(sorted(self.buffers)[:5]) or "nothing, there is no buffer"
-            raise CannotAttachError(name, "is no buffer", legal, Reason.BUFFER_NOT_FOUND)
+            raise CannotAttachError(name, "is not a buffer", legal, Reason.BUFFER_NOT_FOUND)
         return clipped(name, self.type, text, self.limit)
 
     def entries(self) -> Iterator[Candidate]:

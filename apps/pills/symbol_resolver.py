@@ -39,7 +39,7 @@ class SymbolResolver:
         """
         if not all(check_name(name).split(".")):
             raise InvalidPillNameError(
-                name, "is no dotted name", "a name such as src.agent.Agent.run"
+                name, "is not a dotted name", "a name such as src.agent.Agent.run"
             )
         if "/" in name or not name.rpartition(".")[2].isidentifier():
             raise _undefined(name)

@@ -210,6 +210,8 @@ def keep_last(*tools: str, per: str | Sequence[str] = ()) -> ToolRule:
     >>> keep_last("read_file", per="path").replaces('{"path": "a.py", "from": 10}')
     ('"a.py"',)
     """
+    legal = "the name of an argument, or a list of names"
+    require("per", per, isinstance(per, str | list | tuple), legal)
     return ToolRule(
         Yielding.REPLACED,
         _names("tools", tools, least=1),

@@ -86,7 +86,7 @@ def restore(document: Document) -> Records:
         if parse_ref(f"{prefix}_{count}") != (prefix, count):
             raise InvalidDataError(
                 under("$.counters", prefix),
-                f"{count} is no count of refs by that name",
+                f"{count} is not a count of refs by that name",
                 "a name and a number from 1",
             )
     removed: dict[str, Removed] = {}

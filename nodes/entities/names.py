@@ -94,7 +94,7 @@ def check_id(value: object, name: str = "id") -> EntityId:
         return check_not_blank(value, name)
     if not is_whole(value, -MAX_INTEGER, MAX_INTEGER):
         raise InvalidDataError(
-            name, f"{value!r:.60} is no id", "text or an integer of 64 bits, such as str(uuid)"
+            name, f"{value!r:.60} is not an id", "text or an integer of 64 bits, such as str(uuid)"
         )
     return value
 
@@ -105,7 +105,7 @@ def check_type(value: object) -> str:
     if not re.fullmatch(r"[^\W\d]\w*(?:[.-]\w+)*", text):
         raise InvalidDataError(
             "type",
-            f"{text!r:.60} is no name",
+            f"{text!r:.60} is not a valid name",
             "letters, digits and _, parts joined by . or -, such as meal_plans",
         )
     return text
@@ -115,13 +115,13 @@ def check_names(value: Mapping[str, str]) -> Mapping[str, str]:
     """Return a copy of the caller's names for types, after checking that refs can use them."""
     if not isinstance(value, Mapping):
         raise InvalidDataError(
-            "ref_names", f"{type(value).__name__} is no mapping", "a mapping of types to names"
+            "ref_names", f"{type(value).__name__} is not a mapping", "a mapping of types to names"
         )
     for kind, name in value.items():
         if not re.fullmatch(r"[^\W\d]\w*", check_text(name, f"ref_names.{check_type(kind)}")):
             raise InvalidDataError(
                 f"ref_names.{kind}",
-                f"{name!r:.60} is no name",
+                f"{name!r:.60} is not a valid name",
                 "letters, digits and _, such as meal_plan",
             )
     return FrozenDict(value)
@@ -131,7 +131,7 @@ def is_ref(_: object, attribute: "Attribute[str]", value: object) -> None:
     """Validate a field that holds a ref; it is blank where the reader may not see the ref."""
     if check_text(value, attribute.name) and parse_ref(str(value)) is None:
         raise InvalidDataError(
-            attribute.name, f"{value!r:.60} is no ref", "a name and a number, such as recipe_1"
+            attribute.name, f"{value!r:.60} is not a ref", "a name and a number, such as recipe_1"
         )
 
 

@@ -151,7 +151,7 @@ def _check_place(text: str, at: int, name: str, source: str) -> None:
     if not text.startswith(f"{{{name}}}", at):
         raise _error(text, at, f"place {name!r} has a conversion or a format", source)
     if not name.isidentifier():
-        raise _error(text, at, f"place {name!r} is no name", source)
+        raise _error(text, at, f"place {name!r} is not an identifier", source)
 
 
 def _error(text: str, at: int, problem: str, source: str) -> TemplateError:
@@ -292,7 +292,7 @@ def read_folder(folder: Traversable) -> TemplateLibrary:
             template is invalid.
     """
     if not folder.is_dir():
-        raise TemplateError(str(folder), 0, 0, "is no folder", "a folder of *.md templates")
+        raise TemplateError(str(folder), 0, 0, "is not a folder", "a folder of *.md templates")
     texts = {
         entry.name.removesuffix(_SUFFIX): _text(entry)
         for entry in folder.iterdir()
@@ -318,7 +318,7 @@ def _text(entry: Traversable) -> str:
         return entry.read_text(encoding="utf-8-sig").strip("\n")
     except UnicodeDecodeError as error:
         raise TemplateError(
-            str(entry), 0, 0, f"is no UTF-8 text ({error.reason} at byte {error.start})", "UTF-8"
+            str(entry), 0, 0, f"is not UTF-8 text ({error.reason} at byte {error.start})", "UTF-8"
         ) from None
 
 

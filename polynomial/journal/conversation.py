@@ -339,7 +339,7 @@ def _check_ids(window: ContextWindow, edit: Edit) -> None:
     if edit.unbound_from is not None and not 0 <= edit.unbound_from < len(window):
         raise InvalidDataError(
             ".edit.unbound_from",
-            f"{edit.unbound_from} is no place in the view",
+            f"{edit.unbound_from} is not a place in the view",
             f"0..{len(window) - 1}",
         )
 

@@ -164,7 +164,7 @@ def event_of_row(row: Row, turns: Turns) -> Event:
                 f"{', '.join(_ROLES)}, compress, recall, promote, clear, "
                 "rewind, erase, patch, resize, move"
             )
-            raise InvalidDataError("kind", f"{row.kind!r:.60} is no kind of event", legal)
+            raise InvalidDataError("kind", f"{row.kind!r:.60} is not a kind of event", legal)
     return event
 
 
@@ -205,7 +205,7 @@ def moment(at: int) -> datetime:
     except (TypeError, OverflowError):
         raise InvalidDataError(
             "at",
-            f"{at!r:.60} is no moment",
+            f"{at!r:.60} is not a time",
             "whole microseconds since 1970, in the years 1 to 9999",
         ) from None
 
@@ -261,25 +261,27 @@ def _turn_data(told: Mapping[int, Turn], entry: Any) -> Any:
 
 def _class(value: object) -> ResourceClass:
     if type(value) is not int or not 0 <= value < len(_CLASSES):
-        raise InvalidDataError("class", f"{value!r:.60} is no class", f"0..{len(_CLASSES) - 1}")
+        raise InvalidDataError(
+            "class", f"{value!r:.60} is not a resource class", f"0..{len(_CLASSES) - 1}"
+        )
     return _CLASSES[value]
 
 
 def _why(value: str) -> ErasedWhy:
     if value not in _WHY:
-        raise InvalidDataError("more", f"{value!r:.60} is no reason to erase", ", ".join(_WHY))
+        raise InvalidDataError("more", f"{value!r:.60} is not a reason to erase", ", ".join(_WHY))
     return _WHY[value]
 
 
 def _text(value: object) -> str:
     if not isinstance(value, str):
-        raise InvalidDataError("resource_id", f"{value!r:.60} is no id", "a text")
+        raise InvalidDataError("resource_id", f"{value!r:.60} is not an id", "a text")
     return value
 
 
 def _state(value: object) -> State:
     if not isinstance(value, str) or not value:
-        raise InvalidDataError("state", f"{value!r:.60} is no state", "the name of one")
+        raise InvalidDataError("state", f"{value!r:.60} is not a state", "the name of one")
     return state_of(value)
 
 
@@ -313,7 +315,7 @@ def event_to_json(event: Event) -> str:
     Raise `TypeError` if `event` is not an event.
     """
     if not isinstance(event, Event):
-        raise TypeError(f"{type(event).__name__} is no event")
+        raise TypeError(f"{type(event).__name__} is not an event")
     return to_text(CONVERTER, event, Event)
 
 

@@ -47,7 +47,7 @@ def directions_are_exactly_what_is_accepted(agent: AnyAgent) -> None:
                 holds(leads, "a direction leads to a position", moved, input=input)
             else:
                 refused = all(isinstance(each, type) for each in moved)
-                holds(refused, "what is no direction is refused", moved, input=input)
+                holds(refused, "an input that is not a direction is refused", moved, input=input)
 
 
 @law(_POLY)

@@ -12,15 +12,14 @@ from typing import TYPE_CHECKING, Any
 import orjson
 from attrs import evolve, frozen
 
-from polycontext.base import require, whole_number
+from polycontext.base import is_number, require, whole_number
 from polycontext.linearity import Classifier, ToolRule
 from polycontext.linearity.classification import classified_by
-from polycontext.pressure import ContextProjector, Threshold
+from polycontext.pressure import ContextProjector, FixedThreshold, Threshold
 from polycontext.pressure.threshold import session_threshold
 from polycontext.window import ContextWindow
 
 from .. import stores
-from ..errors import ContextOverflowError
 from ..journal.conversation import Conversation
 from ..machine.context_machine import ContextMachine
 from ..machine.step import ContextPolicy
@@ -32,6 +31,7 @@ from .options import (
     Model,
     Place,
     Room,
+    check_room,
     check_rules,
     is_name,
     load_ahead,
@@ -48,6 +48,9 @@ _BEHIND_ALL = 2**31 - 1
 BUDGET = "polycontext.budget"
 """The companion that stores the budget a session was opened with."""
 
+LOW_SHARE = 0.8
+"""The low mark of a threshold that is given as one number, as a share of it."""
+
 PATIENCE = 5.0
 """How many seconds to wait for another process."""
 
@@ -55,7 +58,7 @@ PATIENCE = 5.0
 def policy_of(
     projector: ContextProjector | None,
     rules: Sequence[ToolRule],
-    threshold: Threshold | None,
+    threshold: Threshold | float | None,
     cooldown: int,
     *,
     auto: Auto,
@@ -64,8 +67,11 @@ def policy_of(
     """Return the policy of a session, with `rules` added to the projector's own."""
     legal = "a ContextProjector; to choose who writes summaries: ContextProjector(summariser)"
     require("projector", projector, isinstance(projector, ContextProjector | None), legal)
+    legal = "a number above 0.0, at most 1.0, or a threshold such as FixedThreshold(0.8, low=0.5)"
+    if isinstance(threshold, int | float):
+        require("threshold", threshold, is_number(threshold) and 0 < threshold <= 1, legal)
+        threshold = FixedThreshold(threshold, low=LOW_SHARE * threshold)
     has_marks = hasattr(threshold, "low") and callable(getattr(threshold, "high", None))
-    legal = "a threshold with low and high(signals), for example FixedThreshold(0.8, 0.5)"
     require("threshold", threshold, threshold is None or has_marks, legal)
     fits = isinstance(auto, bool) or auto == "background"
     require("auto", auto, fits, 'True, "background" or False')
@@ -102,9 +108,8 @@ def empty_conversation(
     legal = "a function (role, content, metadata) -> ResourceClass"
     require("classifier", classifier, callable(classifier), legal)
     fits = isinstance(machine, type) and issubclass(machine, ContextMachine)
-    require("machine", machine, fits, "ContextMachine, or a subclass of it")
-    if room.overhead >= room.max_tokens:
-        raise ContextOverflowError(room.overhead, room.max_tokens, "the reserve with the tools")
+    require("machine", machine, fits, "ContextMachine, or a subclass of it, and not an instance")
+    check_room(room)
     window = ContextWindow(
         room.max_tokens - room.overhead,
         counter=room.counter,

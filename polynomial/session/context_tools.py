@@ -167,20 +167,20 @@ def _parse_arguments(name: str, arguments: Given) -> _Arguments:
     if name == DESCRIBE:
         return _Arguments()
     if query is not None and not isinstance(query, str):
-        raise InvalidDataError("query", f"{query!r:.100} is no text", "the words to look for")
+        raise InvalidDataError("query", f"{query!r:.100} is not text", "the words to look for")
     if name == RECALL:
         named = [ids] if isinstance(ids, str) else ids
         listed = isinstance(named, list | tuple) and all(isinstance(each, str) for each in named)
         if not listed or not named:
             legal = f"a list of ids, as {SEARCH} and {DESCRIBE} tell them, such as ['t5']"
-            raise InvalidDataError("ids", f"{ids!r:.100} are no ids", legal)
+            raise InvalidDataError("ids", f"{ids!r:.100} are not ids", legal)
         return _Arguments(query or "", tuple(named))
     if query is None or not query.strip():
         raise InvalidDataError("query", "there is nothing to look for", "other words")
     limit = _LISTED if limit is None else limit
     if not is_whole(limit, 1, MOST_LISTED):
         legal = f"a whole number, 1..{MOST_LISTED}"
-        raise InvalidDataError("limit", f"{limit!r:.100} is no number of turns", legal)
+        raise InvalidDataError("limit", f"{limit!r:.100} is not a number of turns", legal)
     return _Arguments(query, limit=limit)
 
 
@@ -326,7 +326,7 @@ def _frame(turn: Turn, words: str) -> str:
     """Return a turn's text under its id, role and time, in a fence that the text cannot close."""
     fence = "`" * (max(map(len, _TICKS.findall(words)), default=2) + 1)
     blocks = sum(part.kind is PartKind.BLOCK and not part.is_bound for part in turn.parts)
-    parts = f", with {blocks} blocks that are no text" if blocks else ""
+    parts = f", with {blocks} blocks that are not text" if blocks else ""
     return (
         f"{_quote_id(turn.resource_id)} {turn.role}, {turn.timestamp:%Y-%m-%d %H:%M} UTC{parts}\n"
         f"{fence}\n{words}\n{fence}"

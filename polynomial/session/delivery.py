@@ -216,7 +216,7 @@ def _check_deliverable(window: ContextWindow, provider: Provider, *, allow_open:
             len(window) - 1,
             "unanswered-call",
             f"calls without results: {calls}",
-            "their results, or close_open_calls",
+            "add_tool_turn to add their results, or close_open_calls()",
         )
     _check_budget(window, (), "the view")
 

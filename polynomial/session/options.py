@@ -23,6 +23,7 @@ from polycontext.pressure import ContextProjector, Threshold
 from polycontext.window import TokenCounter
 from polycontext.window.providers import Provider, as_provider
 
+from ..errors import ContextOverflowError
 from ..machine.context_machine import ContextMachine
 from ..stores.session_store import SessionStore
 
@@ -42,6 +43,9 @@ Auto = Literal["background"] | bool
 Clock = Callable[[], datetime]
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
+
+_NUMBER = re.compile(r"\s*[\d_.,]+\s*[kKmM]?\s*")
+"""A number of tokens that is given as a text, which is not the name of a model."""
 
 NAME = "a text that is not empty and encodes as UTF-8"
 
@@ -64,7 +68,7 @@ class SessionOptions(TypedDict, total=False):
     reserve: int | None
     tools: Sequence[Mapping[str, Any]] | None
     projector: ContextProjector | None
-    threshold: Threshold | None
+    threshold: Threshold | float | None
     cooldown: int
     counter: TokenCounter | None
     classifier: Classifier
@@ -136,6 +140,8 @@ def room_of(
         legal = "one number of tokens; the first argument gave one"
         require("max_tokens", max_tokens, max_tokens is None, legal)
         max_tokens = model  # type: ignore[assignment]  # checked below
+    legal = 'a whole number of tokens, such as 8000, or name a model, such as "gpt-5"'
+    require("max_tokens", max_tokens, max_tokens is not None, legal)
     budget = whole_number("max_tokens", max_tokens, 1)
     if reserve is None:
         reserve = 0 if profile is None else profile.reserve(budget)
@@ -157,12 +163,24 @@ def room_of(
     )
 
 
+def check_room(room: Room) -> None:
+    """Raise `ContextOverflowError` if reserve and tools leave no room for turns."""
+    if room.overhead >= room.max_tokens:
+        raise ContextOverflowError(
+            room.overhead,
+            room.max_tokens,
+            f"the reserve ({room.reserve:,}) with the tools ({room.tool_tokens:,})",
+            advice="Lower reserve, pass fewer tools, or raise max_tokens.",
+        )
+
+
 def _profile(model: object, *, is_needed: bool = True) -> "ModelProfile | None":
     """Return a model's profile, or None for a number or, unless `is_needed`, an unknown name."""
     if model is None or isinstance(model, int | float):
         return None
     legal = 'a whole number of tokens, at least 1, or the name of a model, such as "gpt-5"'
-    require("max_tokens", model, not (isinstance(model, str) and model.strip().isdecimal()), legal)
+    is_text = isinstance(model, str) and _NUMBER.fullmatch(model) is not None
+    require("max_tokens", model, not is_text, legal)
     require(
         "model", model, isinstance(model, str | window.ModelProfile), f"{legal}, or a ModelProfile"
     )

@@ -366,7 +366,9 @@ def check_call(
     Raises:
         InvalidDataError: an argument is missing, unknown, given twice or superfluous.
     """
-    problem = next((f"{name!r} is no argument of it" for name in _TAKEN if name in options), None)
+    problem = next(
+        (f"{name!r} is not one of its arguments" for name in _TAKEN if name in options), None
+    )
     try:
         path.signature.bind(*arguments, **options)
     except TypeError as error:

@@ -185,8 +185,9 @@ def command_to_sync(session: Session, pairs: Sequence[Pair], *, rewind: bool) ->
     if not rewind:
         raise ConflictError(
             "conversation",
-            f"one that begins with {len(log)} turns of it",
+            f"the {len(log)} turns of the session at the beginning of the list",
             f"the first {common} of them",
+            "Pass the whole list, or rewind=True to end the session's turns where the list does",
         )
     whole, last = session.conversation.log, log[common - 1].resource_id if common else ""
     rules = changes_of_rules(whole, whole.place(last) + 1 if last else 0)

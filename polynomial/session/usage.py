@@ -339,7 +339,7 @@ def _data(given: object, path: str = "") -> Mapping[str, Any]:
             else f"{_USAGE}; a stream of chat has it with stream_options={{'include_usage': True}}"
         )
         raise InvalidDataError(
-            path.rstrip(".") or "usage", f"{type(given).__name__} is no usage", legal
+            path.rstrip(".") or "usage", f"{type(given).__name__} is not usage data", legal
         )
     return data
 
@@ -379,7 +379,7 @@ def _whole(usage: Mapping[str, Any], name: str, least: int = 1) -> int:
     if not is_whole(value, least):
         raise InvalidDataError(
             f"usage.{name}",
-            f"{value!r:.100} is no number of tokens" if name in usage else "is missing",
+            f"{value!r:.100} is not a number of tokens" if name in usage else "is missing",
             _USAGE,
         )
     return int(value)

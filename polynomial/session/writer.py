@@ -331,8 +331,8 @@ class Writer(Replica):
     def contention_error(self) -> ConflictError:
         """Return the error for a writer that was too late too often."""
         return ConflictError(
-            f"session revision, tried {TRIES} times while others wrote",
-            "a session at rest",
+            f"session revision, after {TRIES} tries while others wrote",
+            "a session that nobody else writes to",
             self.conversation.revision,
         )
 

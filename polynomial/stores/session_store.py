@@ -248,9 +248,9 @@ def check_fork(new_id: str, there: int | None, revision: int, found: int) -> Non
     """Raise `ConflictError` if `new_id` is taken, or fewer than `revision` events were found."""
     if there is not None:
         raise ConflictError(
-            f"session id {new_id!r} is taken",
-            "a new session",
-            f"one of {there} events",
+            f"session {new_id!r}",
+            "an unused id",
+            f"a session of {there} events",
             "Use an id that no session has",
         )
     if found < revision:

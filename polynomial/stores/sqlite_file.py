@@ -70,7 +70,7 @@ _PROBLEMS = {
     ),
     sqlite3.SQLITE_CORRUPT: ("the file is damaged", DAMAGED),
     sqlite3.SQLITE_NOTADB: (
-        "the file is no SQLite database",
+        "the file is not an SQLite database",
         "Use the file of a store, or a new one",
     ),
     sqlite3.SQLITE_BUSY: ("another program has the file open", "Close it there first"),

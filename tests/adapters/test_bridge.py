@@ -194,7 +194,7 @@ def test_what_tells_of_no_tokens_is_passed_over(caplog: pytest.LogCaptureFixture
     assert not caplog.records
     fitted.learn({"prompt_tokens": 1_000_000})
     assert "nothing was learned" in caplog.text
-    with pytest.raises(InvalidDataError, match="str is no usage"):
+    with pytest.raises(InvalidDataError, match="str is not usage data"):
         fitted.learn("many")
     assert fitted.session.window.max_tokens == 4_000
 

@@ -289,7 +289,8 @@ def test_a_name_is_one_name(name: str) -> None:
     """An agent name with a comma or unprintable characters is refused without a record."""
     validator = ContextValidator.default()
     with pytest.raises(
-        InvalidDataError, match=r"is no name. Use text that can be printed, without commas"
+        InvalidDataError,
+        match=r"is not a valid name. Use text that can be printed, without commas",
     ):
         validator.register_agent(name, ["llm"])
     store = opened()

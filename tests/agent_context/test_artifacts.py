@@ -181,7 +181,7 @@ def test_missing_content_is_said(folder: ObjectStoreExternalizer) -> None:
 @pytest.mark.parametrize("sha256", ["", "../../etc/passwd", "A" * 64, "0" * 63, "0" * 64 + "\n"])
 def test_a_stub_names_no_other_file(folder: ObjectStoreExternalizer, sha256: str) -> None:
     """An invalid SHA-256 is refused, and the URI of a stub is never followed."""
-    with pytest.raises(InvalidDataError, match="is no SHA-256"):
+    with pytest.raises(InvalidDataError, match="is not an SHA-256"):
         folder.retrieve(ExternalContent("file:///etc/passwd", sha256, 1))
     with pytest.raises(InvalidDataError):
         folder.discard(sha256)
@@ -316,7 +316,7 @@ def test_a_folder_in_the_place_of_content_is_damage(tmp_path: Path) -> None:
     stub = externalizer.externalize("small")
     (tmp_path / f"{stub.sha256}.json").unlink()
     os.mkfifo(tmp_path / f"{stub.sha256}.json")
-    with pytest.raises(ArtifactError, match="is no file"):
+    with pytest.raises(ArtifactError, match="is not a file"):
         externalizer.retrieve(stub)
 
 

@@ -220,7 +220,7 @@ FAULTS: dict[str, tuple[bytes, str, str]] = {
         "$.diagnostics.performance.agent_metrics.a.tokens",
         "bool is not a whole number",
     ),
-    "a version that is no text": (b'{"version":1}', "$.version", "int is not text"),
+    "a version that is not text": (b'{"version":1}', "$.version", "int is not text"),
 }
 
 

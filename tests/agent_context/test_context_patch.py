@@ -313,22 +313,22 @@ def test_a_patch_shares_what_did_not_change() -> None:
 CHANGES: list[tuple[Any, str]] = [
     ([], r"\$\.changes: list is not an object"),
     ({"reasoning": []}, r"\$\.changes\.reasoning: list is not an object"),
-    ({"reasoning": {"summary": 1}}, r"\.summary: int is no change"),
+    ({"reasoning": {"summary": 1}}, r"\.summary: int is not a change"),
     ({"reasoning": {"summary": {"old": "x"}}}, r"\.summary: no change: old. Use old and new"),
     ({"reasoning": {"summary": {}}}, r"\.summary: no change: empty"),
     ({"reasoning": {"summary": {"old": 1, "new": ""}}}, r"\.summary\.old: int is not text"),
     (
         {"reasoning": {"confidence_scores": {"size": 0, "entries": {"c": {"new": 2.0}}}}},
-        r"\.entries\.c\.new: 2\.0 is no confidence|c\.new: 2",
+        r"\.entries\.c\.new: 2\.0 is out of range|c\.new: 2",
     ),
     (
         {"reasoning": {"confidence_scores": {"size": -1, "entries": {}}}},
-        r"\.confidence_scores\.size: -1 is no position",
+        r"\.confidence_scores\.size: -1 is not a position",
     ),
     ({"reasoning": {"intents": {"items": []}}}, r"\.intents: has items. Use length, items"),
     (
         {"reasoning": {"intents": {"length": True, "items": []}}},
-        r"\.intents\.length: True is no position",
+        r"\.intents\.length: True is not a position",
     ),
     (
         {"reasoning": {"intents": {"length": 1, "items": {}}}},
@@ -371,7 +371,7 @@ def test_a_patch_has_three_parts() -> None:
     """A patch needs exactly a timestamp, an agent_id and changes, each of its type."""
     wrong: list[Any] = [[], {}, {"timestamp": UNIX_EPOCH, "agent_id": "", "changes": {}, "more": 1}]
     for data in wrong:
-        with pytest.raises(InvalidDataError, match="is no patch"):
+        with pytest.raises(InvalidDataError, match="is not a patch"):
             ContextPatch.from_dict(data)
     with pytest.raises(InvalidDataError, match="naive"):
         diff(START, RICH, timestamp=datetime(2026, 1, 1))  # noqa: DTZ001

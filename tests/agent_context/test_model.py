@@ -199,7 +199,7 @@ def test_a_change_is_checked() -> None:
     """A change of an unknown field, or to a value that is not legal, is refused with its path."""
     with pytest.raises(InvalidDataError, match=r"intnts: unknown field. Use intents"):
         with_changes(ReasoningContext(), intnts=())
-    with pytest.raises(InvalidDataError, match=r"intents\[0\].confidence: 2.0 is no confidence"):
+    with pytest.raises(InvalidDataError, match=r"intents\[0\].confidence: 2.0 is out of range"):
         with_changes(ReasoningContext(), intents=[{"confidence": 2}])
     with pytest.raises(InvalidDataError, match=r"version: '2\.0\.0' is not the version"):
         with_changes(AgentContext(), version="2.0.0")
@@ -212,9 +212,9 @@ FAULTS: dict[str, tuple[Any, dict[str, Any], str, str]] = {
         Intent,
         {"confidence": 1.0000001},
         "confidence",
-        "1.0000001 is no confidence",
+        "1.0000001 is out of range",
     ),
-    "confidence below zero": (Intent, {"confidence": -0.1}, "confidence", "-0.1 is no confidence"),
+    "confidence below zero": (Intent, {"confidence": -0.1}, "confidence", "-0.1 is out of range"),
     "confidence not a number": (
         Intent,
         {"confidence": float("nan")},
@@ -232,10 +232,10 @@ FAULTS: dict[str, tuple[Any, dict[str, Any], str, str]] = {
         ReasoningContext,
         {"confidence_scores": {"a": 2}},
         "confidence_scores.a",
-        "2.0 is no confidence",
+        "2.0 is out of range",
     ),
     "a text for a list": (Intent, {"entities": "abc"}, "entities", "str is not an array"),
-    "an item that is no text": (Intent, {"entities": ["a", 1]}, "entities[1]", "int is not text"),
+    "an item that is not text": (Intent, {"entities": ["a", 1]}, "entities[1]", "int is not text"),
     "an item that is no record": (
         ReasoningContext,
         {"intents": [Intent(), "x"]},

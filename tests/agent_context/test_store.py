@@ -84,7 +84,7 @@ def test_a_write_that_changes_nothing_is_a_run_without_a_diff() -> None:
 
 REFUSED: list[tuple[dict[str, Any], type[PolycontextError], str]] = [
     ({"llm.provider": "local"}, ContextViolationError, "may not write llm.provider"),
-    ({"reasoning.intents": [{"confidence": 2}]}, InvalidDataError, "2.0 is no confidence"),
+    ({"reasoning.intents": [{"confidence": 2}]}, InvalidDataError, "2.0 is out of range"),
     ({"reasoning.mood": "dry"}, UnknownNameError, "reasoning.mood"),
     ({"audit.agent_runs": []}, ContextViolationError, "the audit system alone writes the trail"),
     ({"diagnostics.errors": [{}] * 9}, ContextSizeError, "max_array_items"),

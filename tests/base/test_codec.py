@@ -191,7 +191,7 @@ FAULTS: dict[str, tuple[object, str, str]] = {
     "a missing field": ({}, "$.class", "is missing"),
     "an unknown field": ({"class": "x", "colour": 1}, "$.colour", "is unknown"),
     "an unknown field with an odd name": ({"class": "x", "a b": 1}, "$['a b']", "is unknown"),
-    "a key that is no text": ({"class": "x", 3: 1}, "$.3", "is unknown"),
+    "a key that is not text": ({"class": "x", 3: 1}, "$.3", "is unknown"),
     "the name that Python has": ({"class_": "x"}, "$.class", "is missing"),
     "another type where Python has another name": ({"class": 1}, "$.class", "int is not text"),
     "no list": ({"class": "x", "items": {}}, "$.items", "dict is not a list"),
@@ -231,7 +231,7 @@ FAULTS: dict[str, tuple[object, str, str]] = {
         "1 is not a truth value",
     ),
     "an unknown member": (_inner(colour="RED"), "$.items[1].colour", "unknown 'RED'"),
-    "a member that is no text": (_inner(colour=[]), "$.items[1].colour", "unknown list"),
+    "a member that is not text": (_inner(colour=[]), "$.items[1].colour", "unknown list"),
     "a member by number": (_inner(rank=1), "$.items[1].rank", "unknown 1"),
     "a naive moment": (
         _inner(when="2026-01-01T00:00:00"),
@@ -268,7 +268,7 @@ def test_a_fault_is_refused_by_path(name: str) -> None:
 UNION_FAULTS = {
     "no tag": ({"radius": 1}, "$.shapes[0].shape", "is missing"),
     "an unknown tag": ({"shape": "Blob"}, "$.shapes[0].shape", "unknown 'Blob'"),
-    "a tag that is no text": ({"shape": []}, "$.shapes[0].shape", "unknown list"),
+    "a tag that is not text": ({"shape": []}, "$.shapes[0].shape", "unknown list"),
     "a fault in the member": (
         {"shape": "Circle", "radius": "1"},
         "$.shapes[0].radius",

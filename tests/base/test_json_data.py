@@ -227,7 +227,7 @@ SURROGATE = "lone surrogate U+D800 at character 1"
 FAULTS: dict[str, tuple[object, str, str]] = {
     "another type": ({"a": [1, {2}]}, "metadata.a[1]", "set is not JSON data"),
     "bytes": (b"a", "metadata", "bytes is not JSON data"),
-    "a key that is no text": ({"a": {1: 2}}, "metadata.a['int key']", "a key is int, not text"),
+    "a key that is not text": ({"a": {1: 2}}, "metadata.a['int key']", "a key is int, not text"),
     "a lone surrogate": ({"a": [{"b": "x\ud800"}]}, "metadata.a[0].b", SURROGATE),
     "a lone surrogate in a key": ({"x\ud800": 1}, "metadata['x\\ud800']", SURROGATE),
     "infinity": ([float("inf")], "metadata[0]", "inf is not JSON data"),

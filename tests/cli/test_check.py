@@ -75,7 +75,10 @@ def test_a_request_is_judged_whole_and_a_record_by_its_messages(
     )
     request = {**record, "model": "m", "max_tokens": 9}
     ran = polycontext("check", saved(tmp_path, "request.json", request), "--format", "anthropic")
-    assert (ran.code, "request: unknown-field: id is no field of a request" in ran.out) == (1, True)
+    assert (ran.code, "request: unknown-field: id is not a field of a request" in ran.out) == (
+        1,
+        True,
+    )
     thinking = {"type": "adaptive", "block_binding": {"prefix_mismatch_behavior": "drop_block"}}
     bound = saved(
         tmp_path,

@@ -50,7 +50,7 @@ def test_the_machine_of_any_class_is_drawn(
     [
         ("no_such_module:Machine", "cannot be imported: ModuleNotFoundError"),
         ("polycontext:NoSuchMachine", "cannot be imported: AttributeError"),
-        ("polycontext:ContextSession", "is no machine"),
+        ("polycontext:ContextSession", "is not a machine"),
         ("", "cannot be imported"),
     ],
 )

@@ -406,7 +406,7 @@ def test_tools_beyond_the_budget_end_the_run(polycontext: Command, tmp_path: Pat
         "50",
     )
     assert ran.code == 1
-    assert "chat.json, line 1: the reserve with the tools" in ran.complaint
+    assert "chat.json, line 1: the reserve (0) with the tools" in ran.complaint
 
 
 def test_a_list_that_is_refused_is_shown_with_the_reason(

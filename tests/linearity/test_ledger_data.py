@@ -80,7 +80,7 @@ FAULTS: dict[str, tuple[str, Callable[[dict[str, Any]], object]]] = {
     "an unknown class": ("$.tags[1].class", _tag("class", "PRECIOUS")),
     "an empty id": ("$.tags[1].id", _tag("id", "")),
     "a repeated id": ("$.tags[1].id", _tag("id", "a")),
-    "an id that is no text": ("$.tags[1].id", _tag("id", 7)),
+    "an id that is not text": ("$.tags[1].id", _tag("id", 7)),
     "a lone surrogate": ("$.tags[1].rationale", _tag("rationale", "\ud800")),
     "a rationale that is null": ("$.tags[1].rationale", _tag("rationale", None)),
     "a naive moment": ("$.tags[1].when", _tag("when", "2026-01-01T00:00:00")),

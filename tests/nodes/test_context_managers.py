@@ -270,7 +270,7 @@ def test_what_is_saved_and_is_no_managers_is_refused(data: Any, place: str) -> N
     with pytest.raises(InvalidDataError) as caught:
         ContextManagers(session)
     assert caught.value.path.startswith(place)
-    with pytest.raises(InvalidDataError, match="NoneType is no ContextSession"):
+    with pytest.raises(InvalidDataError, match="NoneType is not a ContextSession"):
         ContextManagers(None)  # type: ignore[arg-type]
 
 

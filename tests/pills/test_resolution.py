@@ -141,7 +141,7 @@ def test_a_resolver_that_fails_loses_only_its_own_pill() -> None:
     assert isinstance(problem.error, CollaboratorError)
     assert isinstance(problem.error.__cause__, ZeroDivisionError)
     assert problem.warning == problem.detail
-    assert problem.warning.startswith("resolver, on 'f': ZeroDivisionError: by nothing. Use")
+    assert problem.warning.startswith("resolver failed on 'f': ZeroDivisionError: by nothing. Use")
 
 
 @given(st.lists(st.sampled_from("abcdef"), unique=True), st.sets(st.sampled_from("abcdef")))

@@ -494,7 +494,7 @@ def test_a_forked_process_has_connections_of_its_own(store: PostgreSQLStore) -> 
         ("DELETE FROM {}.events WHERE number > 30",
          "the tables are damaged: 30 events are there of [0-9]+"),
         ("UPDATE {}.events SET state = '' WHERE number = 2",
-         "the tables are damaged: event 2: state: '' is no state"),
+         "the tables are damaged: event 2: state: '' is not a state"),
         ("UPDATE {}.texts SET more = '[' WHERE more IS NOT NULL",
          "the tables are damaged: event [0-9]+: more: not JSON"),
         ("DROP TABLE {}.companions", "the tables in its schema are not those of a store"),

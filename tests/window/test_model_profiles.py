@@ -130,7 +130,7 @@ def test_names_of_services_are_known(name: str, model: str) -> None:
 def test_what_is_not_known_is_not_guessed(name: str) -> None:
     """A longer name may be another model with another window: gpt-5-chat has a third of gpt-5's."""
     with pytest.raises(
-        UnknownNameError, match=r"unknown model .*. Use a name out of known_models\(\)"
+        UnknownNameError, match=r"unknown model .*. For any other model, pass its context window"
     ):
         find_model(name)
 

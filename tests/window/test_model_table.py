@@ -106,7 +106,8 @@ def test_a_model_in_no_table_needs_its_room_told() -> None:
     assert str(ContextSession("my-claude", max_tokens=5_000).usage.provider) == "anthropic"
     assert project([{"role": "user", "content": "hi"}], "my-llama", max_tokens=99).max_tokens == 99
     with pytest.raises(
-        UnknownNameError, match=r"Did you mean 'gemini-2.5-pro'.*any name beside max_tokens="
+        UnknownNameError,
+        match=r"Did you mean 'gemini-2.5-pro'.*pass its context window as max_tokens=",
     ):
         ContextSession("gemni-2.5-pro")
     for wrong in (0, "gpt-5", -1, True):

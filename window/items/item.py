@@ -90,7 +90,9 @@ def read_metadata(values: Mapping[str, Any], *, stacklevel: int = _READER) -> It
         if key in metadata and (
             type(metadata[key]) is not kind or (kind is int and metadata[key] < 1)
         ):
-            raise InvalidDataError(f"{_PATH}.{key}", f"{metadata[key]!r:.60} is no {key}", legal)
+            raise InvalidDataError(
+                f"{_PATH}.{key}", f"{metadata[key]!r:.60} is not a valid {key}", legal
+            )
     for key in metadata.keys() - _KNOWN.keys():
         if near := get_close_matches(
             _SEPARATORS.sub("", key.casefold()), _PLAIN, n=1, cutoff=_LIKENESS
@@ -192,7 +194,7 @@ def universal_time(value: datetime | int) -> int:
         is_huge = isinstance(seconds, int) and seconds > 1
         shown = f"a number of {seconds.bit_length()} bits" if is_huge else f"{value!r:.80}"
         raise InvalidDataError(
-            "item.timestamp", f"{shown} is no moment that can be written", _MOMENTS
+            "item.timestamp", f"{shown} is not a time that can be written", _MOMENTS
         )
     return seconds
 
@@ -209,7 +211,7 @@ def _metadata(values: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
 
 def _id(value: object) -> str:
     if not isinstance(value, str) or not _ID.fullmatch(value):
-        raise InvalidDataError("item.id", f"{value!r:.60} is no id", "ctx-N, such as ctx-42")
+        raise InvalidDataError("item.id", f"{value!r:.60} is not an id", "ctx-N, such as ctx-42")
     # Done here so that every way to create an item (reading, copying, unpickling) reserves its id.
     ITEM_IDS.skip_past(value)
     return value

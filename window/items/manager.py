@@ -158,7 +158,7 @@ class ContextManager:
     def _count(self, item: ContextItem) -> int:
         if not isinstance(item, ContextItem):
             raise InvalidDataError(
-                "item", f"{type(item).__name__} is no ContextItem", "a ContextItem"
+                "item", f"{type(item).__name__} is not a ContextItem", "a ContextItem"
             )
         if self.max_tokens is None:
             return 0

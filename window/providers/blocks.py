@@ -26,6 +26,13 @@ _PARSED: Mapping[str, Any] = {
 _TEXT = {"text": "text"}
 
 
+_LISTS = {
+    "dict": ', such as body["messages"], or [message] for one',
+    "str": ', such as [{"role": "user", "content": text}]',
+}
+"""What to pass instead of something that is not a list, by its type."""
+
+
 def copied_messages(provider: Provider, messages: object) -> list[Message]:
     """Return a deep copy of `messages`, a non-empty list of JSON objects.
 
@@ -38,7 +45,9 @@ def copied_messages(provider: Provider, messages: object) -> list[Message]:
     whole = Place(provider)
     if not isinstance(messages, list | tuple):
         raise whole.refuse(
-            "not-a-list", f"{type(messages).__name__} is not a list", "a list of messages"
+            "not-a-list",
+            f"{type(messages).__name__} is not a list",
+            f"a list of messages{_LISTS.get(type(messages).__name__, '')}",
         )
     if not messages:
         raise whole.refuse("empty-list", "there is no message", "at least one message")
@@ -73,7 +82,9 @@ def _advice_on(given: object) -> str:
         case Iterable() | AsyncIterable():
             return "a list of stream chunks"
         case _:
-            return "a dict with a role, or an SDK's message"
+            is_response = hasattr(given, "choices")
+            message = "response.choices[0].message"
+            return message if is_response else "a dict with a role, or an SDK's message"
 
 
 def _is_of_langchain(given: object) -> bool:

@@ -230,10 +230,10 @@ def _loaded(part: Part) -> Message:
         data = None
     is_block = part.kind in (PartKind.BLOCK, PartKind.NATIVE)
     if not isinstance(data, dict) or (is_block and not isinstance(data.get("type"), str)):
-        what, legal = "object of further fields", "a JSON object, as text"
+        what, legal = "an object of further fields", "a JSON object, as text"
         if is_block:
-            what, legal = "block", "a JSON object with a type, as text"
-        raise InvalidTurnError("parts.data", f"is no {what} of {part.provider}", legal)
+            what, legal = "a block", "a JSON object with a type, as text"
+        raise InvalidTurnError("parts.data", f"is not {what} of {part.provider}", legal)
     return data
 
 

@@ -46,12 +46,22 @@ class Provider(StrEnum):
     GEMINI = "gemini"
 
 
+_STARTS = {Provider.OPENAI: ("gpt", "o1", "o3", "o4", "chat"), Provider.ANTHROPIC: ("claude",)}
+
+
 def as_provider(name: Provider | str) -> Provider:
     """Return the provider called `name`; raise `UnknownNameError` if there is none."""
     try:
         return Provider(name)
     except ValueError:
-        raise UnknownNameError("provider", str(name), tuple(Provider)) from None
+        raise UnknownNameError("provider", str(name), tuple(Provider), _near(str(name))) from None
+
+
+def _near(name: str) -> tuple[str, ...]:
+    """Return the format that models whose names begin like `name` use, where that is known."""
+    return tuple(
+        str(provider) for provider, start in _STARTS.items() if name.lower().startswith(start)
+    )
 
 
 @frozen

@@ -185,7 +185,7 @@ def _misshapen(value: object) -> str:
             'an object without "messages", its keys: '
             f"{', '.join(repr(key[:30]) for key in list(value)[:5]) or 'none'}"
         )
-    return f"{kind_of(value)} is no conversation"
+    return f"{kind_of(value)} is not a conversation"
 
 
 def kind_of(value: object) -> str:

@@ -182,7 +182,7 @@ def decoded(source: str, line: int | None, data: bytes) -> str:
     try:
         return data.decode()
     except UnicodeDecodeError as error:
-        problem = f"not text: byte 0x{data[error.start]:02x} at byte {error.start + 1} is no UTF-8"
+        problem = f"not text: byte 0x{data[error.start]:02x} at byte {error.start + 1} is not UTF-8"
         raise unreadable(source, line, None, problem, "text in UTF-8") from None
 
 

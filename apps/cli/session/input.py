@@ -134,7 +134,7 @@ def _message_of(document: Document, value: object) -> tuple[Place, Any]:
             keys = ", ".join(repr(str(key)[:30]) for key in list(other)[:5])
             what = f"an object without a role, its keys: {keys or 'none'}"
         case _:
-            what = f"{kind_of(value)} is no message"
+            what = f"{kind_of(value)} is not a message"
     raise document.refused((), None, what, _SHAPES)
 
 

@@ -212,7 +212,7 @@ def _fields_of(body: str | None) -> Mapping[str, Any]:
     try:
         fields = json.loads(body or "{}")
     except (ValueError, RecursionError) as error:
-        problem = f"is no JSON: {error}"
+        problem = f"is not JSON: {error}"
     if not isinstance(fields, dict):
         raise CommandError(f'--body {problem}. Pass an object such as {{"model": "gpt-5"}}.')
     return fields

@@ -267,7 +267,7 @@ message (rule empty-message; use content; only a final assistant message may be 
         try:
             raw = orjson.dumps([rest, sorted(betas), counting, "messages" in request])
         except TypeError as error:
-            message = f"the request is no JSON data: {error}"
+            message = f"the request is not JSON data: {error}"
             raise invalid_request(message, "not-json", None, "JSON data with text keys") from None
         key = digest(raw)
         head = self._heads.get(key)

@@ -93,14 +93,14 @@ def check_head(
         InvalidMessagesError: Rules of requests; see docs/providers.md.
     """
     if not isinstance(request, Mapping):
-        problem = f"{shown(request)} is no request"
+        problem = f"{shown(request)} is not a request"
         legal = "an object with model, max_tokens, messages"
         raise WHOLE.refuse("not-an-object", problem, legal, "Input should be an object")
     for name in request:
         if name not in REQUEST_FIELDS:
             legal = ", ".join(sorted(REQUEST_FIELDS))
             raise WHOLE.into(str(name)).fault(
-                "unknown-field", "is no field of a request", legal, EXTRA
+                "unknown-field", "is not a field of a request", legal, EXTRA
             )
     for name in ("model", "max_tokens", "messages"):
         if name not in request and not (counting and name == "max_tokens"):
@@ -204,7 +204,7 @@ def _check_system(system: object) -> None:
             or not isinstance(block.get("text"), str)
         ):
             says = "Input should be a valid text block"
-            raise spot.fault("bad-system", "is no text block", "blocks of type text", says)
+            raise spot.fault("bad-system", "is not a text block", "blocks of type text", says)
         if not block["text"]:
             marked = block.get("cache_control") is not None
             place, says = (spot, MARKED_EMPTY_TEXT) if marked else (at, EMPTY_TEXT)
@@ -265,7 +265,7 @@ def _check_choice(choice: Any, names: Collection[str]) -> None:
         raise at.fault(rule, "is given without tools", legal, says, whole=True)
     if kind == "tool" and (name := choice.get("name")) not in [*names]:
         says = f"Tool '{name}' not found in provided tools"
-        problem = f"names {shown(name)}, which is no tool"
+        problem = f"names {shown(name)}, which is not a tool"
         raise at.fault(rule, problem, "the name of a tool", says, whole=True)
 
 

@@ -37,7 +37,7 @@ def check_request(
 bad-tool-choice: Invalid value for 'tool_choice': ...
     """
     if not isinstance(request, Mapping):
-        problem = f"{type(request).__name__} is no object"
+        problem = f"{type(request).__name__} is not an object"
         place = Place(as_provider(provider))
         raise place.refuse("not-an-object", problem, "the body of a request")
     for found in findings(request, provider, betas=betas, version=version, foreign=foreign):

@@ -245,7 +245,7 @@ def test_an_assistant_cannot_speak_first() -> None:
     report = replay([assistant("hello"), user("a")])
     (refused,) = report.refused
     assert refused.error == "IllegalDirectionError"
-    assert "Send forget, resize, rewind, system, user_turn" in refused.reason
+    assert "Send user_turn, system, resize, rewind, forget" in refused.reason
     assert refused.state is ContextState.EMPTY
 
 

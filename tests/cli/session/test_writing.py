@@ -239,7 +239,7 @@ def test_who_has_seen_another_revision_is_refused(small: Asked, store: Path) -> 
     ran = small("append", "--role", "user", "b", "--expected-revision", "0")
     assert (ran.code, ran.complaint) == (
         1,
-        "session revision: made for 0, found 1. Make it again from the current one.",
+        "session revision: expected 0, found 1. Repeat the change on the current state.",
     )
     assert small("compress", "--expected-revision", "7").code == 1
     assert log(store) == ["a"]

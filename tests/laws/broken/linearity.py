@@ -245,7 +245,7 @@ breaks(
 )
 breaks(
     ledgers.classification_repeats,
-    "an answer that is no class",
+    "an answer that is not a resource class",
     lambda law: law(numbers, "user", "hello", {}),
 )
 breaks(

@@ -49,10 +49,10 @@ def test_one_part_and_one_addition_need_no_collection() -> None:
             lambda: Node("critic", "Judge.", reasoning={"step"}),
             "unknown 'step'. Use earlier, steps",
         ),
-        (lambda: Node("critic", "Judge.", additions=BAD), "additions: str is no Addition"),
+        (lambda: Node("critic", "Judge.", additions=BAD), "additions: str is not a Addition"),
         (
             lambda: Node("critic", "Judge.", budget=0),
-            "budget: 0 is no such number. Use a whole number from 1",
+            "budget: 0 is not a valid number. Use a whole number from 1",
         ),
         (
             lambda: Addition("kind", "Entities", lambda _: ()),

@@ -159,7 +159,7 @@ def _without(*path: str | int) -> Callable[[Any], None]:
         (
             _at("recent_turns", 1, "timestamp", put="now"),
             r"\$.recent_turns\[1\].timestamp",
-            "'now' is no moment. Use empty, or",
+            "'now' is not a time. Use empty, or",
         ),
         (_at("recent_turns", put={}), r"\$.recent_turns", "dict is not a list"),
         (
@@ -187,7 +187,7 @@ def _without(*path: str | int) -> Callable[[Any], None]:
         (
             _at("history", "bound", put=1),
             r"\$.history.bound",
-            "1 is no such number. Use a whole number from 64",
+            "1 is not a valid number. Use a whole number from 64",
         ),
         (
             _at("id_registry", put=[]),
@@ -222,5 +222,5 @@ def test_what_is_no_object_is_refused(text: str | bytes, problem: str) -> None:
 
 def test_a_memory_takes_tuples_only() -> None:
     """A list, which somebody could change from outside, is refused by the name of its field."""
-    with pytest.raises(InvalidDataError, match=r"^turn_summaries: list is no tuple"):
+    with pytest.raises(InvalidDataError, match=r"^turn_summaries: list is not a tuple"):
         ConversationContext(turn_summaries=[])  # type: ignore[arg-type]

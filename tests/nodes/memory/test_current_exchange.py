@@ -38,7 +38,7 @@ def test_each_method_adds_one_thing() -> None:
 
 def test_what_is_no_pending_state_is_refused_at_once() -> None:
     """A text alone does not say what is waited for."""
-    with pytest.raises(InvalidDataError, match=r"^pending: str is no PendingState"):
+    with pytest.raises(InvalidDataError, match=r"^pending: str is not a PendingState"):
         CurrentTurn(1).expects("Shall I save it?")  # type: ignore[arg-type]
 
 

@@ -280,6 +280,6 @@ def test_the_builder_is_found_by_its_entry_point() -> None:
     """The session loads the prompt builder by its entry point; an unknown name is an error."""
     assert load_prompt_maker() is PromptBuilder
     with pytest.raises(
-        PluginError, match=r"an entry point of group 'polycontext\.prompts', on 'opera'"
+        PluginError, match=r"an entry point of group 'polycontext\.prompts' failed on 'opera'"
     ):
         load_prompt_maker("opera")

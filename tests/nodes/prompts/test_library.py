@@ -131,7 +131,7 @@ def test_a_known_agent_type_does_not_warn() -> None:
 @pytest.mark.parametrize(
     ("files", "problem"),
     [
-        ({"a": "Hello\n{name.upper}"}, r"a\.md:2:1: place 'name.upper' is no name"),
+        ({"a": "Hello\n{name.upper}"}, r"a\.md:2:1: place 'name.upper' is not an identifier"),
         ({"a": "\n \n"}, r"a\.md: is empty. Use "),
         ({"_persona": "low: no heading"}, r"_persona\.md:1:1: line"),
         (
@@ -157,13 +157,15 @@ def test_a_faulty_file_is_refused_when_it_is_loaded(
 def test_a_file_that_is_no_utf8_is_refused(tmp_path: Path) -> None:
     """The error names the file and the byte."""
     (tmp_path / "a.md").write_bytes(b"Gr\xfc\xdfe")
-    with pytest.raises(TemplateError, match=r"a\.md: is no UTF-8 text \(.* at byte 2\). Use UTF-8"):
+    with pytest.raises(
+        TemplateError, match=r"a\.md: is not UTF-8 text \(.* at byte 2\). Use UTF-8"
+    ):
         PromptBuilder(folders=[tmp_path])
 
 
 def test_a_folder_that_is_none_is_refused(tmp_path: Path) -> None:
     """A folder that is not there would otherwise look like one without templates."""
-    with pytest.raises(TemplateError, match="is no folder"):
+    with pytest.raises(TemplateError, match="is not a folder"):
         PromptBuilder(folders=[tmp_path / "typo"])
 
 

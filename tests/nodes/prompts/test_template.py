@@ -43,10 +43,10 @@ def test_a_template_is_filled_or_refused_where_it_is_wrong(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "line", "column", "problem"),
     [
-        ("Hello {name.__class__}", 1, 7, "place 'name.__class__' is no name"),
-        ("a\nb {0}", 2, 3, "place '0' is no name"),
-        ("a\n\nb {}", 3, 3, "place '' is no name"),
-        ("{names[0]}", 1, 1, r"place 'names\[0\]' is no name"),
+        ("Hello {name.__class__}", 1, 7, "place 'name.__class__' is not an identifier"),
+        ("a\nb {0}", 2, 3, "place '0' is not an identifier"),
+        ("a\n\nb {}", 3, 3, "place '' is not an identifier"),
+        ("{names[0]}", 1, 1, r"place 'names\[0\]' is not an identifier"),
         ("{{ {name!r}", 1, 4, "has a conversion or a format"),
         ("{{}} {name:>9}", 1, 6, "has a conversion or a format"),
         ("{name:}", 1, 1, "has a conversion or a format"),

@@ -64,7 +64,7 @@ def test_run_takes_inputs_one_after_the_other() -> None:
     assert DOOR.run("open", ["close", "lock", "unlock"]) == ("shut", [0, 2, 1])
     assert DOOR.run("open", []) == ("open", [])
     with pytest.raises(
-        IllegalDirectionError, match=r"input lock is illegal in state open. Send close"
+        IllegalDirectionError, match=r"input lock is not allowed in state open. Send close"
     ):
         DOOR.run("open", ["lock"])
 

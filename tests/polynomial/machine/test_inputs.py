@@ -175,5 +175,5 @@ def test_unknown_shapes_of_calls_are_refused(call: Any) -> None:
 
 def test_a_missing_renderer_is_named() -> None:
     """An entry point that nobody announced is the installation's fault and is named."""
-    with pytest.raises(PluginError, match=r"'polycontext\.renderers', on 'opera'"):
+    with pytest.raises(PluginError, match=r"'polycontext\.renderers' failed on 'opera'"):
         load_renderer("opera")

@@ -104,12 +104,12 @@ REFUSALS: dict[str, tuple[Callable[[ContextMachine], object], type[PolycontextEr
     "illegal": (
         lambda machine: machine.clear() or machine.assistant_turn("hi"),
         IllegalDirectionError,
-        "illegal in state EMPTY",
+        "not allowed in state EMPTY",
     ),
     "twice cleared": (
         lambda machine: machine.clear() or machine.send("clear"),
         IllegalDirectionError,
-        "input clear is illegal",
+        "input clear is not allowed",
     ),
     "out of order": (
         lambda machine: machine.tool_turn("x", tool_call_id="nobody's"),
@@ -269,7 +269,7 @@ def test_an_illegal_event_from_inside_undoes_the_outer_one() -> None:
         Inside(lambda machine: machine.assistant_turn("to whom?"))
     )
     with pytest.raises(
-        IllegalDirectionError, match="input assistant_turn is illegal in state EMPTY"
+        IllegalDirectionError, match="input assistant_turn is not allowed in state EMPTY"
     ):
         machine.clear()
     assert place(machine) == stood

@@ -364,10 +364,10 @@ def test_a_state_of_its_own_is_persisted(tmp_path: Path) -> None:
         assert Approval.entered == []  # nobody looks at the machine yet
         with pytest.raises(
             IllegalDirectionError,
-            match=r"illegal in state APPROVAL. Send approve, forget, resize, rewind",
+            match=r"not allowed in state APPROVAL. Send resize, rewind, forget, approve",
         ):
             session.add_tool_turn("paid", tool_call_id="c1")
-        with pytest.raises(IllegalDirectionError, match="No guard lets it pass"):
+        with pytest.raises(IllegalDirectionError, match="none of its guards is true"):
             session.machine.send("approve")
         assert [str(event) for event in session.machine.allowed_events] == [
             "resize",

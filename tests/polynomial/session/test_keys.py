@@ -130,7 +130,7 @@ def test_a_key_outlives_a_stale_revision(store: SessionStore) -> None:
     session = session_in(store)
     session.add_user_turn("one", expected_revision=0, idempotency_key="k")
     session.add_user_turn("one", expected_revision=0, idempotency_key="k")
-    with pytest.raises(ConflictError, match="made for 0, found 1"):
+    with pytest.raises(ConflictError, match="expected 0, found 1"):
         session.add_user_turn("two", expected_revision=0, idempotency_key="other")
     assert len(session.log()) == 1
 

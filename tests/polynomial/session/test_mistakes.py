@@ -115,7 +115,6 @@ REFUSED: dict[str, tuple[type[PolycontextError], str, Mistake]] = {
         "an object",
         lambda _: ContextProjector(ExtractiveSummariser),
     ),
-    "a bare threshold": (InvalidOptionError, "FixedThreshold", made(threshold=0.8)),
     "a function for a counter": (InvalidOptionError, "count", made(counter=len)),
     "half tokens": (InvalidOptionError, "counted 3.5 tokens", made(counter=HALVES)),
     "a counter that fails": (
@@ -470,6 +469,7 @@ WORKING: dict[str, Mistake] = {
             {"toolSpec": {"name": "find"}},
         ],
     ),
+    "a bare threshold": made(threshold=0.8),
     "a threshold of one number": lambda _: ContextSession(4000, threshold=FixedThreshold(0.8)),
     "metadata that look like a message": lambda s: s.add(
         Turn("user", "x", metadata={"tool_calls": [1], "content": None, "role": "system"})

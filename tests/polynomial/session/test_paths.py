@@ -571,9 +571,9 @@ WRONG_CALLS: Mapping[str, tuple[str, Sequence[Any], Mapping[str, Any], str]] = {
     "the path by name": (f"{W}focus", [], {"path": "x"}, "keyword argument 'path'"),
     "a session": (f"{W}seek", [], {"session": 1, "position": 1},
                   "keyword argument 'session'"),
-    "a value named self": (f"{T}system", [], {"self": 1}, "'self' is no argument of it"),
+    "a value named self": (f"{T}system", [], {"self": 1}, "'self' is not one of its arguments"),
     "a render without the conversation": (f"{T}render", [], {"system_only": True},
-                                          "'system_only' is no argument of it"),
+                                          "'system_only' is not one of its arguments"),
 }  # fmt: skip
 
 

@@ -83,7 +83,7 @@ def test_what_was_planned_on_something_else_is_refused(
     fulfilment = told(session.background.plan(0.15))
     change(session)
     before = session.conversation
-    with pytest.raises(ConflictError, match="compression plan: made for"):
+    with pytest.raises(ConflictError, match="compression plan: expected"):
         session.background.commit(fulfilment)
     assert session.conversation is before
 

@@ -151,14 +151,14 @@ def test_there_is_nothing_to_recall_into_while_empty_or_pressured() -> None:
     with pytest.raises(
         IllegalDirectionError,
         match=(
-            r"input recall is illegal in state EMPTY. Send forget, resize, rewind, system, "
-            r"user_turn"
+            r"input recall is not allowed in state EMPTY. Send user_turn, system, resize, "
+            r"rewind, forget"
         ),
     ):
         session.recall(["t1"])
     session.add_user_turn(words(80))
     with pytest.raises(
-        ContextPressureError, match=r"input recall must wait. Send clear, compress, .* first"
+        ContextPressureError, match=r"input recall must wait: .*. Send compress, clear, .* first"
     ):
         session.recall(["t1"])
 

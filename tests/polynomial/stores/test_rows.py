@@ -23,14 +23,14 @@ GOOD = Row("user", "ACCUMULATING", 0, "t1", 1, 0, 3, "hello")
         (
             GOOD._replace(kind="poet"),
             (
-                "kind: 'poet' is no kind of event. Use system, user, assistant, tool, compress, "
+                "kind: 'poet' is not a kind of event. Use system, user, assistant, tool, compress, "
                 "recall, promote, clear"
             ),
         ),
-        (GOOD._replace(state=""), "state: '' is no state"),
-        (GOOD._replace(resource_class=7), "class: 7 is no class"),
-        (GOOD._replace(resource_class=None), "class: None is no class"),
-        (GOOD._replace(at=10**18), "at: 1000000000000000000 is no moment"),
+        (GOOD._replace(state=""), "state: '' is not a state"),
+        (GOOD._replace(resource_class=7), "class: 7 is not a resource class"),
+        (GOOD._replace(resource_class=None), "class: None is not a resource class"),
+        (GOOD._replace(at=10**18), "at: 1000000000000000000 is not a time"),
         (GOOD._replace(content=None), "content: InvalidTurnError"),
         (GOOD._replace(tokens=-1), "content: InvalidTurnError"),
         (GOOD._replace(more="{"), "more: not JSON"),
@@ -47,7 +47,7 @@ GOOD = Row("user", "ACCUMULATING", 0, "t1", 1, 0, 3, "hello")
             "more.splices[0]: int is not an object",
         ),
         (GOOD._replace(kind="recall", more="7"), "more: int is not an object"),
-        (GOOD._replace(kind="promote", resource_id=None), "resource_id: None is no id"),
+        (GOOD._replace(kind="promote", resource_id=None), "resource_id: None is not an id"),
         (GOOD._replace(kind="promote", more="7"), "more: "),
     ],
 )
@@ -82,5 +82,5 @@ def test_what_is_no_event_is_refused(text: str) -> None:
     with pytest.raises(InvalidDataError, match="Use "):
         event_from_json(text)
     thing: Event = object()  # type: ignore[assignment]
-    with pytest.raises(TypeError, match="object is no event"):
+    with pytest.raises(TypeError, match="object is not an event"):
         event_to_json(thing)

@@ -228,7 +228,7 @@ def test_a_file_that_is_no_database_is_refused(path: Path) -> None:
     path.write_text("Dear diary, " * 1000)
     with pytest.raises(
         StoreError,
-        match=r"the file is no SQLite database .*. Use the file of a store, or a new one",
+        match=r"the file is not an SQLite database .*. Use the file of a store, or a new one",
     ):
         opened(path)
     assert path.read_text().startswith("Dear diary")
@@ -404,7 +404,7 @@ def test_what_is_deleted_is_nowhere(path: Path) -> None:
         assert ContextSession.history.delete(path, "gone") is True
         assert not any(b"Quittengelee" in file.read_bytes() for file in path.parent.iterdir())
         assert ContextSession.history.delete(path, "gone") is False
-        with pytest.raises(ConflictError, match=r"made for [0-9]+, found 0"):
+        with pytest.raises(ConflictError, match=r"expected [0-9]+, found 0"):
             session.add_user_turn("still there?")
     assert not any(b"Quittengelee" in file.read_bytes() for file in path.parent.iterdir())
     with opened(path) as again:

@@ -269,7 +269,7 @@ def _chat_contents() -> Iterator[BadRequest]:
         index=0,
     )
     yield _chat(
-        "a refusal that is no text",
+        "a refusal that is not text",
         [user(), {"role": "assistant", "content": "a", "refusal": True}],
         "bad-refusal",
         "Invalid type for 'messages[1].refusal': expected a string, but got a boolean instead.",

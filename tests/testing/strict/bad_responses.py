@@ -205,7 +205,7 @@ def _input_items() -> Iterator[BadRequest]:
         index=0,
     )
     yield _responses(
-        "a type that is no text",
+        "a type that is not text",
         [{"type": 7}],
         "bad-item",
         "Invalid type for 'input[0].type': expected a string, but got an integer instead.",

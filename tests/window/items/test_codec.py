@@ -102,35 +102,35 @@ WRONG: dict[str, tuple[Any, str, str]] = {
         "is missing",
     ),
     "a key too many": (DOCUMENT | {"package": "x"}, "$.package", "is unknown"),
-    "another id": (DOCUMENT | {"id": "ctx-"}, "$.id", "no id"),
+    "another id": (DOCUMENT | {"id": "ctx-"}, "$.id", "not an id"),
     "another type": (DOCUMENT | {"type": "poem"}, "$.type", "unknown 'poem'"),
-    "a type that is no text": (DOCUMENT | {"type": {"code": 1}}, "$.type", "unknown dict"),
+    "a type that is not text": (DOCUMENT | {"type": {"code": 1}}, "$.type", "unknown dict"),
     "content null": (DOCUMENT | {"content": None}, "$.content", "NoneType is not text"),
     "metadata as a list": (DOCUMENT | {"metadata": []}, "$.metadata", "list is not an object"),
     "a truth for a line": (
         DOCUMENT | {"metadata": {"start_line": True}},
         "$.metadata.start_line",
-        "True is no start_line",
+        "True is not a valid start_line",
     ),
     "line null": (
         DOCUMENT | {"metadata": {"end_line": None}},
         "$.metadata.end_line",
-        "None is no end_line",
+        "None is not a valid end_line",
     ),
     "line zero": (
         DOCUMENT | {"metadata": {"end_line": 0}},
         "$.metadata.end_line",
-        "0 is no end_line",
+        "0 is not a valid end_line",
     ),
     "half a line": (
         DOCUMENT | {"metadata": {"end_line": 1.5}},
         "$.metadata.end_line",
-        "1.5 is no end_line",
+        "1.5 is not a valid end_line",
     ),
     "file name null": (
         DOCUMENT | {"metadata": {"filename": None}},
         "$.metadata.filename",
-        "None is no filename",
+        "None is not a valid filename",
     ),
     "timestamp as text": (
         DOCUMENT | {"timestamp": "now"},
@@ -142,7 +142,7 @@ WRONG: dict[str, tuple[Any, str, str]] = {
         "$.timestamp",
         "True is not a whole number",
     ),
-    "a timestamp before 1900": (DOCUMENT | {"timestamp": -1}, "$.timestamp", "-1 is no moment"),
+    "a timestamp before 1900": (DOCUMENT | {"timestamp": -1}, "$.timestamp", "-1 is not a time"),
 }
 
 

@@ -190,7 +190,7 @@ def test_what_is_no_item_is_refused(what: Any) -> None:
     """Neither taken in nor put in the place of another."""
     manager = ContextManager()
     for act in (manager.add, manager.update):
-        with pytest.raises(InvalidDataError, match=r"is no ContextItem. Use a ContextItem"):
+        with pytest.raises(InvalidDataError, match=r"is not a ContextItem. Use a ContextItem"):
             act(what)
     assert len(manager) == 0
 

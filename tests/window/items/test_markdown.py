@@ -219,7 +219,7 @@ def test_a_failing_formatter_is_reported_as_a_collaborators_fault(answer: Any) -
     with pytest.raises(PluginError) as caught:
         context_to_string([item])
     assert (caught.value.what, caught.value.name) == ("formatter of 'ticket' items", item.id)
-    assert f"formatter of 'ticket' items, on {item.id!r}: " in str(caught.value)
+    assert f"formatter of 'ticket' items failed on {item.id!r}: " in str(caught.value)
 
 
 # --- as a turn --------------------------------------------------------------

@@ -459,7 +459,7 @@ def test_a_turn_of_another_providers_blocks_is_written_visibly() -> None:
 @pytest.mark.parametrize("data", ["not json", "[1]", "{}", '{"type": 7}'])
 def test_a_part_that_is_no_block_is_refused(data: str) -> None:
     """A part made by hand must be a block of its provider; the error names the turn's field."""
-    with pytest.raises(InvalidTurnError, match=r"'parts.data': is no block of openai"):
+    with pytest.raises(InvalidTurnError, match=r"'parts.data': is not a block of openai"):
         render([Turn("user", "hi", parts=(Part("openai", data),))])
 
 
@@ -488,7 +488,7 @@ def test_further_fields_that_are_no_object_are_refused(kind: PartKind) -> None:
         "assistant", "hi", tool_calls=[ToolCall("a", "f")], parts=[Part("openai", "[]", kind)]
     )
     with pytest.raises(
-        InvalidTurnError, match=r"'parts.data': is no object of further fields of openai"
+        InvalidTurnError, match=r"'parts.data': is not an object of further fields of openai"
     ):
         render([turn])
 

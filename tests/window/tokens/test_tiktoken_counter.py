@@ -170,7 +170,7 @@ def test_a_long_ordinary_text_has_the_engines_own_count() -> None:
 def test_an_unknown_encoding_is_refused_by_name() -> None:
     """The error carries the name and the legal ones, and is a LookupError of the caller's."""
     with pytest.raises(
-        UnknownNameError, match=r"'p50k_base'. Use o200k_base, cl100k_base"
+        UnknownNameError, match=r"'p50k_base'. .*Use o200k_base, cl100k_base"
     ) as caught:
         TiktokenCounter("p50k_base")
     assert isinstance(caught.value, CallerError)

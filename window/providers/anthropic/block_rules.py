@@ -123,14 +123,14 @@ def _checked_source(
 def _check_base64(data: str, at: AnthropicPlace) -> None:
     if not _BASE64.fullmatch(data) or len(data.replace("\n", "").replace("\r", "")) % 4:
         legal = "base64 with its padding, and no data URL before it"
-        raise at.fault("bad-base64", "is no base64", legal, "invalid base64 data")
+        raise at.fault("bad-base64", "is not base64", legal, "invalid base64 data")
 
 
 def _check_format(data: str, told: str, at: AnthropicPlace) -> None:
     head = _head(data)
     found = image_type(head)
     if found is None:
-        problem, says = "is no picture of a known format", "Could not process image"
+        problem, says = "is not a picture of a known format", "Could not process image"
         raise at.fault("image-format", problem, ", ".join(_IMAGES), says)
     if found != told:
         says = (
@@ -326,7 +326,7 @@ def _check_fields(block: Message, at: AnthropicPlace) -> None:
     known = FIELDS.get(block["type"], block.keys())
     for name in block:
         if name not in known:
-            problem, legal = f"is no field of a {block['type']} block", ", ".join(sorted(known))
+            problem, legal = f"is not a field of a {block['type']} block", ", ".join(sorted(known))
             raise at.into(name).fault("extra-field", problem, legal, EXTRA)
 
 

@@ -168,7 +168,7 @@ def _entry(message: Message, index: int, *, final: bool, sent: bool) -> Entry:
     fields = FIELDS_OF[role]
     for name in message:
         if sent and name not in fields:
-            problem, legal = f"has {shown(name)}, which is no field of a message", sorted(fields)
+            problem, legal = f"has {shown(name)}, which is not a field of a message", sorted(fields)
             says = f"messages.{index}.{name}: {EXTRA}"
             raise at.fault("extra-field", problem, ", ".join(legal), says, whole=True)
     blocks = message_blocks(message, at)

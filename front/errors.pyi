@@ -1,0 +1,95 @@
+from .agent_context import (
+    ArtifactError,
+    ContextSizeError,
+    ContextSizeWarning,
+    ContextViolationError,
+    MergeConflictError,
+    MigrationError,
+    TrailError,
+    UnknownVersionError,
+)
+from .base import (
+    CallerError,
+    CollaboratorError,
+    InvalidDataError,
+    InvalidOptionError,
+    MissingExtraError,
+    PolycontextError,
+    UnknownNameError,
+)
+from .base.law import LawViolation
+from .bill import SpendingError
+from .linearity import DemotionError, UnknownResourceError
+from .models import NoSummaryError
+from .nodes.builders import NodeBudgetError
+from .nodes.entities import RefRefusedError, UnknownRefError
+from .nodes.memory import ClosedTurnError
+from .nodes.prompts import MissingValueError, TemplateError
+from .pills import CannotAttachError, DuplicatePillError, InvalidPillNameError, PillError
+from .polynomial import (
+    ContextOverflowError,
+    ContextPressureError,
+    IllegalDirectionError,
+    SessionWriteError,
+    StoreBusyError,
+    StoreError,
+)
+from .polynomial.errors import UnknownPathError
+from .pressure import ConflictError, FloorError
+from .testing import ScriptEndedError
+from .testing.strict import RequestRefusedError
+from .window import InvalidMessagesError, InvalidTurnError, OrderError, PluginError, PositionError
+from .window.items import DuplicateItemError, MetadataWarning
+from .window.tokens import InexactCountWarning
+
+__all__ = [
+    "ArtifactError",
+    "CallerError",
+    "CannotAttachError",
+    "ClosedTurnError",
+    "CollaboratorError",
+    "ConflictError",
+    "ContextOverflowError",
+    "ContextPressureError",
+    "ContextSizeError",
+    "ContextSizeWarning",
+    "ContextViolationError",
+    "DemotionError",
+    "DuplicateItemError",
+    "DuplicatePillError",
+    "FloorError",
+    "IllegalDirectionError",
+    "InexactCountWarning",
+    "InvalidDataError",
+    "InvalidMessagesError",
+    "InvalidOptionError",
+    "InvalidPillNameError",
+    "InvalidTurnError",
+    "LawViolation",
+    "MergeConflictError",
+    "MetadataWarning",
+    "MigrationError",
+    "MissingExtraError",
+    "MissingValueError",
+    "NoSummaryError",
+    "NodeBudgetError",
+    "OrderError",
+    "PillError",
+    "PluginError",
+    "PolycontextError",
+    "PositionError",
+    "RefRefusedError",
+    "RequestRefusedError",
+    "ScriptEndedError",
+    "SessionWriteError",
+    "SpendingError",
+    "StoreBusyError",
+    "StoreError",
+    "TemplateError",
+    "TrailError",
+    "UnknownNameError",
+    "UnknownPathError",
+    "UnknownRefError",
+    "UnknownResourceError",
+    "UnknownVersionError",
+]

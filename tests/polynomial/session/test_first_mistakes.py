@@ -1,0 +1,303 @@
+"""Mistakes of the first ten minutes: each error says what came, what was expected, what to do."""
+
+import re
+from collections.abc import Callable
+from datetime import UTC, datetime
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from polycontext import ContextMachine, ContextSession, ExtractiveSummariser, Turn, project
+from polycontext.base import InvalidOptionError, UnknownNameError
+from polycontext.bill import prices_of
+from polycontext.linearity import keep_last
+from polycontext.polynomial import ContextOverflowError, IllegalDirectionError
+from polycontext.pressure import ConflictError, ContextProjector, Signals
+from polycontext.testing import FAST
+from polycontext.window import (
+    InvalidMessagesError,
+    InvalidTurnError,
+    OrderError,
+    PluginError,
+    TiktokenCounter,
+    ToolCall,
+)
+
+Mistake = Callable[[ContextSession], Any]
+
+USER: Any = {"role": "user", "content": "Hello"}
+CALL: Any = {"id": "c1", "type": "function", "function": {"name": "look", "arguments": "{}"}}
+RESPONSE: Any = SimpleNamespace(choices=[SimpleNamespace(message=USER)])
+"""What a client returns, where its message is wanted."""
+
+
+def with_(**options: Any) -> Mistake:
+    """Return the mistake of making a session with these options and saying something."""
+    given: dict[str, Any] = {"max_tokens": 4000, "counter": FAST, **options}
+    return lambda _: ContextSession(**given).add_user_turn("Hello")
+
+
+def call(name: str, *arguments: Any, **options: Any) -> Mistake:
+    """Return the mistake of calling a method with these arguments, whatever its types say."""
+
+    def mistake(session: Any) -> object:
+        target: Any = session
+        for part in name.split("."):
+            target = getattr(target, part)
+        return target(*arguments, **options)
+
+    return mistake
+
+
+def waiting(name: str, *arguments: Any, **options: Any) -> Mistake:
+    """Return the mistake of calling a method while a tool call is open."""
+
+    def mistake(session: ContextSession) -> object:
+        session.add_message({"role": "assistant", "content": None, "tool_calls": [CALL]})
+        return call(name, *arguments, **options)(session)
+
+    return mistake
+
+
+MISTAKES: dict[str, tuple[type[Exception], str, Mistake]] = {
+    "a misspelt model": (
+        UnknownNameError,
+        (
+            r"unknown model 'gpt5'\. Did you mean 'gpt-5' or .*\? For any other model, pass its "
+            r"context window as max_tokens="
+        ),
+        lambda _: ContextSession("gpt5"),
+    ),
+    "a model that runs at home": (
+        UnknownNameError,
+        r"'llama3\.1:8b'.* pass its context window as max_tokens=",
+        lambda _: ContextSession("llama3.1:8b"),
+    ),
+    "tokens as people write them": (
+        InvalidOptionError,
+        r"max_tokens = '100k'\. Use a whole number of tokens",
+        lambda _: project([USER], "100k"),
+    ),
+    "a projection without a budget": (
+        InvalidOptionError,
+        r"max_tokens = None\. Use a whole number of tokens, such as 8000, or name a model",
+        lambda _: project([USER]),
+    ),
+    "one message, no list": (
+        InvalidMessagesError,
+        r"dict is not a list\. Use a list of messages, such as body.*, or \[message\]",
+        lambda _: project(USER, 100),
+    ),
+    "a text, no list": (
+        InvalidMessagesError,
+        r'str is not a list\. Use .*\[{"role": "user", "content": text}\]',
+        lambda _: project("Hello", 100),  # type: ignore[arg-type]
+    ),
+    "a reserve of everything": (
+        ContextOverflowError,
+        r"the reserve \(100\) with the tools \(0\) takes 100 tokens, but the budget is 100\. Lower",
+        lambda _: project([USER], 100, reserve=100),
+    ),
+    "tools that leave no room": (
+        ContextOverflowError,
+        r"the reserve \(0\) with the tools \(\d+\) takes .* pass fewer tools",
+        with_(max_tokens=10, tools=[{"type": "function", "function": {"name": "look" * 20}}]),
+    ),
+    "a threshold in percent": (
+        InvalidOptionError,
+        r"threshold = 80\. Use a number above 0\.0, at most 1\.0, or .*FixedThreshold",
+        with_(threshold=80),
+    ),
+    "two marks in a tuple": (
+        InvalidOptionError,
+        r"threshold = \(0\.8, 0\.5\)\. Use .*FixedThreshold\(0\.8, low=0\.5\)",
+        with_(threshold=(0.8, 0.5)),
+    ),
+    "a share for a reserve": (
+        InvalidOptionError,
+        r"reserve = 0\.2\. Use a whole number of tokens",
+        with_(reserve=0.2),
+    ),
+    "an encoding where a counter goes": (
+        InvalidOptionError,
+        r"counter = 'cl100k_base'\. Use .*TiktokenCounter\(\"o200k_base\"\)",
+        with_(counter="cl100k_base"),
+    ),
+    "half the name of an encoding": (
+        UnknownNameError,
+        r"unknown encoding 'cl100k'\. Did you mean 'cl100k_base'\?",
+        lambda _: TiktokenCounter("cl100k"),
+    ),
+    "a summariser where a projector goes": (
+        InvalidOptionError,
+        r"projector = .*Use a ContextProjector; .*ContextProjector\(summariser\)",
+        with_(projector=ExtractiveSummariser()),
+    ),
+    "a number where a reach goes": (
+        InvalidOptionError,
+        r"reach = 6\. Use a Reach, such as Reach\(keep_recent=6\)",
+        lambda _: ContextProjector(reach=6),  # type: ignore[arg-type]
+    ),
+    "an instance of a machine": (
+        InvalidOptionError,
+        r"machine = .*Use ContextMachine, or a subclass of it, and not an instance",
+        with_(machine=ContextMachine()),
+    ),
+    "one rule, no list": (
+        InvalidOptionError,
+        r"rules = .*Use a list of rules, such as \[keep_last",
+        with_(rules=keep_last("read")),
+    ),
+    "an argument's number in a rule": (
+        InvalidOptionError,
+        r"per = 5\. Use the name of an argument",
+        lambda _: keep_last("read", per=5),  # type: ignore[arg-type]
+    ),
+    "a classifier that answers in words": (
+        PluginError,
+        (
+            r"the classifier failed on 'user': it returned 'important'\. Use a "
+            r"function that returns a ResourceClass"
+        ),
+        with_(classifier=lambda role, content, metadata: "important"),
+    ),
+    "a clock without a zone": (
+        InvalidTurnError,
+        r"naive datetime.*Use an aware datetime, for example datetime\.now\(UTC\)",
+        with_(clock=lambda: datetime(2026, 1, 1)),  # noqa: DTZ001 - the mistake
+    ),
+    "progress in percent": (
+        InvalidOptionError,
+        r"progress = 50\. Use 0\.0 to 1\.0",
+        lambda _: Signals(progress=50),
+    ),
+    "a model where a format goes": (
+        UnknownNameError,
+        r"unknown provider 'gpt-4o'\. Did you mean 'openai'\? Use openai, anthropic",
+        call("messages", "gpt-4o"),
+    ),
+    "a vendor's model where its format goes": (
+        UnknownNameError,
+        r"unknown provider 'claude'\. Did you mean 'anthropic'\?",
+        call("request", "claude"),
+    ),
+    "a whole response where its message goes": (
+        InvalidMessagesError,
+        r"SimpleNamespace is not a message\. Use response\.choices\[0\]\.message",
+        call("add_message", RESPONSE),
+    ),
+    "a role of another library": (
+        InvalidMessagesError,
+        r"role is 'human'\. Use assistant, developer, system, tool, user",
+        call("add_message", {"role": "human", "content": "Hello"}),
+    ),
+    "half the name of an event": (
+        UnknownNameError,
+        r"unknown event 'assistant'\. Did you mean 'assistant_turn'\?",
+        call("send", "assistant", "Hello"),
+    ),
+    "an event that no machine has": (
+        UnknownNameError,
+        r"unknown event 'park'\. Use assistant_turn, clear,",
+        call("send", "park"),
+    ),
+    "a result before any call": (
+        IllegalDirectionError,
+        r"input tool_turn is not allowed in state EMPTY\. Send user_turn, system,",
+        lambda _: ContextSession(4000, counter=FAST).add_tool_turn("seen", tool_call_id="c1"),
+    ),
+    "compressing nothing": (
+        IllegalDirectionError,
+        r"input compress is not allowed in state EMPTY\. Send user_turn,",
+        lambda _: ContextSession(4000, counter=FAST).compress(),
+    ),
+    "a user who interrupts a call": (
+        OrderError,
+        r"calls \['c1'\] are open\. Add tool turns with their results",
+        waiting("add_user_turn", "And now?"),
+    ),
+    "a result for another call": (
+        OrderError,
+        r"its call 'c9' is not open .*Add results for \['c1'\]",
+        waiting("add_tool_turn", "seen", tool_call_id="c9"),
+    ),
+    "asking the model while a call is open": (
+        InvalidMessagesError,
+        (
+            r"calls without results: c1\. Use add_tool_turn to add their results, or "
+            r"close_open_calls\(\)"
+        ),
+        waiting("messages"),
+    ),
+    "one id for two calls": (
+        InvalidTurnError,
+        r"call ids \['c', 'c'\] repeat\. Use one id a call",
+        call("add_assistant_turn", "", tool_calls=[ToolCall("c", "a", "{}")] * 2),
+    ),
+    "a fork with its own name": (
+        ConflictError,
+        (
+            r"session 'session': expected an unused id, found a session of 2 events\. Use an id "
+            r"that no session has"
+        ),
+        call("history.fork", "session"),
+    ),
+    "a moment without a time": (
+        InvalidOptionError,
+        r"moment = datetime\.date.*Use a revision from 0 to 2, a time with its zone, or the id",
+        call("history.at", datetime(2026, 1, 1, tzinfo=UTC).date()),
+    ),
+    "a moment that never was": (
+        InvalidOptionError,
+        r"moment = 99\. Use a revision from 0 to 2",
+        call("history.rewind", 99),
+    ),
+    "a model without a price": (
+        UnknownNameError,
+        r"'my-model'\. Pass your own Prices\(\.\.\.\)",
+        lambda _: prices_of("my-model"),
+    ),
+    "a list that is another conversation": (
+        ConflictError,
+        (
+            r"expected the 2 turns of the session at the beginning of the list, found the first "
+            r"0 of them\. Pass the whole list, or rewind=True"
+        ),
+        call("sync", [Turn("user", "Red or blue?")], rewind=False),
+    ),
+}
+
+
+def session() -> ContextSession:
+    """Return a session that has begun."""
+    begun = ContextSession(4000, counter=FAST)
+    begun.add_user_turn("Book me a train.")
+    begun.add_assistant_turn("Where to?")
+    return begun
+
+
+@pytest.mark.parametrize("name", MISTAKES)
+def test_an_error_says_what_came_and_what_to_write(name: str) -> None:
+    """The message names the value, what is expected, and the call or value that works."""
+    kind, words, mistake = MISTAKES[name]
+    with pytest.raises(kind, match=words) as caught:
+        mistake(session())
+    message = str(caught.value)
+    assert re.search(r"[.?] [A-Z].*[.?]$", message, re.DOTALL)
+    assert not re.search(r"\bis no [a-z]|\ba [aeiou]", message)
+
+
+@pytest.mark.parametrize("share", [0.8, 1])
+def test_a_threshold_may_be_one_number(share: float) -> None:
+    """The number is the high mark, and compression aims at four fifths of it."""
+    threshold = ContextSession(1000, counter=FAST, threshold=share).policy.threshold
+    assert (threshold.high(), threshold.low) == (share, share * 0.8)
+
+
+def test_a_projection_counts_no_reserve() -> None:
+    """What is kept free for the reply is reported beside the tokens of the request."""
+    one = project([USER], 1000, reserve=400, counter=FAST)
+    assert one.tokens_before == one.tokens_after == project([USER], 1000, counter=FAST).tokens_after
+    assert (one.reserve, one.reached, one.report()["reserve"]) == (400, True, 400)
+    assert project([USER], "gpt-4o").tokens_before < 20

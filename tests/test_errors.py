@@ -1,0 +1,38 @@
+"""The module of errors and its page have every exception of the package."""
+
+import re
+
+import pytest
+
+from polycontext import PolycontextError, errors
+from tests.house import ROOT, modules
+
+
+def raisable(kind: type) -> set[type]:
+    """Return a class and all classes that derive from it, of this package."""
+    found = {kind}.union(*map(raisable, kind.__subclasses__()))
+    return {each for each in found if each.__module__.startswith("polycontext.")}
+
+
+def test_no_error_is_missing() -> None:
+    """`polycontext.errors` has each error and each public warning that any module defines."""
+    assert list(modules())
+    public = {
+        kind.__name__: kind
+        for kind in raisable(PolycontextError) | raisable(Warning)
+        if not kind.__name__.startswith("_")
+    }
+    assert {name: getattr(errors, name) for name in errors.__all__} == public
+
+
+@pytest.mark.parametrize("name", errors.__all__)
+def test_the_page_tells_of_each_error(name: str) -> None:
+    """Bases are explained in a table; every other error has a cause, a cure and an example."""
+    page = (ROOT / "docs" / "errors.md").read_text(encoding="utf-8")
+    if f"| `{name}` |" in page:
+        return
+    section = page.partition(f"\n### {name}\n")[2].partition("\n###")[0]
+    cause, _, cure = section.partition("**Cure:**")
+    assert cause.strip()
+    assert cure.strip()
+    assert name.endswith("Warning") or re.search(rf"\.{name}: .", section)
