@@ -15,7 +15,7 @@ from attrs import define, evolve, field, frozen
 
 from polycontext.base import CallerError, InvalidOptionError, is_number, must_be
 from polycontext.base.effects import Effect, Steps, call, in_thread, procedure, twin
-from polycontext.window import REQUEST_OVERHEAD, ContextWindow, Role, Splice, Turn
+from polycontext.window import REQUEST_OVERHEAD, ContextWindow, Splice, Turn
 
 from . import notes
 from .fulfilment import (
@@ -215,12 +215,12 @@ class ContextProjector:
             besides = max(needed, besides + 1)
 
     def _filled(self, ladder: Ladder, tokens: int, query: str | None) -> Plan:
-        if tokens < ladder.tokens[0] and (query := query or _asked_by(ladder.window)):
-            ladder = ladder_of(
-                ladder.window,
-                self.reach,
-                ladder.select(tokens, lambda texts: notes.by_relevance(texts, query)),
-            )
+        if tokens < ladder.tokens[0]:
+            from . import ranking  # noqa: PLC0415 - only for compressions
+
+            if query := query or ranking.asked_by(ladder.window):
+                relevant = ladder.select(tokens, lambda texts: ranking.by_relevance(texts, query))
+                ladder = ladder_of(ladder.window, self.reach, relevant)
         return plan_at(ladder, ladder.roomiest(tokens), tokens, query)
 
     @procedure
@@ -329,14 +329,6 @@ def _tokens(window: ContextWindow, target: float) -> int:
             "target", target, "a pressure from 0.0 to 1.0 (tokens / max tokens)"
         )
     return tokens_at(target, window.max_tokens)
-
-
-def _asked_by(window: ContextWindow) -> str | None:
-    """Return the last user message if the window ends with it and it asks about the past."""
-    last = window.peek(window.last)
-    if last is None or last.role is not Role.USER:
-        return None
-    return last.text if notes.asks_about_the_past(last.text) else None
 
 
 def _new_ids(window: ContextWindow) -> Iterator[str]:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any, Protocol
 
 from polycontext.base import require
-from polycontext.pressure.notes import with_neighbours
+from polycontext.pressure.ranking import with_neighbours
 
 from ..journal.log import Log
 from ..stores.search_query import said

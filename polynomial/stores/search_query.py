@@ -8,7 +8,7 @@ from typing import Self
 from attrs import frozen
 
 from polycontext.base import InvalidOptionError
-from polycontext.pressure.notes import folded, pairs_in, runs_in, stem_of, words_in
+from polycontext.pressure.ranking import folded, pairs_in, runs_in, stem_of, words_in
 from polycontext.window import Turn
 
 from .session_store import Found

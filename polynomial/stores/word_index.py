@@ -12,7 +12,7 @@ from typing import Protocol
 
 from attrs import field, frozen
 
-from polycontext.pressure.notes import bm25, stems_in, with_neighbours
+from polycontext.pressure.ranking import bm25, stems_in, with_neighbours
 from polycontext.window import Role, Turn
 
 from ..journal.events import Event, RewindEvent, TurnEvent

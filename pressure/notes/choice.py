@@ -8,7 +8,6 @@ from itertools import chain, compress, groupby
 from typing import NamedTuple
 
 from polycontext.window import Role, TokenCounter
-from polycontext.window.tokens import is_exact
 
 from .lines import HEADED_FROM, Entry, Page, Unit, render_notes
 from .pieces import GAP, clip, most
@@ -216,7 +215,7 @@ class Fitter:
     ) -> None:
         self._entries, self._most, self._counter = entries, max_tokens, counter
         self._page = Page(entries, units, headed=max_tokens >= HEADED_FROM)
-        self._count, self._adds_up = cache(counter.count), is_exact(counter)
+        self._count = cache(counter.count)
 
     def fit(self, order: Sequence[Bundle]) -> str:
         """Return the first bundles of `order` that fit.
@@ -242,12 +241,7 @@ class Fitter:
         return self._truncate_first(order[:_TRIES])
 
     def _tokens(self, bundles: Sequence[Bundle]) -> int:
-        if not bundles:
-            return 0
-        indices = chain.from_iterable(bundles)
-        if self._adds_up:
-            return self._page.tokens(indices, self._count)
-        return self._counter.count(self._page.text(indices))
+        return self._page.tokens(chain.from_iterable(bundles), self._count) if bundles else 0
 
     def _extend(self, kept: Sequence[Bundle], rest: Sequence[Bundle]) -> str:
         """Return the kept bundles with the marked start of the next sentence or line.

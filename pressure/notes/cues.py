@@ -1,4 +1,4 @@
-"""Cues: phrases that announce a failure, a question about the past, or a next step."""
+"""Cues: phrases that announce a failure, a next step or the end of a talk."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -15,18 +15,6 @@ _FAILURE = re.compile(
     r"|error(?:\[\w{1,9}\])?:|thread '[^'\n]{1,80}' panicked"
 )
 _FRAME = re.compile(r"File \"[^\"\n]{1,200}\", line \d|at [^\n]{1,200}[:(]\d")
-_ASKED_BEFORE = re.compile(
-    r"\b(?:remind me|(?:do|can|could) you (?:still )?(?:remember|recall)"
-    r"|(?:what|which|who|whose|when|where|why|how)\b[^.?!\n]{0,60}?\b(?:(?:did|had|have) (?:i|we"
-    r"|you)\b"
-    r"|(?:i|we|you) (?:said|say|told|tell|mention(?:ed)?|agreed?|decided?|chose|discuss(?:ed)?)\b"
-    r"|(?:was|were)\b)"
-    r"|(?:did|have) (?:i|we|you) (?:already |ever )?(?:say|said|tell|told|mention(?:ed)?|agreed?"
-    r"|decided?|discuss(?:ed)?)\b"
-    r"|(?:earlier|previously|last time|back then|at the (?:start|beginning))\b)",
-    re.IGNORECASE,
-)
-_ASKING = re.compile(r"[?\uff1f]|\bremind me\b", re.IGNORECASE)
 _OPEN = (
     r"(?:in[ _-]?progress|pending|(?:still )?open|to[ _-]?do|not[ _-]?(?:yet[ _-])?(?:started"
     r"|begun|done)|next|active|doing|waiting|queued|ongoing|current|running"
@@ -134,15 +122,6 @@ def failing(lines: Sequence[str]) -> Iterator[int]:
             if frame >= 0:
                 yield from (frame, frame + 1)
             frame, error = -1, place
-
-
-def asks_about_the_past(text: str) -> bool:
-    """Return whether `text` asks in English what was said, done or decided before.
-
-    >>> asks_about_the_past("Which seat did we agree on?"), asks_about_the_past("Can you book it?")
-    (True, False)
-    """
-    return _ASKING.search(text) is not None and _ASKED_BEFORE.search(text) is not None
 
 
 def may_change(name: str, command: str = "") -> bool:

@@ -32,7 +32,6 @@ _LEAST_ROOM = 0.3
 """The share of the room that must be left beside the frozen part."""
 
 _MORE, _MORE_TOKENS = 1.4, 64
-"""How much more than fits is selected, because token counts are not additive."""
 
 
 @frozen(eq=False)
@@ -305,10 +304,13 @@ class ExtractiveSummariser:
             )
             if counter.count(text) <= max_tokens:
                 return text
-        order = candidates.ranked(
-            max(_MORE * max_tokens, max_tokens + _MORE_TOKENS), query, self.query_bonus
-        )
+        order = candidates.ranked(_more_than(max_tokens), query, self.query_bonus)
         return Fitter(candidates.entries, candidates.units, max_tokens, counter).fit(order)
+
+
+def _more_than(tokens: int) -> float:
+    """Return how many tokens to select, because token counts are not additive."""
+    return max(_MORE * tokens, tokens + _MORE_TOKENS)
 
 
 def _without(text: str, rules: Sequence[str]) -> str:
@@ -378,7 +380,7 @@ def truncate(
         scores[0] = scores[-1] = max(1.0, *scores)
     sample = shown[:SAMPLE]
     estimate = max(1.0, estimated.count(sample) / max(1, counter.count(sample)))
-    wide = max(_MORE * room, room + _MORE_TOKENS) * estimate
+    wide = _more_than(room) * estimate
     order = Chooser(candidates.entries, candidates.units, candidates.weights(), scores).choose(wide)
     body = Fitter(candidates.entries, candidates.units, room, counter).fit(order) or clip(
         text[: MOST_CHARS_A_TOKEN * room], room, counter

@@ -10,6 +10,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from posixpath import normpath
 from typing import Any
 
+from attrs import define, field
+
 from polycontext.linearity import constraint_sentences
 from polycontext.window import Role, TokenCounter, ToolCall, Turn
 from polycontext.window.items import attached_outline, attachment_of
@@ -41,7 +43,7 @@ and the most arguments."""
 MOST_RECORDS = 4_000
 """How many records of one text are read in detail, half at either end."""
 
-LIST_BOOST, CHANGING = 2.0, 1.5
+LIST_BOOST = 2.0
 SPEAKER_BOOST = {str(Role.USER): 1.6, str(Role.ASSISTANT): 1.2}
 READ, LEAST_READ = 0.1, 5
 """The share of its worth that a line keeps if it can be read again, and the least lines of such a
@@ -51,11 +53,6 @@ CLOSING, COMMANDING = 0.1, 0.1
 """The shares of its worth that a sentence keeps if it is thanks or an offer of more help, and if it
 looks like an injection in a tool's text."""
 
-_CHANGING_ARGUMENT = re.compile(
-    r"(?:new|content|text|value|body|command|code|replace|insert|status|message|data|patch"
-    r"|file_text)",
-    re.IGNORECASE,
-)
 _PATH_KEY = re.compile(r"(?:target_?|absolute_?)?(?:path|file(?:_?(?:path|name))?)", re.IGNORECASE)
 _WHOLE_KEY = re.compile(
     r"command|content|contents|file_text|text|data|encoding|description", re.IGNORECASE
@@ -72,87 +69,79 @@ _FAILED = re.compile(
 _FAILED_WITHIN = 200
 
 
+@define
 class _TurnParser:
     """Collects the entries and units of turns, with their token counts."""
 
-    def __init__(
-        self, first_entry: int, counter: TokenCounter, failure_bonus: float, *, ids: bool
-    ) -> None:
-        self.entries: dict[int, Entry] = {}
-        self.units: list[Unit] = []
-        self._next, self._counter, self._failure_bonus, self._ids = (
-            first_entry,
-            counter,
-            failure_bonus,
-            ids,
-        )
+    _next: int
+    _counter: TokenCounter
+    _failure_bonus: float
+    _ids: bool
+    entries: dict[int, Entry] = field(factory=dict)
+    units: list[Unit] = field(factory=list)
+    keys: dict[int, str] = field(factory=dict)
+    """The keys that results give to the entries of their calls."""
 
-    def add(
-        self,
-        turn: Turn,
-        index: int,
-        opening: str,
-        role: Role,
-        *,
-        arguments: tuple[str, ...] | None = None,
-        key: str = "",
-    ) -> int:
+    def add(self, opening: str, turn: Turn, index: int, role: Role, **more: Any) -> int:
         number, self._next = self._next, self._next + 1
         if self._ids and opening and not opening.startswith("["):
             opening = f"[{turn.resource_id}] {opening}"
-        entry = Entry(opening, index, str(role), turn.resource_id, arguments, key)
+        entry = Entry(opening, index, str(role), turn.resource_id, **more)
         shown = opening_of(entry, {})  # pyright: ignore[reportArgumentType] - module seen twice
-        self.entries[number] = entry._replace(
-            terms=() if arguments is None else terms_of(shown), cost=self._cost(shown)
-        )
+        terms = () if entry.arguments is None else terms_of(shown)
+        self.entries[number] = entry._replace(terms=terms, cost=self._cost(shown))
         return number
 
-    def call(self, turn: Turn, index: int, call: ToolCall) -> tuple[int, str, bool]:
-        """Add a call, with its long arguments as units in place of their names.
-
-        Return its number, the key that a result gives it, and whether it may change something.
-        """
+    def call(self, turn: Turn, index: int, call: ToolCall) -> int:
+        """Add a call, with its long arguments as units in place of their names."""
         value = read_json(call.arguments)
         value = value if isinstance(value, dict) else None
         arguments, items = _arguments(call.arguments, value)
-        number = self.add(turn, index, one_line(call.name), Role.TOOL, arguments=arguments)
-        units = [*self._of_records(number, [(Record("", "", {}, ""), items)], -1)]
-        coming = [unit for unit in units if unit.label and cues.is_open(unit.text)][
-            : cues.MOST_STEPS
-        ]
-        self.units += [unit._replace(step=unit in coming) for unit in units]
+        given = value or {}
         shown = call.arguments if value is None else json.dumps(value, sort_keys=True)
-        command = next((told for key, told in (value or {}).items() if _COMMAND.fullmatch(key)), "")
-        changes = cues.may_change(call.name, command if isinstance(command, str) else "")
-        return number, _file_key(call.name, value or {}) or f"{call.name}({shown})", changes
+        number = self.add(
+            one_line(call.name),
+            turn,
+            index,
+            Role.TOOL,
+            arguments=arguments,
+            changes=cues.may_change(
+                call.name, next((str(given[key]) for key in given if _COMMAND.fullmatch(key)), "")
+            ),
+        )
+        self.keys[number] = _file_key(call.name, given) or f"{call.name}({shown})"
+        units = [*self._of_records(number, [(Record("", "", {}, ""), items)], -1)]
+        coming = [unit for unit in units if unit.label and cues.is_open(unit.text)]
+        self.units += [unit._replace(step=unit in coming[: cues.MOST_STEPS]) for unit in units]
+        return number
 
-    def result(self, number: int, key: str, changes: bool, turn: Turn, index: int) -> None:  # noqa: FBT001 - of the call
+    def result(self, number: int, turn: Turn, index: int) -> None:
         # A failed or truncated result replaces nothing.
         failed = (
             turn.is_gist
             or turn.metadata.get("is_error") is True
             or _FAILED.match(turn.text[:_FAILED_WITHIN])
         )
-        changes = changes and not turn.is_gist
-        self.entries[number] = self.entries[number]._replace(
-            turn=index, id=turn.resource_id, key="" if failed else key, changes=changes
+        entry, before = self.entries[number], len(self.units)
+        changes, key = entry.changes and not turn.is_gist, self.keys.get(number, "")
+        self.entries[number] = entry._replace(
+            turn=index, id=turn.resource_id, changes=changes, key="" if failed else key
         )
-        before = len(self.units)
         self._text(number, unframed(turn.text))
         if not changes and len(self.units) - before >= LEAST_READ:
             self.units[before:] = map(_as_read, self.units[before:])
 
     def spoken(self, turn: Turn, index: int) -> None:
         if label := attached_label(turn):
-            number = self.add(turn, index, f"{label}: ", Role.TOOL, key=label)
+            number = self.add(f"{label}: ", turn, index, Role.TOOL, key=label)
             self._attached(number, _attached(turn))
         else:
             opening = f"{turn.role} {one_line(turn.name)}: " if turn.name else f"{turn.role}: "
-            self._text(self.add(turn, index, opening, turn.role), turn.text)
+            self._text(self.add(opening, turn, index, turn.role), turn.text)
 
     def gist(self, turn: Turn, index: int) -> None:
         for told in parse_summary(turn):
-            number = self.add(turn, index, told.label, told.role)
+            number = self.add(told.label, turn, index, told.role)
             if told.label.startswith(ATTACHED):
                 self._attached(number, told.text, told.standing)
             else:
@@ -198,9 +187,7 @@ class _TurnParser:
         said = is_call or self.entries[number].role != Role.TOOL
         for nth, (record, items) in enumerate(records, first):
             for place, item in enumerate(items):
-                boost = (LIST_BOOST if item.lists_ids else 1.0) * (
-                    CHANGING if is_call and _CHANGING_ARGUMENT.match(item.key) else 1.0
-                )
+                boost = LIST_BOOST if item.lists_ids else 1.0
                 subject = "" if is_call or item.label else f"{record.about}\t{item.key}"
                 together = len(item.pieces) if item.label or is_call else 0
                 for at, piece in enumerate(item.pieces):
@@ -259,14 +246,14 @@ def parse_turns(
 
     Each result is on the line of its call.
     """
-    parser = _TurnParser(first_entry, counter, failure_bonus, ids=ids)
-    calls: dict[str | None, tuple[int, str, bool]] = {}
+    parser = _TurnParser(first_entry, counter, failure_bonus, ids)
+    calls: dict[str | None, int] = {}
     for index, turn in enumerate(turns, first_turn):
         if turn.role is Role.TOOL:
             if turn.tool_call_id not in calls:
                 opening = "" if len(turns) == 1 else f"{one_line(turn.name or 'tool')} -> "
-                calls[turn.tool_call_id] = parser.add(turn, index, opening, Role.TOOL), "", False
-            parser.result(*calls.pop(turn.tool_call_id), turn, index)
+                calls[turn.tool_call_id] = parser.add(opening, turn, index, Role.TOOL)
+            parser.result(calls.pop(turn.tool_call_id), turn, index)
             continue
         if turn.is_gist:
             parser.gist(turn, index)

@@ -4,7 +4,7 @@ import pytest
 
 from polycontext import ContextSession, project
 from polycontext.pressure import ContextProjector
-from polycontext.pressure.notes.cues import asks_about_the_past
+from polycontext.pressure.ranking import asks_about_the_past
 from polycontext.testing import FAST
 from polycontext.window import ContextWindow, Turn
 
