@@ -1,17 +1,21 @@
 """Fulfilments: the texts of a plan's gists, and the summarisers that write them.
 
-Every text is checked before it becomes a gist.
+Every text is checked before it becomes a gist. A model also lists standing instructions as quotes;
+each counts only if the user said it verbatim.
 """
 
 import asyncio
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Self
 
 from attrs import field, frozen
 
 from polycontext.base import InvalidOptionError
 from polycontext.base.effects import Effect, Steps, in_thread, together
-from polycontext.window import TokenCounter, Turn, count_turn
+from polycontext.linearity.classification import sentences, unquoted
+from polycontext.window import Role, TokenCounter, Turn, count_turn
+from polycontext.window.items import attachment_of
 
 from . import notes
 from .gist import (
@@ -25,6 +29,7 @@ from .gist import (
     unframed,
     with_rules,
 )
+from .notes.lines import TITLES
 from .plan import Plan
 from .summariser_protocol import (
     LEAST_ASKED,
@@ -174,7 +179,7 @@ def complete_offer(plan: Plan, job: GistJob, text: str) -> str:
         for fact in notes.facts_of(job.reads, counter)
         if fact.head is not notes.Head.CONSTRAINTS or fact.text not in known
     ]
-    quotes = notes.Quotes.of(job.reads, facts)
+    quotes = Quotes.of(job.reads, facts)
 
     def fits(body: str) -> bool:
         checked = _check(job, quotes.mark(body), job.sources[0].resource_id, counter)
@@ -182,9 +187,9 @@ def complete_offer(plan: Plan, job: GistJob, text: str) -> str:
 
     whole = notes.complete_text(text.strip(), facts, fits)
     # If there is no room for marks, nothing is marked as the user's own words, not even by a model.
-    marked = (quotes if fits(whole) else notes.Quotes()).mark(whole)
+    marked = (quotes if fits(whole) else Quotes()).mark(whole)
     lines = marked.split("\n")
-    return "\n".join(line for line in lines if line.removeprefix(notes.USER) not in known)
+    return "\n".join(line for line in lines if line.removeprefix(USER) not in known)
 
 
 _EMPTY = "the summary is empty"
@@ -294,3 +299,77 @@ def _write_extract(job: GistJob, max_tokens: int, counter: TokenCounter) -> str:
 
 def _count(turn: Turn, counter: TokenCounter) -> Turn:
     return turn.with_tokens(count_turn(counter, turn))
+
+
+# --- the user's own words in a model's text ---------------------------------------------
+
+SHORTEST_QUOTE, LONGEST_QUOTE, MOST_QUOTES = 4, 400, 100
+"""The fewest and the most characters of a quote, and how many quotes of a summary are looked up."""
+TITLE = f"{notes.Head.CONSTRAINTS.value}:"
+USER = "user: "
+"""The prefix of a line under `TITLE` with the user's own words, which a later summary keeps."""
+
+_MARKUP = re.compile(r"\A(?:[-*•+>]|\d{1,3}[.)])\s+")
+_LABELS = re.compile(r"\A(?:(?:\[[^\]\s]{1,80}\] )?user(?: [^:\n]{1,64})?:\s*)+")
+_MARKS = " \"'`*“”„«»「」『』‘’"
+
+
+@frozen
+class Quotes:
+    """A search for quotes in texts, each as prose and with its own quotations blanked out."""
+
+    said: tuple[tuple[str, str], ...] = ()
+
+    @classmethod
+    def of(cls, turns: Iterable[Turn], facts: "Iterable[notes.Fact]" = ()) -> Self:
+        """Return a search in the user's prose and in the demands among `facts`.
+
+        The prose of `turns` excludes code, pasted text, attachments and gists.
+        """
+        texts = [
+            turn.text
+            for turn in turns
+            if turn.role is Role.USER and not turn.is_gist and attachment_of(turn) is None
+        ]
+        texts += [fact.text for fact in facts if fact.head is notes.Head.CONSTRAINTS]
+        prose = (" ".join(" ".join(sentences(text)).split()) for text in texts)
+        return cls(tuple((text, unquoted(text)) for text in prose))
+
+    def mark(self, summary: str) -> str:
+        r"""Return `summary` with the user's own words marked in the lines under `TITLE`.
+
+        A line that quotes the user verbatim is marked and kept once; a mark on any other line is
+        removed.
+
+        >>> Quotes.of([Turn("user", "Hello! Never  push.")]).mark(
+        ...     'Constraints:\n- "Never push."\n- user: Push daily.'
+        ... )
+        'Constraints:\nuser: Never push.\nPush daily.'
+        """
+        lines, under, left = dict[object, str](), "", MOST_QUOTES
+        for number, line in enumerate(summary.splitlines()):
+            title = line.strip().strip("#*: ") + ":"
+            if title in TITLES:
+                lines[number] = under = title
+            elif under != TITLE:
+                lines[number] = line
+            elif bare := _LABELS.sub("", _MARKUP.sub("", " ".join(line.split()))):
+                quote, left = bare.strip(_MARKS), left - 1
+                is_own = (
+                    left >= 0
+                    and SHORTEST_QUOTE <= len(quote) <= LONGEST_QUOTE
+                    and self._hold(quote)
+                )
+                lines[quote if is_own else number] = USER + quote if is_own else bare
+        return "\n".join(lines.values())
+
+    def _hold(self, quote: str) -> bool:
+        for prose, own in self.said:
+            start = prose.find(quote)
+            if (
+                start >= 0
+                and own[start : start + len(quote)].count("_") * 2
+                < len(quote) + quote.count("_") * 2
+            ):
+                return True
+        return False

@@ -1,4 +1,4 @@
-from .facts import USER, Fact, Quotes, complete_text, facts_of
+from .facts import Fact, complete_text, facts_of
 from .lines import Head, SummaryLine, parse_summary
 from .pieces import clip, excerpt
 from .provenance import find_sources
@@ -6,12 +6,10 @@ from .summariser import MOST_CHARS_A_TOKEN, Candidates, ExtractiveSummariser, tr
 
 __all__ = [
     "MOST_CHARS_A_TOKEN",
-    "USER",
     "Candidates",
     "ExtractiveSummariser",
     "Fact",
     "Head",
-    "Quotes",
     "SummaryLine",
     "clip",
     "complete_text",

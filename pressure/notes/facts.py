@@ -1,23 +1,19 @@
 """Facts that a summary must keep, and the completion of a text that leaves some of them out.
 
 A model that is told what to keep states most of it. The facts that it left out are appended to its
-text, under their headings, so that a later summary finds them again. A model also lists standing
-instructions as quotes; each counts only if the user said it verbatim.
+text, under their headings, so that a later summary finds them again.
 """
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Self
 
 from attrs import frozen
 
 from polycontext.linearity import constraint_sentences
-from polycontext.linearity.classification import sentences, unquoted
-from polycontext.window import Role, TokenCounter, Turn
-from polycontext.window.items import attachment_of
+from polycontext.window import TokenCounter, Turn
 
 from .cues import is_intention
-from .lines import LAWGIVERS, TITLES, Head, Unit, pair_text, parse_summary
+from .lines import LAWGIVERS, Head, Unit, pair_text, parse_summary
 from .pieces import one_line
 from .summariser import Candidates, ExtractiveSummariser
 from .terms import STRONG, kind_of, terms_of
@@ -147,75 +143,3 @@ def is_told(fact: Fact, text: str) -> bool:
     return stand and (
         (bool(named) and fact.head in NAMED) or words.casefold() in one_line(text.casefold())
     )
-
-
-SHORTEST_QUOTE, LONGEST_QUOTE, MOST_QUOTES = 4, 400, 100
-"""The fewest and the most characters of a quote, and how many quotes of a summary are looked up."""
-TITLE = f"{Head.CONSTRAINTS.value}:"
-USER = "user: "
-"""The prefix of a line under `TITLE` with the user's own words, which a later summary keeps."""
-
-_MARKUP = re.compile(r"\A(?:[-*•+>]|\d{1,3}[.)])\s+")
-_LABELS = re.compile(r"\A(?:(?:\[[^\]\s]{1,80}\] )?user(?: [^:\n]{1,64})?:\s*)+")
-_MARKS = " \"'`*“”„«»「」『』‘’"
-
-
-@frozen
-class Quotes:
-    """A search for quotes in texts, each as prose and with its own quotations blanked out."""
-
-    said: tuple[tuple[str, str], ...] = ()
-
-    @classmethod
-    def of(cls, turns: Iterable[Turn], facts: Iterable[Fact] = ()) -> Self:
-        """Return a search in the user's prose and in the demands among `facts`.
-
-        The prose of `turns` excludes code, pasted text, attachments and gists.
-        """
-        texts = [
-            turn.text
-            for turn in turns
-            if turn.role is Role.USER and not turn.is_gist and attachment_of(turn) is None
-        ]
-        texts += [fact.text for fact in facts if fact.head is Head.CONSTRAINTS]
-        prose = (" ".join(" ".join(sentences(text)).split()) for text in texts)
-        return cls(tuple((text, unquoted(text)) for text in prose))
-
-    def mark(self, summary: str) -> str:
-        r"""Return `summary` with the user's own words marked in the lines under `TITLE`.
-
-        A line that quotes the user verbatim is marked and kept once; a mark on any other line is
-        removed.
-
-        >>> Quotes.of([Turn("user", "Hello! Never  push.")]).mark(
-        ...     'Constraints:\n- "Never push."\n- user: Push daily.'
-        ... )
-        'Constraints:\nuser: Never push.\nPush daily.'
-        """
-        lines, under, left = dict[object, str](), "", MOST_QUOTES
-        for number, line in enumerate(summary.splitlines()):
-            title = line.strip().strip("#*: ") + ":"
-            if title in TITLES:
-                lines[number] = under = title
-            elif under != TITLE:
-                lines[number] = line
-            elif bare := _LABELS.sub("", _MARKUP.sub("", " ".join(line.split()))):
-                quote, left = bare.strip(_MARKS), left - 1
-                is_own = (
-                    left >= 0
-                    and SHORTEST_QUOTE <= len(quote) <= LONGEST_QUOTE
-                    and self._hold(quote)
-                )
-                lines[quote if is_own else number] = USER + quote if is_own else bare
-        return "\n".join(lines.values())
-
-    def _hold(self, quote: str) -> bool:
-        for prose, own in self.said:
-            start = prose.find(quote)
-            if (
-                start >= 0
-                and own[start : start + len(quote)].count("_") * 2
-                < len(quote) + quote.count("_") * 2
-            ):
-                return True
-        return False

@@ -5,7 +5,8 @@ import pytest
 from polycontext import ContextSession
 from polycontext.linearity import ResourceClass, constraint_sentences
 from polycontext.pressure import ContextProjector
-from polycontext.pressure.notes.facts import LONGEST_QUOTE, MOST_QUOTES, Quotes, facts_of
+from polycontext.pressure.fulfilment import LONGEST_QUOTE, MOST_QUOTES, Quotes
+from polycontext.pressure.notes import facts_of
 from polycontext.pressure.notes.lines import Head, parse_summary
 from polycontext.window import TiktokenCounter, Turn
 
