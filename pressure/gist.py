@@ -11,6 +11,7 @@ from attrs import field, frozen
 from polycontext.linearity import LinearityMap
 from polycontext.window import Part, PartKind, Role, Sources, TokenCounter, Turn, count_turn
 from polycontext.window.items import attachment_of
+from polycontext.window.part_removal import callers
 from polycontext.window.rules import PREFERENCE, RULES_TITLE, Rule
 
 _SUMMARY = "[Summary of earlier messages]"
@@ -147,7 +148,8 @@ def pointer_turn(turn: Turn, resource_id: str) -> Turn:
 def digest_turn(turn: Turn, body: str, resource_id: str) -> Turn:
     """Return the turn that replaces a tool result or the last user message, truncated to `body`."""
     sources = source_ids(turn)
-    parts = tuple(part for part in turn.parts if part.kind is PartKind.BLOCK)
+    blocks = (part for part in turn.parts if part.kind is PartKind.BLOCK)
+    parts = (*callers(turn.parts), *blocks)
     return _in_place(turn, digest_text(body, sources[0]), resource_id, sources, parts)
 
 

@@ -185,7 +185,13 @@ class _Climb:
         self._gist(columns.of_kind(recent, Kind.REQUIRED))
         ladder.whole_newest = self._plan
         self._bare(newest, later=())
-        self._cut([atom for atom in newest if self.atoms.turns_of(atom)[0].tool_calls])
+        self._cut(
+            [
+                atom
+                for atom in newest
+                if self.atoms.turns_of(atom)[0].tool_calls or self.atoms.is_program(atom)
+            ]
+        )
         ladder.cut_newest = self._plan
         self._unbind()
         self._cut([*columns.beside])
@@ -343,7 +349,8 @@ def _superseded_results(columns: Columns, rules: Sequence[ToolRule]) -> list[int
     }
     keyed: list[tuple[int, list[tuple[str, ...]]]] = []
     latest: dict[tuple[str, ...], int] = {}
-    for atom in [atom for atom, (start, stop) in enumerate(pairwise(bounds)) if stop - start > 1]:
+    answered = [atom for atom, (start, stop) in enumerate(pairwise(bounds)) if stop - start > 1]
+    for atom in (each for each in answered if not columns.atoms.is_program(each)):
         keys = [_key(call, replacing.get(call.name)) for call in turns[bounds[atom]].tool_calls]
         keyed.append((atom, keys))
         if bounds[atom + 1] - bounds[atom] > len(keys):

@@ -140,7 +140,7 @@ def answered_plan(window: ContextWindow, stop: int) -> Plan:
 
 def _stating(window: ContextWindow) -> set[int]:
     """Return the atoms that state rules, which a provider's summary may leave out."""
-    ids, atoms = {rule.turn_id for rule in window.rules.standing}, window.atom_columns()
+    ids, atoms = {rule.turn_id for rule in window.rules.standing}, window.atom_columns().units()
     starts = enumerate(atoms.bounds[:-1] if ids else ())
     return {atom for atom, start in starts if atoms.turns[start].resource_id in ids}
 
@@ -200,7 +200,7 @@ def _may_cut(turns: tuple[Turn, ...], index: int) -> bool:
 def _cut(nothing: Plan, prefix: range, fixed: Sequence[int], stands: int, allowance: int) -> Plan:
     """Return the plan that compresses the atoms of `prefix` and repeats those that are `fixed`."""
     window = nothing.window
-    turns, bounds = window.all_turns(), window.atom_columns().bounds
+    turns, bounds = window.all_turns(), window.atom_columns().units().bounds
     start, stop = bounds[prefix.start], bounds[prefix.stop]
     again = tuple(turn for atom in fixed for turn in turns[bounds[atom] : bounds[atom + 1]])
     sources, stays = turns[start:stop], {turn.resource_id for turn in again}

@@ -297,11 +297,11 @@ def _runs(bounds: Sequence[int], atoms: Sequence[int]) -> list[tuple[int, int]]:
 
 
 def _lowered(ladder: Ladder, rungs: Mapping[Rung, Sequence[int]]) -> Mapping[str, Fidelity]:
-    turns, bounds = ladder.columns.atoms.turns, ladder.columns.atoms.bounds
+    heads = ladder.columns.atoms.heads
     gisted = chain(rungs[Rung.POINT], rungs[Rung.GIST], rungs[Rung.CUT])
     lowered = dict.fromkeys(gisted, Fidelity.GIST)
     lowered |= dict.fromkeys(rungs[Rung.DROP], Fidelity.DROPPED)
-    return FrozenDict({turns[bounds[atom]].resource_id: each for atom, each in lowered.items()})
+    return FrozenDict({head: each for atom, each in lowered.items() for head in heads(atom)})
 
 
 def unbinding_plan(window: ContextWindow, index: int) -> Plan:

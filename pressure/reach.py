@@ -159,6 +159,8 @@ class Columns:
         if atom in self.beside:
             return self.beside[atom]
         start, stop = self.atoms.bounds[atom : atom + 2]
+        if self.atoms.is_program(atom):
+            return _results(self.atoms, atom)
         return range(start + 1 if self.atoms.turns[start].tool_calls else start, stop)
 
     def cut_turns(self, atom: int) -> Sequence[Turn]:
@@ -188,7 +190,7 @@ def _rules_beside(
 
 def columns_of(window: ContextWindow, reach: Reach, asked: Collection[int] = ()) -> Columns:
     """Return the columns of `window`, in one pass; O(n). The atoms `asked` are not compressed."""
-    atoms = window.atom_columns()
+    atoms = window.atom_columns().units()
     kinds, attachments = _kinds(window, atoms), _attachments(atoms)
     fixed = _fixed(atoms)
     question = tuple(
@@ -210,7 +212,7 @@ def columns_of(window: ContextWindow, reach: Reach, asked: Collection[int] = ())
     ):
         for atom in several:
             kinds[atom] = kind
-    is_open = bool(window.open_calls)
+    is_open = bool(window.open_calls) or atoms.is_running
     columns = Columns(
         atoms,
         kinds,
@@ -253,6 +255,12 @@ def _with_task(window: ContextWindow, columns: Columns) -> Columns:
     return evolve(columns, task={task: max(least, room)})
 
 
+def _results(atoms: AtomColumns, atom: int) -> Sequence[int]:
+    """Return the indices of the results in `atom`."""
+    places = range(*atoms.bounds[atom : atom + 2])
+    return [place for place in places if atoms.turns[place].role is Role.TOOL]
+
+
 def _beside_pinned(window: ContextWindow, columns: Columns) -> Mapping[int, Sequence[int]]:
     """Return the results that may be truncated of FIXED atoms with calls, by atom."""
     turns, bounds = columns.atoms.turns, columns.atoms.bounds
@@ -260,7 +268,7 @@ def _beside_pinned(window: ContextWindow, columns: Columns) -> Mapping[int, Sequ
     found = {
         atom: [
             place
-            for place in range(bounds[atom] + 1, bounds[atom + 1])
+            for place in _results(columns.atoms, atom)
             if may_be_cut_beside(window, turns[bounds[atom]], turns[place])
         ]
         for atom in fixed
@@ -272,7 +280,8 @@ def _beside_pinned(window: ContextWindow, columns: Columns) -> Mapping[int, Sequ
 def _without_parts(window: ContextWindow, columns: Columns, fixed: set[int]) -> Columns:
     """Return `columns` with the turns stripped of their parts.
 
-    Pinned turns, open calls and `fixed` atoms keep those parts that are not bound.
+    Pinned turns, open calls and `fixed` atoms keep those parts that are not bound. The parts of a
+    program are not removed before the whole of it is.
     """
     atoms, counter = columns.atoms, window.counter
     calling = atoms.bounds[-2] if columns.is_open else None
@@ -281,6 +290,7 @@ def _without_parts(window: ContextWindow, columns: Columns, fixed: set[int]) -> 
     bared: dict[int, int] = {}
     bare_turns: set[int] = set()
     for atom, (start, stop) in enumerate(pairwise(atoms.bounds)):
+        stays, is_program = atom in fixed, atoms.is_program(atom)
         for index in range(start, stop):
             turn = turns[index]
             if not turn.parts:
@@ -288,10 +298,11 @@ def _without_parts(window: ContextWindow, columns: Columns, fixed: set[int]) -> 
             loose = unbound(turn, counter)
             turns[index] = (
                 loose
-                if atom in fixed or index == calling or is_pinned(window, turn.resource_id)
+                if stays or index == calling or is_pinned(window, turn.resource_id)
                 else bare(turn, counter)
             )
-            saved, more = _tokens(turn) - _tokens(loose), _tokens(loose) - _tokens(turns[index])
+            saved = _tokens(turn) - _tokens(loose)
+            more = 0 if is_program else _tokens(loose) - _tokens(turns[index])
             tokens[atom] -= saved + more
             if saved:
                 bound[index] = saved
@@ -365,7 +376,8 @@ def _unanswered(atoms: AtomColumns) -> Sequence[int]:
     for atom in range(len(atoms) - 1, -1, -1):
         turn = atoms.turns[atoms.bounds[atom]]
         if turn.role is Role.ASSISTANT:
-            return [atom] if turn.tool_calls or atom == len(atoms) - 1 else []
+            calls = any(each.tool_calls for each in atoms.turns_of(atom))
+            return [atom] if calls or atom == len(atoms) - 1 else []
     return []
 
 

@@ -2,19 +2,32 @@
 
 An atom is one turn, or an assistant turn with tool calls together with all results of those calls.
 Results are matched to calls by adjacency, because call ids are reused across turns.
+
+A call that the vendor's own server answers may have its result in a later turn, and calls of the
+client's tools between: a program. A provider refuses either half without the other, so a plan
+takes the atoms of a program as one (`AtomColumns.units`).
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from operator import attrgetter
 
+import orjson
 from attrs import frozen
 
 from polycontext.base import InvalidOptionError
 from polycontext.linearity import LinearityMap
 
 from .errors import OrderError
+from .part import Part
 from .turn import Role, Turn
+
+_STARTS = {"server_tool_use": "id", "mcp_tool_use": "id", "program": "call_id"}
+_ENDS = {"program_output": "call_id"}
+"""The types of blocks that begin and end a program, with the field that names it.
+
+Those of Anthropic's server tools end with a block whose type ends with `_tool_result`.
+"""
 
 
 @frozen
@@ -60,6 +73,29 @@ class AtomColumns:
         """Return the turns of the atom with index `atom`."""
         return self.turns[self.bounds[atom] : self.bounds[atom + 1]]
 
+    def heads(self, atom: int) -> list[str]:
+        """Return the ids of the turns of an atom that are no results: one, or more of a program."""
+        return [turn.resource_id for turn in self.turns_of(atom) if turn.role is not Role.TOOL]
+
+    def units(self) -> "AtomColumns":
+        """Return the columns with the atoms of each program merged into one."""
+        runs = [range(start + 1, stop) for start, stop, _ in programs(self.turns)]
+        inner = {place for run in runs for place in run}
+        if not inner:
+            return self
+        kept = [atom for atom, bound in enumerate(self.bounds) if bound not in inner]
+        tokens = [sum(self.tokens[first:last]) for first, last in pairwise(kept)]
+        return AtomColumns(self.turns, [self.bounds[atom] for atom in kept], tokens)
+
+    @property
+    def is_running(self) -> bool:
+        """Return whether a program has no result yet."""
+        return any(not is_done for *_, is_done in programs(self.turns))
+
+    def is_program(self, atom: int) -> bool:
+        """Return whether the atom with index `atom` was merged out of several."""
+        return len(self.heads(atom)) > 1
+
 
 def atom_columns(turns: Sequence[Turn], sums: Sequence[int]) -> AtomColumns:
     """Group `turns`, whose order has already been checked, into atoms.
@@ -74,6 +110,31 @@ def atom_columns(turns: Sequence[Turn], sums: Sequence[int]) -> AtomColumns:
     bounds.append(len(turns))
     tokens = [sums[stop] - sums[start] for start, stop in pairwise(bounds)]
     return AtomColumns(turns, bounds, tokens)
+
+
+def programs(turns: Sequence[Turn]) -> Iterator[tuple[int, int, bool]]:
+    """Yield the programs in `turns`: start and stop, half-open, and whether it has its result.
+
+    One that still runs ends with the last turn; one that has no result when the user goes on was
+    interrupted, and is none.
+    """
+    running: dict[str, int] = {}
+    for index, turn in enumerate(turns):
+        if running and turn.role is Role.USER:
+            running.clear()
+        for part in turn.parts:
+            if part.type in _STARTS:
+                running[_name(part, _STARTS[part.type])] = index
+            elif part.type in _ENDS or part.type.endswith("_tool_result"):
+                start = running.pop(_name(part, _ENDS.get(part.type, "tool_use_id")), index)
+                if start < index:
+                    yield start, index + 1, True
+    if running:
+        yield min(running.values()), len(turns), False
+
+
+def _name(part: Part, key: str) -> str:
+    return str(orjson.loads(part.data).get(key))
 
 
 def open_after(turn: Turn, waiting: tuple[str, ...]) -> tuple[str, ...]:

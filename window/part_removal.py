@@ -129,6 +129,8 @@ _REASONING = ("reasoning_content", "reasoning", "reasoning_details")
 def _role_or_call(part: Part) -> tuple[Part, ...]:
     if part.kind is PartKind.CALL:
         return (_untied(part),)
+    if part.kind is PartKind.RESULT:
+        return callers((part,))
     if part.kind is not PartKind.MESSAGE:
         return ()
     # Servers that want the reasoning of a call back take an empty one.
@@ -138,6 +140,16 @@ def _role_or_call(part: Part) -> tuple[Part, ...]:
     }
     kept |= {"role": said["role"]} if said.get("role") is not None else {}
     return (Part(part.provider, orjson.dumps(kept).decode(), PartKind.MESSAGE),) if kept else ()
+
+
+def callers(parts: Iterable[Part]) -> tuple[Part, ...]:
+    """Return what `parts` say about the program that made the call of a result."""
+    said = ((part, _fields(part).get("caller")) for part in parts if part.kind is PartKind.RESULT)
+    return tuple(
+        evolve(part, data=orjson.dumps({"caller": caller}).decode(), tokens=None)
+        for part, caller in said
+        if caller is not None
+    )
 
 
 def _untied(part: Part) -> Part:
