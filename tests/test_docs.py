@@ -8,6 +8,7 @@ import subprocess
 import sys
 import warnings
 from contextlib import ExitStack
+from html import unescape
 from inspect import signature
 from pathlib import Path
 from typing import Any
@@ -39,6 +40,16 @@ PAGES = sorted(
 PROGRAMS = [page for page in PAGES if examples(page.read_text(encoding="utf-8"), "python")]
 QUICK = ("README.md", "docs/quickstart.md")
 SDK = re.compile(r"\b(?:import|from) (?:openai|anthropic)\b")
+GIVEN: dict[str, dict[str, Any]] = {
+    "README.md": {
+        "TOOLS": [
+            {"type": "function", "function": {"name": name, "parameters": {"type": "object"}}}
+            for name in ("list_files", "read_file")
+        ],
+        "run": lambda call: f"The result of {call.name}.",
+    }
+}
+"""What a page calls the reader's own."""
 FRAGMENT = re.compile(r"\+[a-z0-9-]+\.(feature|bugfix|doc|removal|misc)\.md")
 
 
@@ -86,7 +97,7 @@ def test_the_python_of_a_page_runs(page: Path, monkeypatch: pytest.MonkeyPatch) 
     """
     monkeypatch.chdir(ROOT)
     monkeypatch.setattr("polycontext.testing.STORE_CHECKS", STORE_CHECKS[:2])
-    namespace: dict[str, Any] = {"__name__": page_name(page)}
+    namespace: dict[str, Any] = {"__name__": page_name(page), **GIVEN.get(page_name(page), {})}
     blocks = examples(page.read_text(encoding="utf-8"), "python")
     with ExitStack() as stack:
         if any(SDK.search(code) for _, code in blocks):
@@ -154,7 +165,7 @@ def test_the_readme_has_exactly_two_commands() -> None:
     """A stranger is told two commands: one that shows the main job and one that runs the tests."""
     blocks = examples((ROOT / "README.md").read_text(encoding="utf-8"), "bash")
     assert [len(code.splitlines()) for _, code in blocks] == [1, 1]
-    assert "polycontext replay examples/conversation.json" in blocks[0][1]
+    assert blocks[0][1].strip().endswith("bin/polycontext demo")
     assert "pytest --numprocesses auto" in blocks[1][1]
 
 
@@ -178,47 +189,49 @@ def test_ci_runs_the_commands_of_the_readme() -> None:
 
 
 def test_what_the_readme_shows_before_and_after_is_what_comes_out() -> None:
-    """The README's table and counts match the result of `project` on its example."""
+    """The README's messages, summary and counts are what `project` makes of its example."""
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     messages = json.loads((ROOT / "examples" / "build_failure.json").read_text(encoding="utf-8"))
-    (limit,) = re.findall(r"`max_tokens=(\d+)`", text)
+    (limit,) = re.findall(r"`project\(messages, max_tokens=(\d+)\)`", text)
     projection = project(messages, max_tokens=int(limit))
-    counts = (len(messages), projection.tokens_before, limit, len(projection.messages))
-    assert counts == tuple(
-        number if number == limit else int(number)
-        for number in re.findall(
-            (
-                r"\[(\d+) messages\].+? of (\d+) tokens, with\s`max_tokens=(\d+)`, become (\d+) "
-                r"messages"
-            ),
-            text,
-        )[0]
-    )
-    assert f"messages of {projection.tokens_after} tokens:" in text
-    became = {
-        **dict.fromkeys(projection.kept, "kept"),
-        **dict.fromkeys(projection.gisted, "summarised"),
-        **dict.fromkeys(projection.dropped, "dropped"),
-    }
-    rows = re.findall(r"\| (\d+)(?:-(\d+))? \| (\w+): (.+?)(?: …)? \| (\w+) \|", text)
-    assert sum(int(last or first) - int(first) + 1 for first, last, *_ in rows) == len(messages)
-    for first, last, role, said, result in rows:
-        numbers = range(int(first), int(last or first) + 1)
-        assert {became[f"t{number}"] for number in numbers} == {result}
-        told = [messages[number - 1] for number in numbers]
-        assert any(
-            each["role"] == role and (each["content"] or "").startswith(said) for each in told
-        )
+    before, after = (code for _, code in examples(text, "text"))
+    assert f"Eight messages of {projection.tokens_before} tokens" in text
+    assert before.splitlines() == [_shown(message) for message in messages]
+    (summary,) = (message for message in projection.messages if message not in messages)
+    assert after.split() == summary["content"].split()
+    assert len(projection.gisted) == len(messages) - len(projection.kept) == 4
+    assert len(summary["content"].splitlines()[1:-1]) == 3
 
 
-def test_the_picture_of_the_readme_is_what_its_command_draws(
+def _shown(message: dict[str, Any], width: int = 88) -> str:
+    """Return a message as one line of the README."""
+    calls = (call["function"] for call in message.get("tool_calls", ()))
+    text = message["content"] or " ".join(f"{call['name']}({call['arguments']})" for call in calls)
+    line = f"{message['role']:<9}  {' '.join(text.split())}"
+    return line if len(line) <= width else f"{line[: width - 1]}…"
+
+
+def test_the_picture_of_the_demo_is_what_it_prints(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """The picture has every word of `polycontext demo`, which fits a terminal of 80 by 30."""
+    assert main(["demo"]) == 0
+    printed = capsys.readouterr().out.splitlines()
+    assert len(printed) <= 30
+    assert max(map(len, printed)) <= 80
+    picture = (ROOT / "docs" / "pictures" / "demo.svg").read_text(encoding="utf-8")
+    drawn = unescape(re.sub(r"<[^>]+>", "", picture.partition("</style>")[2])).replace("\xa0", " ")
+    assert [line for line in printed if line.strip() not in drawn] == []
+
+
+def test_the_picture_of_a_replay_is_what_its_command_draws(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The README's picture has the words, steps and compressions that its command draws."""
+    """The picture has the words, steps and compressions that the command beside it draws."""
     monkeypatch.chdir(ROOT)
     (command,) = re.findall(
-        r"`polycontext (replay examples.+?)`",
-        " ".join((ROOT / "README.md").read_text(encoding="utf-8").split()),
+        r"`polycontext (replay apps/cli/demo.json [^`]+--plot[^`]+)`",
+        (ROOT / "docs" / "command-line.md").read_text(encoding="utf-8"),
     )
     *words, shown = command.split()
     assert main([*words, str(tmp_path / "now.svg")]) == 0
@@ -227,7 +240,7 @@ def test_the_picture_of_the_readme_is_what_its_command_draws(
         [re.findall(what, picture) for picture in drawn]
         for what in (r"<!-- (.+?) -->", r"clip-path=|<g id=\"\w+\"")
     )
-    assert "examples/conversation.json" in words_of[0]
+    assert "apps/cli/demo.json" in words_of[0]
     assert words_of[0] == words_of[1]
     assert shapes_of[0] == shapes_of[1]
 
@@ -334,11 +347,11 @@ def test_a_news_fragment_is_one_sentence() -> None:
 
 @pytest.mark.parametrize(
     ("name", "provider"),
-    [("conversation.json", "openai"), ("conversation_anthropic.json", "anthropic")],
+    [("apps/cli/demo.json", "openai"), ("examples/conversation_anthropic.json", "anthropic")],
 )
 def test_an_example_conversation_is_valid(name: str, provider: str) -> None:
     """Each example is valid for its provider, and every message is read."""
-    example = json.loads((ROOT / "examples" / name).read_text(encoding="utf-8"))
+    example = json.loads((ROOT / name).read_text(encoding="utf-8"))
     messages = example if isinstance(example, list) else example["messages"]
     wire = get_format(provider)
     wire.check(messages)

@@ -49,6 +49,7 @@ app = Group(
         "chat": ("chat", "Chat with a model."),
         "project": ("project", "Shorten a conversation to fit a window."),
         "compress": ("compress", "Shorten every conversation of a data set."),
+        "demo": ("demo", "Show what a session does, on a recorded conversation."),
         "replay": ("replay", "Replay a recorded conversation and show each compression."),
         "check": ("check", "Find what a provider would reject in a request."),
         "serve": ("serve", "Serve conversations over HTTP."),

@@ -16,7 +16,7 @@ from attrs import frozen
 from polycontext.cli.app import app, main
 from tests.house import DATA, ROOT
 
-EXAMPLE = ROOT / "examples" / "conversation.json"
+EXAMPLE = ROOT / "apps" / "cli" / "demo.json"
 ANTHROPIC_EXAMPLE = ROOT / "examples" / "conversation_anthropic.json"
 
 

@@ -1,4 +1,4 @@
-"""`polycontext diagram` prints the machine, and keeps the README's picture true."""
+"""`polycontext diagram` prints the machine, and keeps the picture of docs/machine.md true."""
 
 import re
 import sys
@@ -70,8 +70,8 @@ def test_a_diagram_is_written_to_a_file(polycontext: Command, tmp_path: Path) ->
 
 
 def test_the_readme_shows_the_machine_as_it_is() -> None:
-    """The README's diagram is what `polycontext diagram --notation mermaid` prints."""
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    """The diagram of docs/machine.md is what `polycontext diagram --notation mermaid` prints."""
+    text = (ROOT / "docs" / "machine.md").read_text(encoding="utf-8")
     assert [code for _, code in examples(text, "mermaid")] == [mermaid()]
 
 

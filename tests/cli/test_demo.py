@@ -1,0 +1,26 @@
+"""`polycontext demo` shows one moment of a recorded conversation, on one screen."""
+
+from polycontext.cli.demo import MAX_TOKENS, RECORDING
+from tests.cli.command import EXAMPLE, Command
+
+
+def test_the_demo_fits_a_small_terminal(polycontext: Command) -> None:
+    """It prints at most 30 lines of 80 columns, the same wherever it runs."""
+    ran = polycontext("demo")
+    lines = ran.out.splitlines()
+    assert (ran.code, ran.err, RECORDING.name) == (0, "", EXAMPLE.name)
+    assert len(lines) <= 30
+    assert max(map(len, lines)) <= 80
+
+
+def test_the_demo_shows_before_after_kept_and_lost(polycontext: Command) -> None:
+    """Both sides have their numbers; system prompt and task are kept, and lost by a plain cut."""
+    out = polycontext("demo").out
+    assert f"in a window of {MAX_TOKENS:,} tokens" in out
+    assert "BEFORE: 16 messages, 1,394 tokens        AFTER: 7 messages, 1,083 tokens" in out
+    kept, _, lost = out.partition("Kept word for word:")[2].partition("Keeping only the last")
+    for words in ("You are the stock assistant", "Order 48213 for the"):
+        assert words in kept
+        assert words in lost
+    assert "now on, never" in kept
+    assert "| find_stock(sku=GLV-NIT-M)" in out
