@@ -14,7 +14,7 @@ from pathlib import Path
 from polycontext.base.errors import is_installed
 
 ASKS = re.compile(r'^\s*require_extra\(\s*"([\w.]+)"', re.MULTILINE)
-OPTIONAL = ("adapters", "models")
+OPTIONAL = ("adapters", "bulk", "models")
 """The folders of modules that need an extra."""
 
 

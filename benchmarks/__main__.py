@@ -16,6 +16,7 @@ BENCHMARKS = {
     "fuzz": ("benchmarks.fuzz_agent_context", "100,000 mutated documents for the AgentContext"),
     "large_window": ("benchmarks.large_window", "windows of many turns"),
     "margins": ("benchmarks.margins", "tokenizers of open models beside what a session counts"),
+    "long_session": ("benchmarks.long_session", "one durable session of 400,000 turns"),
     "page_speed": ("tests.server.browser.speed", "opening and scrolling a long chat in Chromium"),
     "pills": ("benchmarks.pills", "pills in long documents"),
     "retention": ("benchmarks.retention", "what is left of recordings where it is needed"),

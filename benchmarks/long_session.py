@@ -95,7 +95,8 @@ def drive(file: Path, last: int, session_id: str = "long") -> dict[str, Any]:
                 took = (perf_counter() - wall) / SAMPLE * 1e3
                 print(
                     f"{done:>9,} turns  {spent * 1e3:.2f} ms CPU a turn  {took:.2f} ms in all  "
-                    f"{memory():,} MB  exponent {exponent(rows):+.3f}  {invalid} invalid of {judged}",
+                    f"{memory():,} MB  exponent {exponent(rows):+.3f}  "
+                    f"{invalid} invalid of {judged}",
                     flush=True,
                 )
     return {"rows": rows, "invalid": invalid, "judged": judged}
@@ -159,8 +160,9 @@ def main() -> None:
             print(f"memory at most: {memory():,} MB; file: {file.stat().st_size / 1e6:,.0f} MB")
         told = reopened(file)
         print(
-            f"opened {told['turns']:,} turns in {told['open']:.2f} s ({told['open_cpu']:.2f} s CPU), "
-            f"search at most {told['search'] * 1e3:.0f} ms CPU, {told['memory']:,} MB"
+            f"opened {told['turns']:,} turns in {told['open']:.2f} s "
+            f"({told['open_cpu']:.2f} s CPU), search at most {told['search'] * 1e3:.0f} ms CPU, "
+            f"{told['memory']:,} MB"
         )
 
 

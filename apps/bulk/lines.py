@@ -212,3 +212,26 @@ def codec_of(path: Path) -> str | None:
     """
     codec = path.suffix if path.suffix in (".gz", ".zst") else ""
     return codec if Path(path.name.removesuffix(codec)).suffix in SUFFIXES else None
+
+
+def pieces_of(source: Path) -> Iterator[Piece]:
+    """Yield the pieces of a file of lines.
+
+    Raises:
+        InvalidDataError: it is missing, damaged or cut off.
+        InvalidOptionError: its name does not end like that of a file of lines.
+    """
+    if codec_of(source) is None:
+        legal = "a name that ends in .jsonl, .jsonl.gz or .jsonl.zst"
+        raise InvalidOptionError("input", str(source), legal)
+    check_readable(source)
+    yield from line_format(source, source).pieces(source, 0, 0)
+
+
+def check_readable(source: Path) -> None:
+    """Raise `InvalidDataError` unless a file can be opened."""
+    try:
+        source.open("rb").close()
+    except OSError as error:
+        what = f"cannot be read: {(error.strerror or str(error)).lower()}"
+        raise InvalidDataError(str(source), what, "a readable file") from None

@@ -73,6 +73,14 @@ class Work(Protocol):
         ...
 
 
+class Engine(Protocol):
+    """Runs work on pieces, in order: a pool of processes, or a cluster."""
+
+    def map(self, work: Work, pieces: Iterator[Piece]) -> Iterator[Done]:
+        """Yield what `work` makes of each piece, in order."""
+        ...
+
+
 @frozen
 class LineWork:
     """Shortens lines of JSON. A row that fits is copied byte for byte."""
@@ -93,7 +101,7 @@ class LineWork:
             try:
                 lines.append(self._shortened(line, done.figures))
             except (PolycontextError, ValueError, RecursionError) as error:
-                done.reject(number, *_explained(error, line))
+                done.reject(number, *explained(error, line))
         text = b"".join(each + b"\n" for each in lines)
         done.data = self.pack(text) if text else b""
         return done
@@ -120,7 +128,7 @@ MOST_ROW_BYTES = 2**24
 _EXCERPT = 200
 
 
-def _explained(error: Exception, line: bytes) -> tuple[Exception | str, Any]:
+def explained(error: Exception, line: bytes) -> tuple[Exception | str, Any]:
     """Return the reason for a rejection, and the row as JSON data if it is."""
     text = line.decode(errors="replace")
     match error:

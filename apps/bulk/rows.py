@@ -69,6 +69,25 @@ class RowCompressor:
     def compressed(self, row: Row) -> tuple[Row, Projection]:
         """Return the row with its messages shortened, and the projection of its messages."""
         body: Mapping[str, Any] = row if isinstance(row, dict) else {self.messages: row}
+        asked = self.request(row)
+        projection = self.fit(asked, asked.inline)
+        kept = self._columns(body, asked, projection)
+        if not projection.changed:
+            return row, projection
+        shortened: Any = projection.messages[asked.leading :]
+        if not isinstance(row, dict):
+            return shortened, projection
+        head = {"system": projection.messages[0]["content"]} if asked.leading else {}
+        written = json.dumps(shortened, ensure_ascii=False) if asked.is_text else shortened
+        return {**row, **head, self.messages: written, **kept}, projection
+
+    def request(self, row: Row) -> "Request":
+        """Return the request that a row holds.
+
+        Raises:
+            PolycontextError: it holds none.
+        """
+        body: Mapping[str, Any] = row if isinstance(row, dict) else {self.messages: row}
         messages, is_text = _list_in(body, self.messages)
         tools, _ = _list_in(body, "tools") if body.get("tools") else ([], False)
         system = body.get("system")
@@ -76,42 +95,47 @@ class RowCompressor:
         otherwise = Provider.ANTHROPIC if system else Provider.OPENAI
         inline = [*lead, *messages]
         wire = format_of(inline, self.provider, otherwise)
-        projection = project(
-            inline,
+        return Request(inline, len(lead), is_text, tools, wire)
+
+    def fit(self, request: "Request", messages: Sequence[Message]) -> Projection:
+        """Return the projection of some messages of a request."""
+        return project(
+            messages,
             self.model,
             max_tokens=self.max_tokens,
-            provider=wire.provider,
+            provider=request.wire.provider,
             keep_recent=self.keep_recent,
             repair=self.repair,
-            tools=tools,
+            tools=request.tools,
         )
-        kept = self._columns(body, wire, inline, len(lead), projection)
-        if not projection.changed:
-            return row, projection
-        shortened: Any = projection.messages[len(lead) :]
-        if not isinstance(row, dict):
-            return shortened, projection
-        head = {"system": projection.messages[0]["content"]} if lead else {}
-        written = json.dumps(shortened, ensure_ascii=False) if is_text else shortened
-        return {**row, **head, self.messages: written, **kept}, projection
 
     def _columns(
-        self,
-        body: Mapping[str, Any],
-        wire: WireFormat,
-        inline: Sequence[Message],
-        leading: int,
-        projection: Projection,
+        self, body: Mapping[str, Any], request: "Request", projection: Projection
     ) -> dict[str, list[Any]]:
-        """Return the columns of `keep`; the first `leading` of `inline` are no rows of theirs."""
+        """Return the columns of `keep` for the shortened messages."""
         if not self.keep:
             return {}
-        places = origins(wire, inline, projection)[leading:]
+        leading, inline = request.leading, request.inline
+        places = origins(request.wire, inline, projection)[leading:]
         sources = [None if place is None else place - leading for place in places]
         return {
             name: aligned(name, body.get(name), len(inline) - leading, sources)
             for name in self.keep
         }
+
+
+@frozen
+class Request:
+    """The request in a row: the messages with `leading` ones of the column `system`, and tools.
+
+    `is_text` says that the messages stand there as JSON text.
+    """
+
+    inline: list[Message]
+    leading: int
+    is_text: bool
+    tools: list[Any]
+    wire: WireFormat
 
 
 _HELLO = ({"role": "user", "content": "Hello!"},)

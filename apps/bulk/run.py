@@ -22,8 +22,8 @@ from filelock import FileLock, Timeout
 from polycontext.base import InvalidDataError, InvalidOptionError
 
 from .figures import Figures
-from .lines import codec_of, line_format
-from .pieces import Done, Piece, Work
+from .lines import check_readable, codec_of, line_format
+from .pieces import Done, Engine, Piece, Work
 from .pool import Pool
 from .rows import RowCompressor
 
@@ -44,14 +44,6 @@ class Format(Protocol):
 
     def finish(self, written: Path, output: Path, source: Path) -> None:
         """Turn the finished rows into the output."""
-        ...
-
-
-class Engine(Protocol):
-    """Runs work on pieces, in order: a pool of processes, or a cluster."""
-
-    def map(self, work: Work, pieces: Iterator[Piece]) -> Iterator[Done]:
-        """Yield what `work` makes of each piece, in order."""
         ...
 
 
@@ -147,17 +139,9 @@ class _Run:
         """Return how many bytes the input begins with, up to `size`, and their hash.
 
         The rest is not compared, so a file that was cut off may be completed.
-
-        Raises:
-            InvalidDataError: the input cannot be read.
         """
-        try:
-            with self.source.open("rb") as file:
-                head = file.read(size)
-        except OSError as error:
-            reason = (error.strerror or str(error)).lower()
-            what = f"cannot be read: {reason}"
-            raise InvalidDataError(str(self.source), what, "a readable file") from None
+        with self.source.open("rb") as file:
+            head = file.read(size)
         return {"bytes": len(head), "sha256": hashlib.sha256(head).hexdigest()}
 
     def report_of_complete(self) -> Report | None:
@@ -185,7 +169,7 @@ class _Run:
     def go(self, engine: Engine, advance: Callable[[Progress], None]) -> Report:
         """Run from the last checkpoint to the end."""
         form = _format(self.source, self.output)
-        self.fingerprint()  # before anything is written
+        check_readable(self.source)
         saved = self._resumed()
         written, rejected = self._beside("partial"), self._beside("rejected.jsonl")
         torn = list[InvalidDataError]()

@@ -50,6 +50,7 @@ app = Group(
         "project": ("project", "Shorten a conversation to fit a window."),
         "compress": ("compress", "Shorten every conversation of a data set."),
         "demo": ("demo", "Show what a session does, on a recorded conversation."),
+        "certify": ("certify", "Show what a budget loses on recorded conversations."),
         "replay": ("replay", "Replay a recorded conversation and show each compression."),
         "check": ("check", "Find what a provider would reject in a request."),
         "serve": ("serve", "Serve conversations over HTTP."),

@@ -45,6 +45,17 @@ from .output import FAULT, CommandError, no_bar, percent, progress, tell, write,
     metavar="N",
     help="The number of processes; by default one for each core.",
 )
+@click.option(
+    "--engine",
+    type=click.Choice(["pool", "ray"]),
+    default="pool",
+    help="Processes of this machine, or a Ray cluster (needs polycontext[ray]).",
+)
+@click.option(
+    "--address",
+    metavar="ADDRESS",
+    help="The address of the Ray cluster; by default one is started on this machine.",
+)
 def compress(
     *,
     source: str,
@@ -56,6 +67,8 @@ def compress(
     keep_recent: KeepRecent,
     repair: Repair,
     workers: int | None,
+    engine: str,
+    address: str | None,
     as_json: Json,
 ) -> int:
     """Shorten every conversation of a data set to a number of tokens, on all cores.
@@ -77,7 +90,7 @@ def compress(
         repair=repair,
     )
     started = monotonic()
-    report = _run(Path(source), Path(output), compressor, Pool(workers) if workers else Pool())
+    report = _run(Path(source), Path(output), compressor, _engine(engine, workers, address))
     figures = report.figures
     if report.was_complete:
         tell(f"{output} was complete before: nothing was done")
@@ -93,6 +106,18 @@ def compress(
 
 def _names(columns: str | None) -> Sequence[str]:
     return [name.strip() for name in (columns or "").split(",") if name.strip()]
+
+
+def _engine(name: str, workers: int | None, address: str | None) -> Engine:
+    if name == "ray":
+        if workers is not None:
+            raise CommandError("--workers is for the engine pool. Ray uses the whole cluster.")
+        from polycontext.bulk import RayEngine  # noqa: PLC0415 - an extra
+
+        return RayEngine(address)
+    if address is not None:
+        raise CommandError("--address is that of a Ray cluster. Pass --engine ray, too.")
+    return Pool(workers) if workers else Pool()
 
 
 def _run(source: Path, output: Path, compressor: RowCompressor, engine: Engine) -> Report:

@@ -1,0 +1,241 @@
+"""A certificate of loss: how many arguments of the next call vanish from the view at a budget.
+
+A recorded tool call shows what the model needed at that moment. An argument counts if it stood in
+the messages before the call; it is lost if it no longer stands in their projection. Projections are
+deterministic, so recordings show what will be lost in conversations like them.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
+from pathlib import Path
+
+from attrs import frozen
+
+from polycontext.base import PolycontextError, require
+from polycontext.polynomial import ContextOverflowError
+from polycontext.window import Turn
+
+from .bounds import count_bound, share_bound
+from .lines import pieces_of
+from .pieces import Done, Engine, Piece, explained
+from .pool import Pool
+from .rows import Request, Row, RowCompressor
+
+SHORTEST = 3
+"""The length of the shortest argument that counts: shorter ones stand in most texts by chance."""
+
+
+@frozen
+class Loss:
+    """What one conversation loses: the share of its arguments at each budget."""
+
+    arguments: int
+    shares: tuple[float, ...]
+
+
+@frozen
+class BudgetLoss:
+    """The loss at one budget over all conversations.
+
+    `lost` is the mean over the conversations of the share of their arguments that is lost, `bound`
+    the bound of its expectation; `affected` counts conversations that lose anything, and
+    `affected_bound` bounds the chance of that.
+    """
+
+    max_tokens: int
+    lost: float
+    bound: float
+    affected: int
+    affected_bound: float
+
+
+@frozen
+class Certificate:
+    """What the recordings show about each budget, from the largest.
+
+    `smallest` is the smallest budget that passed: at most `at_most` of the arguments vanish, with
+    the confidence `level`. None if even the largest failed.
+    """
+
+    conversations: int
+    arguments: int
+    level: float
+    at_most: float
+    budgets: tuple[BudgetLoss, ...]
+    smallest: int | None
+
+
+def measure(row: Row, compressors: Sequence[RowCompressor]) -> Loss:
+    """Return what a conversation loses with each compressor.
+
+    Raises:
+        PolycontextError: the row holds no valid messages.
+    """
+    request = compressors[0].request(row)
+    parsed = request.wire.parse(request.inline, repair=True)
+    lost, total = [0] * len(compressors), 0
+    for place, values in _needs(parsed.turns, parsed.places):
+        total += len(values)
+        for index, compressor in enumerate(compressors):
+            lost[index] += _lost(request, place, values, compressor)
+    return Loss(total, tuple(each / total if total else 0.0 for each in lost))
+
+
+def _needs(turns: Sequence[Turn], places: Sequence[int]) -> Iterator[tuple[int, list[str]]]:
+    """Yield the place of each message that calls tools, and the arguments that stand before it."""
+    said = ""
+    for turn, place in zip(turns, places, strict=True):
+        if turn.tool_calls:
+            values = {value for call in turn.tool_calls for value in _values(call.arguments)}
+            standing = sorted(value for value in values if _stands(value, said))
+            if standing:
+                yield place, standing
+        said += _text(turn)
+
+
+def _lost(request: Request, place: int, values: Sequence[str], compressor: RowCompressor) -> int:
+    """Return how many of the values do not stand in the view of what is before a message."""
+    try:
+        view = compressor.fit(request, request.inline[:place])
+    except ContextOverflowError:
+        return len(values)  # no request can be sent at all
+    if not view.changed:
+        return 0
+    text = "".join(map(_text, request.wire.parse(view.messages, repair=True).turns))
+    return sum(not _stands(value, text) for value in values)
+
+
+def _text(turn: Turn) -> str:
+    calls = "\n".join(call.arguments for call in turn.tool_calls)
+    return f"{turn.content or ''}\n{calls}\n"
+
+
+def _values(arguments: str) -> Iterator[str]:
+    """Yield the texts and numbers in a call's arguments."""
+    try:
+        pending = [json.loads(arguments)]
+    except ValueError:
+        return
+    while pending:
+        match pending.pop():
+            case bool() | None:
+                pass
+            case dict() as inner:
+                pending.extend(inner.values())
+            case list() as inner:
+                pending.extend(inner)
+            case value if len(str(value)) >= SHORTEST:
+                yield str(value)
+            case _:
+                pass
+
+
+def _stands(value: str, text: str) -> bool:
+    """Return whether a value stands in a text and is not part of a longer word there."""
+    return re.search(rf"(?<!\w){re.escape(value)}(?!\w)", text) is not None
+
+
+def certify(
+    losses: Iterable[Loss],
+    budgets: Sequence[int],
+    *,
+    at_most: float = 0.05,
+    level: float = 0.95,
+) -> Certificate:
+    """Return the certificate of measured conversations, which must be independent of each other.
+
+    The bounds hold for any distribution and any number of conversations. Budgets are tested from
+    the largest down to the first that fails, so that the smallest one that passed holds at `level`,
+    too, however many were tested.
+
+    Args:
+        losses: what `measure` returned; conversations without arguments are left out.
+        budgets: the budgets of `losses`, from the largest to the smallest.
+        at_most: the share of arguments that may vanish.
+        level: the confidence, such as 0.95.
+
+    Raises:
+        InvalidOptionError: an option is out of range, or the budgets do not fall.
+    """
+    require("level", level, 0 < level < 1, "a share between 0 and 1")
+    require("at_most", at_most, 0 < at_most < 1, "a share between 0 and 1")
+    falling = all(a > b for a, b in pairwise(budgets))
+    require("budgets", budgets, budgets and falling, "numbers of tokens, the largest first")
+    counted = [each for each in losses if each.arguments]
+    told, smallest, passing = list[BudgetLoss](), None, True
+    for index, budget in enumerate(budgets):
+        shares = [each.shares[index] for each in counted]
+        affected = sum(share > 0 for share in shares)
+        bound = share_bound(shares, level)
+        told.append(
+            BudgetLoss(
+                budget,
+                sum(shares) / max(1, len(shares)),
+                bound,
+                affected,
+                count_bound(affected, len(shares), level),
+            )
+        )
+        passing = passing and bound <= at_most
+        smallest = budget if passing else smallest
+    arguments = sum(each.arguments for each in counted)
+    return Certificate(len(counted), arguments, level, at_most, tuple(told), smallest)
+
+
+@frozen
+class MeasureWork:
+    """Measures lines of JSON; what it makes of a piece are lines of losses."""
+
+    compressors: tuple[RowCompressor, ...]
+
+    def __call__(self, piece: Piece) -> Done:
+        """Return the losses of the piece's rows."""
+        done, lines = Done(piece), list[str]()
+        for number, line in enumerate(piece.data.split(b"\n"), piece.start):
+            try:
+                loss = measure(json.loads(line.decode()), self.compressors)
+            except (PolycontextError, ValueError, RecursionError) as error:
+                done.reject(number, *explained(error, line))
+            else:
+                done.figures.rows += 1
+                lines.append(json.dumps([loss.arguments, loss.shares]))
+        done.data = "".join(f"{each}\n" for each in lines).encode()
+        return done
+
+    def split(self, piece: Piece) -> Iterator[Piece]:
+        """Yield the rows of a piece as pieces of their own."""
+        for number, line in enumerate(piece.data.split(b"\n"), piece.start):
+            yield Piece(number, piece.end, line)
+
+
+def losses_in(done: Done) -> Iterator[Loss]:
+    """Yield the losses in a measured piece."""
+    for line in done.data.splitlines():
+        arguments, shares = json.loads(line)
+        yield Loss(arguments, tuple(shares))
+
+
+def certify_file(
+    source: Path,
+    compressors: Sequence[RowCompressor],
+    *,
+    at_most: float = 0.05,
+    level: float = 0.95,
+    engine: Engine | None = None,
+) -> tuple[Certificate, int]:
+    """Return the certificate of a file of lines, and how many of its rows could not be measured.
+
+    The compressors differ in their budgets, which fall.
+
+    Raises:
+        InvalidDataError: the file is missing or damaged.
+        InvalidOptionError: an option is out of range, or the file is not JSONL.
+    """
+    work, losses, rejected = MeasureWork(tuple(compressors)), list[Loss](), 0
+    for done in (engine or Pool()).map(work, pieces_of(source)):
+        losses.extend(losses_in(done))
+        rejected += len(done.rejected)
+    budgets = [each.max_tokens or 0 for each in compressors]
+    return certify(losses, budgets, at_most=at_most, level=level), rejected

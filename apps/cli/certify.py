@@ -1,0 +1,120 @@
+"""`polycontext certify`: what a budget loses, shown on recorded conversations with a bound."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+from attrs import asdict
+
+from polycontext.bulk import Certificate, Pool, RowCompressor, certify_file
+from polycontext.window.providers import AUTO
+
+from .command import command
+from .options import Json, KeepRecent, MessageFormat, Repair, complete_file
+from .output import FAULT, CommandError, tell, write, write_columns, write_json
+
+
+@command(
+    "polycontext certify runs.jsonl --max-tokens 4000",
+    "polycontext certify runs.jsonl --max-tokens 16000,8000,4000 --at-most 0.05",
+)
+@click.argument("source", metavar="DATA", shell_complete=complete_file)
+@click.option(
+    "--max-tokens",
+    "budgets",
+    required=True,
+    metavar="TOKENS",
+    help="The budgets to test, separated by commas.",
+)
+@click.option("-m", "--model", metavar="NAME", help="The model: sets how tokens are counted.")
+@click.option(
+    "--messages", default="messages", metavar="COLUMN", help="The column of messages in a row."
+)
+@click.option(
+    "--at-most",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    default=0.05,
+    metavar="SHARE",
+    help="The share of arguments that may vanish.",
+)
+@click.option(
+    "--level",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    default=0.95,
+    metavar="SHARE",
+    help="The confidence of the bounds.",
+)
+@click.option("--workers", type=click.IntRange(min=1), metavar="N", help="The number of processes.")
+def certify(
+    *,
+    source: str,
+    budgets: str,
+    model: str | None,
+    messages: str,
+    at_most: float,
+    level: float,
+    form: MessageFormat,
+    keep_recent: KeepRecent,
+    repair: Repair,
+    workers: int | None,
+    as_json: Json,
+) -> int:
+    """Show how many arguments of the next tool call vanish at a budget, with a bound.
+
+    DATA is JSONL of recorded conversations that are independent of each other. An argument counts
+    if it stood in the messages before its call; it vanishes if it does not stand in their
+    projection. The bounds hold for any distribution. Exits with 1 if no budget passes --at-most.
+    """
+    first, *others = (
+        RowCompressor(
+            max_tokens=budget,
+            model=model,
+            messages=messages,
+            provider=form or AUTO,
+            keep_recent=keep_recent,
+            repair=repair,
+        )
+        for budget in _falling(budgets)
+    )
+    engine = Pool(workers) if workers else Pool()
+    found, rejected = certify_file(
+        Path(source), [first, *others], at_most=at_most, level=level, engine=engine
+    )
+    if rejected:
+        tell(f"{rejected:,} rows hold no valid conversation and do not count", "yellow")
+    if as_json:
+        write_json(asdict(found), indent=2)
+    else:
+        _print(found)
+    return FAULT if found.smallest is None else 0
+
+
+def _falling(budgets: str) -> Sequence[int]:
+    try:
+        return sorted({int(each) for each in budgets.split(",")}, reverse=True)
+    except ValueError:
+        what = f"--max-tokens {budgets} is no list of numbers. Use one, or several with commas."
+        raise CommandError(what) from None
+
+
+def _print(found: Certificate) -> None:
+    percent = f"{found.level:.0%}"
+    write_columns(
+        ("budget", "vanish", f"at most, {percent}", "affected", f"at most, {percent}"),
+        [
+            (
+                f"{each.max_tokens:,}",
+                f"{each.lost:.2%}",
+                f"{each.bound:.2%}",
+                f"{each.affected:,} of {found.conversations:,}",
+                f"{each.affected_bound:.2%}",
+            )
+            for each in found.budgets
+        ],
+    )
+    write(f"{found.arguments:,} arguments in {found.conversations:,} conversations\n")
+    share = f"at most {found.at_most:.1%} vanish, with {percent} confidence"
+    smallest = (
+        "no budget passes" if found.smallest is None else f"from {found.smallest:,} tokens on"
+    )
+    write(f"{share}: {smallest}\n")

@@ -1,0 +1,157 @@
+"""Losses are measured as they are defined, and the bounds hold at their level."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from polycontext.base import InvalidDataError, InvalidOptionError
+from polycontext.bulk import Loss, Pool, RowCompressor, certify, certify_file, measure
+from polycontext.bulk.bounds import count_bound, share_bound
+from tests.bulk.data_sets import as_lines, saved
+from tests.cli.command import assistant, chat, result, user
+
+DRAWS = 1_000
+
+
+def calling(arguments: str) -> list[dict[str, object]]:
+    """Return a conversation whose last call has these arguments."""
+    call = assistant(None, "c1")
+    call["tool_calls"][0]["function"]["arguments"] = arguments
+    return [
+        user("Book flight HAT136 for Mia Li."),
+        assistant(None, "c0"),
+        result("c0", "Seat 17F4 is free, price 5123."),
+        *chat(12)[1:],
+        user("Take that seat."),
+        call,
+        result("c1", "It is done."),
+    ]
+
+
+WHOLE, SHORT, TINY = (RowCompressor(max_tokens=budget) for budget in (9_000, 400, 20))
+
+
+def test_an_argument_counts_if_it_stood_before_and_is_lost_if_the_view_lacks_it() -> None:
+    """Words that only the model knew do not count; a budget that nothing fits loses all."""
+    arguments = json.dumps(
+        {"flight": "HAT136", "who": ["Mia Li"], "code": "NEW99", "n": 5123, "x": 1}
+    )
+    loss = measure({"messages": calling(arguments)}, [WHOLE, SHORT, TINY])
+    assert loss.arguments == 3  # not NEW99, which is new, and not 1, which is too short
+    assert loss.shares[0] == 0
+    assert loss.shares[2] == 1
+    assert loss.shares[0] <= loss.shares[1] <= loss.shares[2]
+
+
+def test_a_part_of_a_word_is_not_the_argument() -> None:
+    """HAT13 does not stand where HAT136 stands."""
+    assert measure(calling('{"flight": "HAT13"}'), [WHOLE]).arguments == 0
+    assert measure(calling("not JSON"), [WHOLE]).arguments == 0
+
+
+def test_a_conversation_without_calls_does_not_count() -> None:
+    """It has no arguments; the certificate leaves it out."""
+    nothing = measure(chat(4), [WHOLE])
+    assert nothing == Loss(0, (0.0,))
+    found = certify([nothing, Loss(2, (0.5,))], [100])
+    assert (found.conversations, found.arguments, found.budgets[0].lost) == (1, 2, 0.5)
+
+
+def test_a_file_is_measured_and_bad_rows_are_told(tmp_path: Path) -> None:
+    """The certificate of a file is that of its rows."""
+    given = [{"messages": calling('{"flight": "HAT136", "n": 5123}')}] * 5
+    source = saved(tmp_path / "in.jsonl", as_lines([*given, {"text": "bad"}]) + b"\xff\n")
+    found, rejected = certify_file(source, [WHOLE, SHORT], engine=Pool(1))
+    losses = [measure(row, [WHOLE, SHORT]) for row in given]
+    assert found == certify(losses, [9_000, 400])
+    assert (rejected, found.conversations, found.arguments) == (2, 5, 10)
+    with pytest.raises(InvalidDataError, match="no such file"):
+        certify_file(tmp_path / "no.jsonl", [WHOLE])
+    with pytest.raises(InvalidOptionError, match="a name that ends in"):
+        certify_file(tmp_path / "in.parquet", [WHOLE])
+
+
+# --- the bounds -------------------------------------------------------------
+
+
+def population(kind: str, random: Random) -> list[float]:
+    """Return losses of 10,000 conversations, of which samples are drawn."""
+    match kind:
+        case "rare":
+            return [random.random() if random.random() < 0.03 else 0.0 for _ in range(10_000)]
+        case "half":
+            return [random.random() ** 2 for _ in range(10_000)]
+        case _:
+            return [float(random.random() < 0.07) for _ in range(10_000)]
+
+
+@pytest.mark.parametrize("size", [20, 80, 300])
+@pytest.mark.parametrize("kind", ["rare", "half", "coin"])
+def test_the_bounds_hold_at_their_level(kind: str, size: int) -> None:
+    """Of 1,000 samples, at least 95 % have a bound that is not below the truth."""
+    random = Random(f"{kind}{size}")  # noqa: S311 - a simulation
+    losses = population(kind, random)
+    truth, chance = sum(losses) / len(losses), sum(each > 0 for each in losses) / len(losses)
+    held = affected_held = 0
+    for _ in range(DRAWS):
+        sample = random.choices(losses, k=size)
+        held += share_bound(sample, 0.95) >= truth
+        affected_held += count_bound(sum(each > 0 for each in sample), size, 0.95) >= chance
+    assert held >= 0.95 * DRAWS
+    assert affected_held >= 0.95 * DRAWS
+
+
+@pytest.mark.gate
+def test_the_smallest_budget_is_wrong_in_at_most_5_percent_of_samples() -> None:
+    """However many budgets are tested, the one that is named seldom loses more than allowed."""
+    random = Random(4)  # noqa: S311 - a simulation
+    rates = [0.002 * 1.5**step for step in range(12)]
+    budgets = [*range(1_200, 0, -100)]
+    wrong = sum(
+        _loses_more(certify(_sample(rates, random), budgets).smallest, budgets, rates)
+        for _ in range(DRAWS)
+    )
+    assert wrong <= 0.05 * DRAWS
+
+
+def _sample(rates: Sequence[float], random: Random) -> list[Loss]:
+    draws = [random.random() for _ in range(150)]
+    return [Loss(1, tuple(float(draw < rate) for rate in rates)) for draw in draws]
+
+
+def _loses_more(smallest: int | None, budgets: Sequence[int], rates: Sequence[float]) -> bool:
+    return smallest is not None and rates[budgets.index(smallest)] > 0.05
+
+
+def test_known_bounds() -> None:
+    """Clopper-Pearson's values are those of the tables; without losses both bounds are equal."""
+    assert count_bound(1, 10, 0.95) == pytest.approx(0.39416, abs=1e-5)
+    assert count_bound(10, 10, 0.95) == 1
+    assert count_bound(0, 100, 0.95) == pytest.approx(1 - 0.05**0.01)
+    assert share_bound([0.0] * 100, 0.95) == pytest.approx(1 - 0.05**0.01)
+    assert share_bound([1.0] * 9, 0.95) == 1
+    assert share_bound([0.1] * 100, 0.99) > share_bound([0.1] * 100, 0.95) > 0.1
+
+
+@pytest.mark.parametrize(
+    ("budgets", "options", "told"),
+    [
+        ([100, 200], {}, "the largest first"),
+        ([], {}, "the largest first"),
+        ([100], {"level": 1.0}, "level"),
+        ([100], {"at_most": 0.0}, "at_most"),
+    ],
+)
+def test_options_are_checked(budgets: list[int], options: dict[str, float], told: str) -> None:
+    """Budgets fall, and shares lie between 0 and 1."""
+    with pytest.raises(InvalidOptionError, match=told):
+        certify([], budgets, **options)
+
+
+def test_without_conversations_nothing_is_shown() -> None:
+    """The bound is 1, and no budget passes."""
+    found = certify([], [100])
+    assert (found.budgets[0].bound, found.smallest) == (1.0, None)
