@@ -12,6 +12,7 @@ BENCHMARKS = {
     "background": ("tests.background_runs", "10,000 summaries in the background while turns come"),
     "boards": ("benchmarks.boards", "public benchmarks of compaction, beside their own methods"),
     "budget": ("benchmarks.budget", "each limit of speed and size beside its measurement"),
+    "bulk": ("benchmarks.bulk", "data sets on all cores: throughput, scaling, kills, memory"),
     "cache_peers": ("benchmarks.budget", "what a prompt cache keeps of other libraries' lists"),
     "fuzz": ("benchmarks.fuzz_agent_context", "100,000 mutated documents for the AgentContext"),
     "large_window": ("benchmarks.large_window", "windows of many turns"),

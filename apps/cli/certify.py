@@ -24,7 +24,7 @@ from .output import FAULT, CommandError, tell, write, write_columns, write_json
     "budgets",
     required=True,
     metavar="TOKENS",
-    help="The budgets to test, separated by commas.",
+    help="The sizes to test, in tokens, separated by commas.",
 )
 @click.option("-m", "--model", metavar="NAME", help="The model: sets how tokens are counted.")
 @click.option(

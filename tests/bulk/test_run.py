@@ -263,7 +263,7 @@ def test_the_rows_of_a_file_that_is_cut_off_are_kept(tmp_path: Path) -> None:
     source.write_bytes(data)
     output, report = compressed(source)
     assert read(output) == [*map(SMALL, rows(90))]
-    assert report.figures.rows == 200
+    assert report.figures.rows == 90
 
 
 def test_a_missing_input_is_refused(tmp_path: Path) -> None:

@@ -278,7 +278,7 @@ def test_the_same_option_has_the_same_name_everywhere() -> None:
     }
     assert taken["--quiet"] == taken["--verbose"] == everywhere
     # What a request holds is JSON anyhow, and what goes out as lines.
-    text = {"chat", "serve", "diagram", "completion", "session messages", "session export"}
+    text = {"chat", "demo", "serve", "diagram", "completion", "session messages", "session export"}
     assert everywhere - taken["--json"] == text
 
 

@@ -20,7 +20,7 @@ import threading
 import warnings
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sized
-from functools import cached_property
+from functools import cached_property, lru_cache
 from importlib.util import find_spec
 from pathlib import Path
 from types import FunctionType
@@ -35,6 +35,9 @@ if TYPE_CHECKING:
 
 CHUNK = 100_000
 """The most characters that are encoded at a time."""
+
+REMEMBERED, REMEMBERED_CHARS = 4_096, 8_192
+"""The number of texts, and the length of each, whose counts are remembered in a process."""
 
 _SEAM = re.compile(r"(?<=\S) (?=\S)")
 _SEAM_WITHIN = 1_000
@@ -78,11 +81,9 @@ class Vocabulary:
         encode = self._encode
         if encode is None:
             return EstimatingCounter().count(text)
-        return (
-            len(encode(text))
-            if len(text) <= CHUNK
-            else sum(len(encode(chunk)) for chunk in chunks(text, CHUNK))
-        )
+        if len(text) <= REMEMBERED_CHARS:
+            return _length(encode, text)
+        return sum(len(encode(chunk)) for chunk in chunks(text, CHUNK))
 
     @cached_property
     def _encode(self) -> Callable[[str], Sized] | None:
@@ -99,6 +100,12 @@ class Vocabulary:
             return None
         # `encode` raises on text that looks like a special token.
         return encoding.encode_ordinary
+
+
+@lru_cache(REMEMBERED)
+def _length(encode: Callable[[str], Sized], text: str) -> int:
+    """Return the tokens of a text; two of three are counted again, such as a system prompt."""
+    return len(encode(text))
 
 
 def chunks(text: str, size: int) -> Iterator[str]:
