@@ -1,10 +1,13 @@
 """Drive scripted tool loops through strict providers, and count what went wrong.
 
-Usage: python -m tests.strict.loops --seeds 0-99999 [--jobs N] [--results FILE] [--http] [--unbound]
+Usage: python -m tests.strict.loops [--mixed] --seeds 0-99999 [--jobs N] [--results FILE] [--http]
+[--unbound]
 
 Each loop runs in a session of defaults under a budget of 10 to 60 % of its length, one vendor after
-the other by its seed. A run continues where its results file ends. `--unbound` disables the
-binding in our code, to verify that the loops detect it.
+the other by its seed. With `--mixed`, any vendor may give the next answer, also in the middle of a
+tool loop; before each, the requests of all vendors are checked: none may be invalid or leave out
+what the window holds without saying so. A run continues where its results file ends. `--unbound`
+disables the binding in our code, to verify that the loops detect it.
 """
 
 import argparse
@@ -17,6 +20,7 @@ from contextlib import contextmanager, nullcontext
 from functools import lru_cache, partial
 from multiprocessing import Pool
 from pathlib import Path
+from random import Random
 from typing import Any
 from unittest.mock import patch
 
@@ -24,13 +28,15 @@ from attrs import define, field
 
 from polycontext import ContextSession
 from polycontext.window import REQUEST_OVERHEAD, count_turn, default_counter
-from polycontext.window.providers import Rendered, get_format
+from polycontext.window.providers import Rendered, check, get_format
 from tests.strict.script import Script, Step, script_of
 from tests.strict.transport import STRICT, Ask, in_process, over_http
 from tests.strict.vendors import VENDORS, Vendor
 from tests.window.tokens.what_leaves import tokens_leaving
 
 BATCH = 200
+LEAST = 100
+"""Characters of the shortest data of a picture."""
 
 
 class Remembering:
@@ -54,6 +60,7 @@ class Found:
     requests: int = 0
     steps: int = 0
     epochs: int = 0
+    switches: int = 0
     raised: bool = False
     wrong: list[str] = field(factory=list)
 
@@ -130,6 +137,79 @@ class Loop:
         self.session.extend(messages, self.vendor.provider)
 
 
+@define
+class MixedLoop(Loop):
+    """Drive one script through all vendors: a vendor drawn anew gives each answer."""
+
+    random: Random = field(factory=Random)
+    asks: dict[str, Ask] = field(factory=dict)
+
+    def _step(self, ask: Ask, step: Step) -> None:
+        for vendor in VENDORS:
+            self._whole(self.session.request(vendor.provider), vendor.provider)
+        before, self.vendor = self.vendor, self.random.choice(VENDORS)
+        self.found.switches += self.vendor is not before
+        # Thinking of one vendor stays behind while another answers.
+        self.epoch = -1
+        super()._step(self.asks[self.vendor.provider], step)
+
+    def _whole(self, rendered: Rendered, provider: str) -> None:
+        """Check that a request is valid and that nothing of the window is missing in silence."""
+        check(rendered.messages, provider)
+        sent = "\n".join(_texts([rendered.messages, rendered.system]))
+        told = set(rendered.left_behind)
+        for turn in self.session.window.all_turns():
+            said = [turn.text.strip(), *(call.name for call in turn.tool_calls)]
+            said += (
+                name for call in turn.tool_calls for name in _texts(json.loads(call.arguments))
+            )
+            missing = [each for each in said if each not in sent]
+            pictures = [part for part in turn.parts if part.is_medium]
+            missing += [
+                part.type
+                for part in pictures
+                if (turn.resource_id, part.type) not in told
+                and not any(len(each) > LEAST and each in sent for each in _payloads(part.data))
+            ]
+            if missing:
+                self.found.wrong.append(
+                    f"step {self.now[0]}: {provider} is sent no {missing[0][:60]!r} of {turn.role} "
+                    f"{turn.resource_id}"
+                )
+
+
+def _texts(value: Any) -> Iterator[str]:
+    match value:
+        case str():
+            yield value
+        case dict():
+            for inner in value.values():
+                yield from _texts(inner)
+        case list() | tuple():
+            for inner in value:
+                yield from _texts(inner)
+        case _:
+            yield str(value)
+
+
+def _payloads(data: str) -> Iterator[str]:
+    return (text.rpartition(",")[2] for text in _texts(json.loads(data)))
+
+
+def run_mixed(seed: int) -> Found:
+    """Drive the loop of `seed` through all vendors, as `run_loop` does through one."""
+    script = script_of(seed)
+    found = Found(seed, "mixed")
+    budget = max(_budget(vendor, script, found) for vendor in VENDORS)
+    random = Random(seed)  # noqa: S311 - a switch is drawn, not a secret
+    loop = MixedLoop(VENDORS[0], script, ContextSession(budget), found, random=random)
+    loop.asks = {
+        vendor.provider: in_process(vendor, STRICT[vendor.provider](loop.says))
+        for vendor in VENDORS
+    }
+    return loop.run(loop.asks[VENDORS[0].provider])
+
+
 def run_loop(seed: int, *, http: bool = False) -> Found:
     """Drive the loop of `seed`; an error of any kind is among what was wrong."""
     vendor, script = VENDORS[seed % len(VENDORS)], script_of(seed)
@@ -191,10 +271,15 @@ def unbound_code() -> Generator[None]:
 
 
 def run_all(
-    seeds: Iterable[int], jobs: int, *, unbound: bool = False, http: bool = False
+    seeds: Iterable[int],
+    jobs: int,
+    *,
+    unbound: bool = False,
+    http: bool = False,
+    mixed: bool = False,
 ) -> Iterator[Found]:
     """Yield what each loop came to, in the order of the seeds."""
-    run = partial(_run, unbound=unbound, http=http)
+    run = run_mixed if mixed else partial(_run, unbound=unbound, http=http)
     if jobs == 1:
         yield from map(run, seeds)
         return
@@ -225,6 +310,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         help="where results are kept, one a line; a run goes on behind them",
     )
     parser.add_argument(
+        "--mixed", action="store_true", help="any vendor may give the next answer, in process"
+    )
+    parser.add_argument(
         "--http",
         action="store_true",
         help="over HTTP on the loopback interface, through the vendors' SDKs",
@@ -246,7 +334,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for before in done.values():
         _add(total, before)
     for number, found in enumerate(
-        run_all(seeds, options.jobs, unbound=options.unbound, http=options.http), 1
+        run_all(
+            seeds,
+            options.jobs,
+            unbound=options.unbound,
+            http=options.http,
+            mixed=options.mixed,
+        ),
+        1,
     ):
         row = {name: getattr(found, name) for name in Found.__match_args__}
         _add(total, row)
@@ -283,6 +378,7 @@ def _add(total: Counter[str], row: dict[str, Any]) -> None:
             f"{row['vendor']} loops": 1,
             "steps": row["steps"],
             "requests": row["requests"],
+            "switches": row.get("switches", 0),
             "new epochs": row["epochs"] - 1,
             "budgets raised to what the largest atom needs": int(row["raised"]),
             "loops with something wrong": int(bool(row["wrong"])),

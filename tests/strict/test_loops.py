@@ -4,7 +4,10 @@ import json
 from pathlib import Path
 
 import pytest
+from attrs import evolve
 
+from polycontext import ContextSession
+from polycontext.window.providers import Rendered
 from tests.strict import loops
 from tests.strict.script import script_of
 from tests.strict.vendors import VENDORS
@@ -34,6 +37,28 @@ def test_a_loop_goes_through_the_vendors_own_sdk(seed: int) -> None:
     pytest.importorskip("anthropic")
     pytest.importorskip("openai")
     assert loops.run_loop(seed, http=True).wrong == []
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_loop_goes_through_all_vendors_in_turn(seed: int) -> None:
+    """Any vendor gives the next answer; no request to any of them is invalid or lacks something."""
+    found = loops.run_mixed(seed)
+    assert found.wrong == []
+    assert found.requests == found.steps == len(script_of(seed).steps)
+
+
+def test_what_a_request_leaves_out_in_silence_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A message, a call or a picture that one vendor is not sent ends up among what was wrong."""
+    whole = ContextSession.request
+
+    def without(session: ContextSession, provider: str | None = None) -> Rendered:
+        rendered = whole(session, provider)
+        return (
+            evolve(rendered, messages=rendered.messages[:1]) if provider == "gemini" else rendered
+        )
+
+    monkeypatch.setattr(ContextSession, "request", without)
+    assert "gemini is sent no" in loops.run_mixed(1).wrong[0]
 
 
 def test_without_the_binding_in_our_code_it_is_missed_at_once() -> None:
