@@ -88,7 +88,9 @@ def read_usage(usage: Mapping[str, Any]) -> dict[str, int]:
 def _is_call(each: Mapping[str, Any], served: Collection[str]) -> bool:
     """Return whether a block is a call for us to answer, and not one that the vendor answers."""
     use = each.get("toolUse")
-    return use is not None and "type" not in use and use["toolUseId"] not in served
+    return (
+        use is not None and use.get("type") != "server_tool_use" and use["toolUseId"] not in served
+    )
 
 
 def _is_text(each: Mapping[str, Any]) -> bool:
@@ -103,15 +105,14 @@ def _part(each: Mapping[str, Any]) -> Part:
     kind, held = next(iter(each.items()))
     if kind == "reasoningContent":
         said = held.get("reasoningText", {})
-        return thought(
-            said.get("text") or "",
-            said.get("signature")
-            or held.get("redactedContent", b"").decode(errors="backslashreplace"),
-        )
-    if (
-        not isinstance(held, Mapping)
-        or not isinstance(held.get("source"), Mapping)
-        or "bytes" not in held["source"]
+        hidden = held.get("redactedContent") or ""
+        if isinstance(hidden, bytes):
+            hidden = hidden.decode(errors="backslashreplace")
+        return thought(said.get("text") or "", said.get("signature") or hidden)
+    if not (
+        isinstance(held, Mapping)
+        and isinstance(held.get("source"), Mapping)
+        and isinstance(held["source"].get("bytes"), bytes)
     ):
         return block(_OWN, _encode_bytes(each))
     data = {
@@ -136,7 +137,9 @@ def _blocks(turn: Turn) -> list[Any]:
         {"toolUse": {"toolUseId": call.id, "name": call.name, "input": arguments(call)}}
         for call in turn.tool_calls
     ]
-    return [*said, *beside, *uses]
+    # Nothing is cached in front of all others, where the reasoning was.
+    first = [each for each in beside[:1] if "cachePoint" in each and not said]
+    return [*said, *beside[len(first) :], *uses, *first]
 
 
 def _restore(own: dict[str, Any]) -> dict[str, Any]:

@@ -138,6 +138,34 @@ def test_what_the_vendors_own_tools_found_stays_with_their_calls() -> None:
         assert write_message([turn]) == message
 
 
+def test_a_call_whose_type_is_told_is_a_call() -> None:
+    """Bedrock tells the type of every call in its answers; only those of its own are not ours."""
+    use = {"toolUseId": "t1", "name": "look", "input": {}, "type": "tool_use"}
+    (turn,) = read_message({"role": "assistant", "content": [{"toolUse": use}]})
+    assert [call.id for call in turn.tool_calls] == ["t1"]
+
+
+def test_data_that_a_host_stored_as_text_are_kept() -> None:
+    """A session that was saved as JSON has text where the SDK has bytes."""
+    content = [
+        {"image": {"format": "png", "source": {"bytes": "iVBORw0KGgo="}}},
+        {"reasoningContent": {"redactedContent": "RXU4RQ=="}},
+    ]
+    (turn,) = read_message({"role": "assistant", "content": content})
+    assert write_message([turn])["content"] == content[:1]
+
+
+def test_no_cache_point_comes_to_stand_in_front() -> None:
+    """A changed message has lost the reasoning that was there."""
+    content = [
+        {"reasoningContent": {"reasoningText": {"text": "So.", "signature": "c2ln"}}},
+        {"toolUse": {"toolUseId": "t1", "name": "look", "input": {}}},
+        {"cachePoint": {"type": "default"}},
+    ]
+    (turn,) = read_message({"role": "assistant", "content": content})
+    assert write_message([turn])["content"] == content[1:]
+
+
 def test_a_guarded_picture_counts_as_one() -> None:
     """And not as the text of its base64."""
     picture = {"format": "png", "source": {"bytes": b"\x89PNG" + bytes(90_000)}}

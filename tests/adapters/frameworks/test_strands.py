@@ -2,15 +2,21 @@
 
 import asyncio
 import json
+import random
+from base64 import b64decode
 from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 import pytest
 
+from polycontext import ContextOverflowError
 from polycontext.adapters import Bridge
 from polycontext.window import Role
 from tests.adapters.frameworks.conversation import SYSTEM, Agent, FrameworkTests, found
+from tests.adapters.frameworks.converse_rules import check_converse
 from tests.adapters.frameworks.judge import Judge
+from tests.house import DATA
 
 pytest.importorskip("strands")
 
@@ -18,6 +24,9 @@ import strands
 from strands.models.model import Model
 
 from polycontext.adapters.strands import ContextConversationManager, StrandsDialect
+
+PNG = "iVBORw0KGgoAAAANSUhEUgAAAoAAAAHgCAYAAAA="  # the head of a picture of 640 x 480 pixels
+RECORDED = DATA / "wire_recorded.jsonl"
 
 
 class Scripted(Model):
@@ -231,6 +240,110 @@ def test_what_the_vendors_own_tools_found_goes_out_as_it_is() -> None:
         {"role": "user", "content": [{"text": "Sure?"}]},
     ]
     assert Bridge(StrandsDialect(), model=8_000).fit(messages) == messages
+
+
+PICTURE = {"format": "png", "source": {"bytes": b64decode(PNG)}}
+MEDIA: tuple[dict[str, Any], ...] = (
+    {"image": PICTURE},
+    {"image": {"format": "png", "source": {"s3Location": {"uri": "s3://b/k"}}}},
+    {"document": {"format": "pdf", "name": "a", "source": {"bytes": b"%PDF-1.4 /Type /Page "}}},
+    {"document": {"format": "txt", "name": "b", "source": {"text": "Plums. " * 20}}},
+    {"document": {"format": "txt", "name": "c", "source": {"content": [{"text": "Plums."}]}}},
+    {"video": {"format": "mp4", "source": {"bytes": bytes(200)}}},
+    {"video": {"format": "mp4", "source": {"s3Location": {"uri": "s3://b/k"}}}},
+)
+THOUGHTS: tuple[dict[str, Any], ...] = (
+    {"reasoningText": {"text": "Plums first.", "signature": "c2ln"}},
+    {"reasoningText": {"text": "Plums first."}},
+    {"redactedContent": b"Eu8E\xff"},
+)
+POINT = {"cachePoint": {"type": "default"}}
+GUARDED = {"guardContent": {"text": {"text": "So?", "qualifiers": ["query"]}}}
+CITED = {
+    "citationsContent": {
+        "content": [{"text": "Plums are blue."}],
+        "citations": [{"title": "a", "location": {"documentPage": {"documentIndex": 0}}}],
+    }
+}
+
+
+def converse(seed: int) -> list[dict[str, Any]]:
+    """Return a conversation with blocks of all kinds, as Converse accepts it."""
+    chance, number = random.Random(seed), 0  # noqa: S311 - no secrets
+    messages: list[dict[str, Any]] = [{"role": "user", "content": [{"text": "Look. " * 9}]}]
+    for _ in range(chance.randint(3, 14)):
+        said = [{"reasoningContent": chance.choice(THOUGHTS)}] if chance.random() < 0.4 else []
+        said += [{"text": "I look at the plums. " * 5}] if chance.random() < 0.6 else []
+        uses: list[dict[str, Any]] = []
+        for _ in range(chance.choice([0, 1, 1, 2])):
+            number += 1
+            kind = chance.choice([{}, {"type": "tool_use"}])
+            uses.append({"toolUseId": f"t{number}", "name": "look", "input": {"n": number}, **kind})
+        said += [{"toolUse": use} for use in uses]
+        said += [] if uses or chance.random() < 0.7 else [CITED]
+        said += [] if said and "reasoningContent" not in said[-1] else [{"text": "Plums."}]
+        said += [POINT] if chance.random() < 0.2 else []
+        heard: list[dict[str, Any]] = []
+        for use in uses:
+            found = [{"text": f"{use['toolUseId']} plums. " * chance.randint(1, 90)}]
+            found += [{"json": {"price": number}}] if chance.random() < 0.2 else []
+            found += [chance.choice(MEDIA)] if chance.random() < 0.3 else []
+            status = chance.choice([{}, {"status": "success"}, {"status": "error"}])
+            result = {"toolUseId": use["toolUseId"], "content": found, **status}
+            heard.append({"toolResult": result})
+        if not uses or chance.random() < 0.3:
+            heard.append({"text": "And then? " * 6})
+            heard += [chance.choice(MEDIA)] if chance.random() < 0.3 else []
+            heard += [GUARDED] if chance.random() < 0.2 else []
+        heard += [POINT] if chance.random() < 0.2 else []
+        messages += [{"role": "assistant", "content": said}, {"role": "user", "content": heard}]
+    return messages
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_lists_with_every_kind_of_block_are_given_back_valid(seed: int) -> None:
+    """What fits goes out unchanged, and what is shortened is no list that Converse refuses."""
+    messages = converse(seed)
+    check_converse(messages)
+    assert Bridge(StrandsDialect(), model=1_000_000).fit(messages) == messages
+    for size in (800, 1_500, 4_000, 12_000, 30_000):
+        check_converse(Bridge(StrandsDialect(), model=size).fit(messages))
+
+
+@pytest.mark.skipif(not RECORDED.exists(), reason="no recordings beside the project")
+def test_recorded_conversations_of_converse_are_taken() -> None:
+    """All that Bedrock accepted, and all of its answers, unchanged; shortened, none is invalid."""
+    taken = 0
+    for line in RECORDED.read_text(encoding="utf-8").splitlines():
+        exchange = json.loads(line)
+        if (exchange["kind"], exchange["status"]) != ("converse", 200):
+            continue
+        answer = exchange["response"]
+        said = answer["output"]["message"] if isinstance(answer, Mapping) else None
+        messages = with_bytes([*exchange["request"]["messages"], *([said] if said else [])])
+        uses = [each["toolUse"] for each in messages[-1]["content"] if "toolUse" in each]
+        results = [_result(use["toolUseId"], {"text": "Plums. " * 200}) for use in uses]
+        for result, use in zip(results, uses, strict=True):
+            result["toolResult"]["toolUseId"] = use["toolUseId"]
+        if said:
+            messages.append({"role": "user", "content": results or [{"text": "Go on."}]})
+        assert Bridge(StrandsDialect(), model=1_000_000).fit(messages) == messages
+        taken += 1
+        if messages[0]["role"] == "user":
+            for size in (250, 600, 1_500):
+                with suppress(ContextOverflowError):
+                    check_converse(Bridge(StrandsDialect(), model=size).fit(messages))
+    assert taken > 100
+
+
+def with_bytes(value: Any, name: str = "") -> Any:
+    """Return recorded JSON data with the bytes that an SDK has there."""
+    if isinstance(value, dict):
+        return {key: with_bytes(inner, key) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [with_bytes(inner) for inner in value]
+    is_coded = name in ("bytes", "redactedContent") and isinstance(value, str)
+    return b64decode(value) if is_coded else value
 
 
 def test_what_the_model_counts_is_learned() -> None:
