@@ -272,7 +272,8 @@ def converse(seed: int) -> list[dict[str, Any]]:
     chance, number = random.Random(seed), 0  # noqa: S311 - no secrets
     messages: list[dict[str, Any]] = [{"role": "user", "content": [{"text": "Look. " * 9}]}]
     for _ in range(chance.randint(3, 14)):
-        said = [{"reasoningContent": chance.choice(THOUGHTS)}] if chance.random() < 0.4 else []
+        said: list[dict[str, Any]] = []
+        said += [{"reasoningContent": chance.choice(THOUGHTS)}] if chance.random() < 0.4 else []
         said += [{"text": "I look at the plums. " * 5}] if chance.random() < 0.6 else []
         uses: list[dict[str, Any]] = []
         for _ in range(chance.choice([0, 1, 1, 2])):
@@ -285,7 +286,9 @@ def converse(seed: int) -> list[dict[str, Any]]:
         said += [POINT] if chance.random() < 0.2 else []
         heard: list[dict[str, Any]] = []
         for use in uses:
-            found = [{"text": f"{use['toolUseId']} plums. " * chance.randint(1, 90)}]
+            found: list[dict[str, Any]] = [
+                {"text": f"{use['toolUseId']} plums. " * chance.randint(1, 90)}
+            ]
             found += [{"json": {"price": number}}] if chance.random() < 0.2 else []
             found += [chance.choice(MEDIA)] if chance.random() < 0.3 else []
             status = chance.choice([{}, {"status": "success"}, {"status": "error"}])
