@@ -70,10 +70,10 @@ native *arguments:
 adapters *arguments:
     uv run python .ci/adapters.py {{ arguments }}
 
-# Shorten a data set on a Ray cluster of two local nodes, in an environment of its own; arguments go to pytest.
+# Shorten data sets on a Ray cluster of two local nodes and in Hugging Face datasets, in an environment of its own; arguments go to pytest.
 [positional-arguments]
 ray *arguments:
-    RAY_USAGE_STATS_ENABLED=0 uv run --isolated --extra ray pytest -q -m "" -p no:cacheprovider tests/bulk/test_ray.py "$@"
+    RAY_USAGE_STATS_ENABLED=0 uv run --isolated --extra ray --with datasets pytest -q -m "" -p no:cacheprovider tests/bulk/test_ray.py tests/bulk/test_hugging_face.py "$@"
 
 # Have a small real model (SmolLM2 on llama.cpp, 130 MB) write summaries, behind the official SDK on loopback.
 small-model:

@@ -192,7 +192,7 @@ def main() -> None:
         "kills": (kills, 1_000),
         "memory": (memory, 10_000),
     }
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("measure", choices=["throughput", *measures])
     parser.add_argument("--number", type=int, help="conversations, or MB for memory")
     parser.add_argument("--before", type=Path, default=Path(sys.executable))

@@ -112,6 +112,8 @@ def _check_fields(name: str, value: object, kind: pa.DataType) -> None:
             raise _misfit(name, f"{kind} has no place for {type(value).__name__}")
         case str() if not (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
             raise _misfit(name, f"{kind} has no place for text, which a summary is")
+        case _:
+            pass
 
 
 def _misfit(name: str, what: str) -> InvalidDataError:

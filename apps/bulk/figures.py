@@ -114,6 +114,8 @@ def _texts(value: object) -> Iterator[str]:
         case list() | tuple():
             for inner in value:
                 yield from _texts(inner)
+        case _:
+            pass
 
 
 def _one_line(text: str) -> str:

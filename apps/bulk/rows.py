@@ -13,7 +13,7 @@ from polycontext.window.providers import AUTO, Message, Provider, WireFormat, fo
 from .training import aligned, origins
 
 Row = Any
-"""A row: an object (dict) with a column of messages, or a bare list of messages."""
+"""A row: a mapping with a column of messages, or a bare list of messages."""
 
 
 def _names(columns: Sequence[str]) -> tuple[str, ...]:
@@ -68,14 +68,14 @@ class RowCompressor:
 
     def compressed(self, row: Row) -> tuple[Row, Projection]:
         """Return the row with its messages shortened, and the projection of its messages."""
-        body: Mapping[str, Any] = row if isinstance(row, dict) else {self.messages: row}
+        body: Mapping[str, Any] = row if isinstance(row, Mapping) else {self.messages: row}
         asked = self.request(row)
         projection = self.fit(asked, asked.inline)
         kept = self._columns(body, asked, projection)
         if not projection.changed:
             return row, projection
         shortened: Any = projection.messages[asked.leading :]
-        if not isinstance(row, dict):
+        if not isinstance(row, Mapping):
             return shortened, projection
         head = {"system": projection.messages[0]["content"]} if asked.leading else {}
         written = json.dumps(shortened, ensure_ascii=False) if asked.is_text else shortened
@@ -87,7 +87,7 @@ class RowCompressor:
         Raises:
             PolycontextError: it holds none.
         """
-        body: Mapping[str, Any] = row if isinstance(row, dict) else {self.messages: row}
+        body: Mapping[str, Any] = row if isinstance(row, Mapping) else {self.messages: row}
         messages, is_text = _list_in(body, self.messages)
         tools, _ = _list_in(body, "tools") if body.get("tools") else ([], False)
         system = body.get("system")

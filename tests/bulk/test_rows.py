@@ -1,6 +1,7 @@
 """A row is shortened in its own shape, and columns with a number a message follow it."""
 
 import json
+from collections import UserDict
 from typing import Any
 
 import pytest
@@ -32,6 +33,13 @@ def test_a_bare_list_stays_a_list() -> None:
     """A row may be the list of messages itself."""
     messages = chat(12)
     assert SMALL(messages) == project(messages, BUDGET).messages
+
+
+def test_a_row_may_be_any_mapping() -> None:
+    """Hugging Face's `Dataset.map` hands over rows that are no dict."""
+    row = UserDict({"id": 1, "messages": chat(12)})
+    assert SMALL(row) == {"id": 1, "messages": SMALL(chat(12))}
+    assert SMALL(UserDict({"messages": chat(2)})) == {"messages": chat(2)}
 
 
 def test_messages_as_text_stay_text() -> None:
@@ -179,7 +187,7 @@ def test_a_rejected_row_ends_the_iteration_or_is_handed_over() -> None:
     """Without `rejected`, the first bad row raises; with it, the row is left out and told."""
     given = [*rows(3), {"id": 3}, {"messages": [system("w " * 700), user("Hello?")]}, *rows(3)]
     with pytest.raises(InvalidDataError, match=r"row 4: messages: is missing"):
-        [*compress_rows(given, 20_000)]
+        list(compress_rows(given, 20_000))
     told = list[Rejected]()
     found = [*compress_rows(given, BUDGET, rejected=told.append)]
     assert found == [*map(SMALL, rows(3))] * 2

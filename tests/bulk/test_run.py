@@ -33,7 +33,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
 def compressed(source: Path, name: str = "out.jsonl", **options: Any) -> tuple[Path, Report]:
     """Return the output beside the input, and the report."""
     output = source.with_name(name)
-    return output, compress_file(source, output, SMALL, **{"engine": HERE, **options})
+    return output, compress_file(source, output, SMALL, engine=HERE, **options)
 
 
 def beside(output: Path) -> set[str]:
@@ -78,7 +78,7 @@ def test_bad_rows_go_to_a_file_of_their_own(tmp_path: Path) -> None:
         b'{"text": "no messages"}',
         b"[" * 100_000,
         b'{"messages": [{"role": "poet", "content": "x"}]}',
-        b'{"messages": [{"role": "user", "content": "' + b"x " * 9_000_000 + b'"}]}',
+        b'{"messages": [{"role": "user", "content": "' + b"x " * 50_000_000 + b'"}]}',
     ]
     good = as_lines(rows(8)).splitlines()
     mixed = [line for pair in zip(good, [*bad, b"", b""], strict=True) for line in pair]
