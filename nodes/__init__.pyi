@@ -9,11 +9,17 @@ from .builders import (
     get_reasoning_trace,
 )
 from .entities import SessionIdRegistry, format_entity_context, get_entity_context
-from .history import PendingState, format_conversation_for_prompt
-from .memory import ConversationContext, CurrentTurn, close_turn, summarize
+from .history import Exchange, PendingState, format_conversation_for_prompt, spoken_text
+from .memory import ConversationContext, CurrentTurn, close_exchange, close_turn, summarize
+from .prompt_text import quote
 from .prompts import PromptBuilder
 from .props import ActionProps, ChatProps, ComponentRenderer, MessageProps, Status
-from .reasoning import format_reasoning_for_prompt
+from .reasoning import (
+    ConversationPhase,
+    StepKind,
+    ThinkDecision,
+    format_reasoning_for_prompt,
+)
 from .waffles import Portion, Waffle, cells, portions, waffle
 
 __all__ = [
@@ -21,7 +27,9 @@ __all__ = [
     "ChatProps",
     "ComponentRenderer",
     "ConversationContext",
+    "ConversationPhase",
     "CurrentTurn",
+    "Exchange",
     "MessageProps",
     "NodeContext",
     "PendingState",
@@ -29,6 +37,8 @@ __all__ = [
     "PromptBuilder",
     "SessionIdRegistry",
     "Status",
+    "StepKind",
+    "ThinkDecision",
     "Waffle",
     "build_act_context",
     "build_context",
@@ -36,6 +46,7 @@ __all__ = [
     "build_think_context",
     "build_understand_context",
     "cells",
+    "close_exchange",
     "close_turn",
     "format_conversation_for_prompt",
     "format_entity_context",
@@ -44,6 +55,8 @@ __all__ = [
     "get_entity_context",
     "get_reasoning_trace",
     "portions",
+    "quote",
+    "spoken_text",
     "summarize",
     "waffle",
 ]

@@ -222,14 +222,14 @@ def _answers(turn: Turn) -> bool:
 
 def _join_turns(asked: Sequence[Turn], answers: Sequence[Turn]) -> Exchange:
     return Exchange(
-        _spoken_text(asked),
-        _spoken_text(answers),
+        spoken_text(asked),
+        spoken_text(answers),
         asked[0].timestamp.isoformat(),
         asked[-1].resource_id,
     )
 
 
-def _spoken_text(turns: Sequence[Turn]) -> str:
+def spoken_text(turns: Iterable[Turn]) -> str:
     """Return the text of turns, with attachments by name and without the opening line."""
     named = ((turn, attachment_of(turn)) for turn in turns if not is_opening(turn))
     return "\n".join(

@@ -960,6 +960,11 @@ class ContextSession:
         return f"ContextSession({past}{writer.session_id!r}, {told}, {len(now.log)} in the log)"
 
     @property
+    def session_id(self) -> str:
+        """Return the id of the session in its store."""
+        return self._writer.session_id
+
+    @property
     def conversation(self) -> Conversation:
         """Return the whole session as one immutable value."""
         return self._writer.conversation

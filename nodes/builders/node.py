@@ -7,6 +7,7 @@ verbatim; other text is condensed where room is short.
 
 from collections.abc import Callable, Container, Iterable, Iterator
 from enum import StrEnum
+from typing import Any
 
 from attrs import field, frozen
 
@@ -102,7 +103,8 @@ class Node:
     """A declaration of what one node reads (docs/nodes.md).
 
     `entities` is the mode in which the node sees entities, or None to hide them. `task` holds its
-    instructions and `budget` the tokens that its context may take.
+    instructions and `budget` the tokens that its context may take. `answers` is the class of its
+    answer, None for text (docs/agents.md).
 
     Raises:
         InvalidDataError, InvalidOptionError: An unknown part or mode, an addition of the wrong
@@ -128,6 +130,7 @@ class Node:
     reasoning: frozenset[ReasoningPart] = field(default=frozenset(), converter=_reasoning_parts)
     additions: tuple[Addition, ...] = field(default=(), converter=_additions)
     budget: int = field(default=4000, validator=whole_from(1))
+    answers: type[Any] | None = None
 
 
 _WAS_ATTACHED = "attached "

@@ -1,5 +1,12 @@
 from .conversation import ArchivedContent, ContentArchive, ConversationContext, Engagement
-from .current_exchange import ClosedTurnError, CurrentTurn, StepResult, close_turn, summarize
+from .current_exchange import (
+    ClosedTurnError,
+    CurrentTurn,
+    StepResult,
+    close_exchange,
+    close_turn,
+    summarize,
+)
 from .digest import Digest, DigestEntry
 
 __all__ = [
@@ -12,6 +19,7 @@ __all__ = [
     "DigestEntry",
     "Engagement",
     "StepResult",
+    "close_exchange",
     "close_turn",
     "summarize",
 ]

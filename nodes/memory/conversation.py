@@ -5,6 +5,7 @@ See docs/nodes.md.
 
 from collections.abc import Iterable, Iterator, Mapping
 from difflib import get_close_matches
+from functools import cached_property
 from itertools import accumulate
 from typing import Any, Self
 
@@ -108,7 +109,7 @@ class ArchivedContent:
     key: str = field(validator=is_text)
     content: Any = field(converter=_content, hash=False)
 
-    @property
+    @cached_property
     def size(self) -> int:
         """Return the size of the content in bytes of JSON."""
         return len(orjson.dumps(self.content, default=thaw))
@@ -279,10 +280,12 @@ class ConversationContext(Storable):
         routing: Mapping[str, Any] | None = None,
         counter: TokenCounter | None = None,
         projector: ContextProjector | None = None,
+        digests: bool = True,
     ) -> "ConversationContext":
         """Return the memory after `exchange`, condensed as the newest of the recent ones.
 
-        The oldest recent exchange moves to the digest. `close_turn` also remembers what was done.
+        The oldest recent exchange moves to the digest, unless `digests` is false. `close_turn` also
+        remembers what was done.
         """
         closed = ConversationTurn(
             user=condense(exchange.user, USER_TOKENS, role=Role.USER, counter=counter),
@@ -291,7 +294,7 @@ class ConversationContext(Storable):
             timestamp=exchange.timestamp,
         )
         turns = (*self.recent_turns, closed)
-        left = [turn.lines for turn in turns[:-RECENT_TURNS] if turn.lines]
+        left = [turn.lines for turn in turns[:-RECENT_TURNS] if turn.lines and digests]
         return evolve(
             self,
             recent_turns=turns[-RECENT_TURNS:],

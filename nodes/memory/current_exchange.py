@@ -15,7 +15,7 @@ from polycontext.window import TokenCounter
 from ..checks import is_a, is_text, whole_from
 from ..condensation import condense
 from ..entities.names import singular
-from ..history import PendingState, open_exchange, routing_or_none
+from ..history import Exchange, PendingState, open_exchange, routing_or_none
 from ..prompt_text import one_line
 from ..reasoning import (
     ConversationPhase,
@@ -260,21 +260,51 @@ def close_turn(
     Raises:
         ClosedTurnError: The exchange is not newer than the last closed one.
     """
+    found = open_exchange(output.window, conversation.closed_id, conversation.closed_at)
+    return close_exchange(
+        conversation,
+        turn,
+        found,
+        counter=output.window.counter,
+        engagement=engagement,
+        projector=projector,
+    )
+
+
+def close_exchange(
+    conversation: ConversationContext,
+    turn: CurrentTurn,
+    exchange: Exchange | None,
+    *,
+    counter: TokenCounter,
+    engagement: str = "",
+    projector: ContextProjector | None = None,
+    digests: bool = True,
+) -> ConversationContext:
+    """Return the memory after `turn`, in which `exchange` was said; see `close_turn`.
+
+    Without `digests`, only the last exchanges and summaries are remembered.
+
+    Raises:
+        ClosedTurnError: The exchange is not newer than the last closed one.
+    """
     if conversation.turn_summaries and turn.turn_num <= conversation.turn_summaries[-1].turn_num:
         raise ClosedTurnError(turn.turn_num, conversation.turn_summaries[-1].turn_num)
     summary = summarize(turn)
-    counter = output.window.counter
-    found = open_exchange(output.window, conversation.closed_id, conversation.closed_at)
     remembered = conversation
-    if found is not None:
+    if exchange is not None:
         remembered = conversation.after(
-            found, routing=turn.routing, counter=counter, projector=projector
+            exchange, routing=turn.routing, counter=counter, projector=projector, digests=digests
         )
     remembered = evolve(
-        _with_summary(remembered, summary, counter, projector),
+        _with_summary(remembered, summary),
         engagement=conversation.engagement.after(summary, engagement, counter=counter),
         pending=turn.pending,
     )
+    if digests:
+        lines = map(_summary_line, _passing(conversation, summary))
+        reasoning = remembered.reasoning.add_all(lines, counter=counter, projector=projector)
+        remembered = evolve(remembered, reasoning=reasoning)
     for step in turn.steps:
         if step.result is not None:
             remembered = remembered.archive(
@@ -283,21 +313,21 @@ def close_turn(
     return remembered
 
 
+def _passing(
+    conversation: ConversationContext, summary: TurnExecutionSummary
+) -> Sequence[TurnExecutionSummary]:
+    """Return the summaries that have no place beside a new one."""
+    return (*conversation.turn_summaries, summary)[:-TURN_SUMMARIES]
+
+
 def _with_summary(
-    conversation: ConversationContext,
-    summary: TurnExecutionSummary,
-    counter: TokenCounter,
-    projector: ContextProjector | None,
+    conversation: ConversationContext, summary: TurnExecutionSummary
 ) -> ConversationContext:
-    summaries = (*conversation.turn_summaries, summary)
     curation = summary.entity_curation
     decided = [] if curation.is_empty else [TurnCuration(summary.turn_num, curation)]
     return evolve(
         conversation,
-        turn_summaries=summaries[-TURN_SUMMARIES:],
-        reasoning=conversation.reasoning.add_all(
-            map(_summary_line, summaries[:-TURN_SUMMARIES]), counter=counter, projector=projector
-        ),
+        turn_summaries=(*conversation.turn_summaries, summary)[-TURN_SUMMARIES:],
         understand_decision_log=(*conversation.understand_decision_log, *decided)[-DECISIONS:],
     )
 

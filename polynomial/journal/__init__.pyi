@@ -1,6 +1,17 @@
 from . import json_patch, rows, snapshots, source_ranges
 from .conversation import Conversation, replay, replayed
-from .events import ERASED, ClearEvent, CompressEvent, Event, TurnEvent, is_erased, standing
+from .events import (
+    ERASED,
+    ClearEvent,
+    CompressEvent,
+    EraseEvent,
+    Event,
+    MoveEvent,
+    RewindEvent,
+    TurnEvent,
+    is_erased,
+    standing,
+)
 from .json_patch import patched
 from .rows import event_from_json, event_to_json
 from .source_ranges import with_sources
@@ -10,7 +21,10 @@ __all__ = [
     "ClearEvent",
     "CompressEvent",
     "Conversation",
+    "EraseEvent",
     "Event",
+    "MoveEvent",
+    "RewindEvent",
     "TurnEvent",
     "event_from_json",
     "event_to_json",

@@ -23,7 +23,7 @@ from polycontext.window import Role, TokenCounter, ToolCall, Turn, count_turn
 from polycontext.window.part_removal import bare, unbound
 
 from ..errors import StoreError
-from ..inputs import ContextInput
+from ..inputs import Arguments, ContextInput
 from ..machine.step import ContextPolicy, Step
 from ..machine.table_compiler import run
 from ..stores.session_store import Rewritten
@@ -35,6 +35,7 @@ from .events import (
     ErasedWhy,
     EraseEvent,
     Event,
+    MoveEvent,
     PatchEvent,
     PromoteEvent,
     RecallEvent,
@@ -52,14 +53,18 @@ _UNERASABLE = "Nothing was changed; report it with the journal's events, without
 _SHORTEST_QUOTE = 8
 """The fewest characters of a text that is looked for in documents; a shorter one is no quote."""
 _WORD = re.compile(r"\w{4,}")
+_SHORTEST_MARK = 4
+_ANY_WORD = re.compile(r"[\w-]+")
 _MOST_READ = 200
 """The most turns that a gist is rewritten from; of more, those with the most of its text."""
 
 
-def erased(turn: Turn, why: ErasedWhy, counter: TokenCounter) -> Turn:
+def erased(
+    turn: Turn, why: ErasedWhy, counter: TokenCounter, wordless: Collection[str] = ()
+) -> Turn:
     """Return what is left of `turn` after erasure: its place and the names of its calls.
 
-    Law: idempotent.
+    Metadata under the keys that are `wordless` stay as well. Law: idempotent.
     """
     calls = tuple(ToolCall(call.id, call.name) for call in turn.tool_calls)
     # A truncated turn is told from a summary by the frame of its text.
@@ -71,11 +76,15 @@ def erased(turn: Turn, why: ErasedWhy, counter: TokenCounter) -> Turn:
         tool_call_id=turn.tool_call_id,
         resource_id=turn.resource_id,
         timestamp=turn.timestamp,
-        metadata={ERASED: why},
+        metadata={ERASED: why, **_kept(turn, wordless)},
         sources=turn.sources,
         level=turn.level,
     )
     return _with_count(left.as_gist() if turn.is_gist and not turn.sources else left, counter)
+
+
+def _kept(turn: Turn, names: Collection[str]) -> dict[str, Any]:
+    return {name: value for name, value in turn.metadata.items() if name in names}
 
 
 def copies_of(turn: Turn, events: Sequence[Event], candidates: Collection[str]) -> set[str]:
@@ -112,7 +121,7 @@ def forgetting(
     Return None if they are all forgotten already. `events` is the whole journal, `empty` the
     conversation it begins with.
     """
-    journal = _Journal(list(with_sources(events)), "forgotten", empty.window.counter)
+    journal = _Journal(list(with_sources(events)), "forgotten", empty)
     came = (
         event.turn
         for event in journal.events
@@ -121,6 +130,7 @@ def forgetting(
     if all(turn.metadata.get(ERASED) == "forgotten" for turn in came):
         return None
     journal.hide(_texts_of(journal.events, resource_ids))
+    journal.erase_arguments(resource_ids)
     journal.erase(resource_ids, lambda gist: not _is_apart(gist.sources, resource_ids))
     journal.unbind(resource_ids)
     stands = replay(journal.now(), empty)
@@ -143,7 +153,7 @@ def expiring(
     them; it is asked from the newest turn on. Gists outside the view that quote a turn without
     words lose theirs as well, and so do earlier states of documents that quote an expired text.
     """
-    journal = _Journal(list(with_sources(events)), "expired", empty.window.counter)
+    journal = _Journal(list(with_sources(events)), "expired", empty)
     stands = replay(journal.events, empty)
     view = {turn.resource_id for turn in stands.window.all_turns()}
     came = [event.turn for event in journal.events if isinstance(event, TurnEvent)]
@@ -155,6 +165,7 @@ def expiring(
     gone = old.union(turn.resource_id for turn in came if is_erased(turn))
     held = "".join(_strings([*stands.documents.values()]))
     journal.hide(text for text in _texts_of(journal.events, old) if text not in held)
+    journal.erase_arguments(old)
     journal.erase(
         old, lambda gist: gist.resource_id not in view and not gone.isdisjoint(gist.sources)
     )
@@ -175,8 +186,12 @@ class _Journal:
 
     events: list[Event]
     why: ErasedWhy
-    counter: TokenCounter
+    empty: Conversation
     changed: dict[int, Event] = field(factory=dict)
+
+    @property
+    def counter(self) -> TokenCounter:
+        return self.empty.window.counter
 
     def now(self) -> list[Event]:
         return [self.changed.get(number, event) for number, event in enumerate(self.events, 1)]
@@ -215,7 +230,7 @@ class _Journal:
         def left(turn: Turn) -> Turn:
             gone = turn.resource_id in resource_ids or (turn.is_gist and quotes(turn))
             return (
-                erased(turn, self.why, self.counter)
+                erased(turn, self.why, self.counter, self.empty.machine.wordless)
                 if gone and turn.metadata.get(ERASED) not in (self.why, "forgotten")
                 else turn
             )
@@ -230,6 +245,32 @@ class _Journal:
         for (number, event), patch in zip(patches.items(), after, strict=True):
             if patch != event.patch:
                 self.changed[number] = evolve(event, patch=patch)
+
+    def erase_arguments(self, resource_ids: Collection[str]) -> None:
+        """Erase words in the arguments of events that a subclass of the machine adds.
+
+        Events of the same exchange as one of these turns lose all words, later ones those that
+        quote: four words in a row, or a word with a digit.
+        """
+        numbers = _exchange_numbers(self.events)
+        said = {
+            number: event.turn.text
+            for number, event in enumerate(self.events)
+            if isinstance(event, TurnEvent) and event.turn.resource_id in resource_ids
+        }
+        own = {numbers[number] for number in said}
+        marks = set[str]().union(*map(_marks, said.values()))
+
+        def quotes(text: str) -> bool:
+            return not marks.isdisjoint(_marks(text))
+
+        for number, event in enumerate(self.events):
+            if isinstance(event, MoveEvent) and number > min(said, default=number):
+                is_gone = _always if numbers[number] in own else quotes
+                given = Arguments.of_text(event.arguments)
+                left = self.empty.machine.forgotten(event.name, given, is_gone)
+                if left != given:
+                    self.changed[number + 1] = evolve(event, arguments=left.text)
 
     def unbind(self, resource_ids: Collection[str]) -> None:
         """Remove the bound parts of the first of these turns and all turns after it.
@@ -298,6 +339,33 @@ def _with_turns(event: Event, left: Callable[[Turn], Turn], resource_ids: Collec
             return evolve(event, rationale="")
         case _:
             return event
+
+
+def _always(_: str) -> bool:
+    return True
+
+
+def _exchange_numbers(events: Sequence[Event]) -> list[int]:
+    """Return the number of the exchange to which each event belongs; a user turn begins one."""
+    numbers, newest, asking = list[int](), 0, False
+    for event in events:
+        here = numbers[-1] if numbers else 0
+        if isinstance(event, RewindEvent):
+            here, asking = numbers[event.to - 1] if event.to else 0, False
+        elif isinstance(event, TurnEvent | MoveEvent):
+            asks = isinstance(event, TurnEvent) and event.turn.role is Role.USER
+            if asks and not asking:
+                here = newest = newest + 1
+            asking = asks
+        numbers.append(here)
+    return numbers
+
+
+def _marks(text: str) -> set[str]:
+    """Return what marks a text: four words in a row, and words with a digit."""
+    words = _ANY_WORD.findall(text.casefold())
+    runs = {" ".join(words[place : place + 4]) for place in range(len(words) - 3)}
+    return runs | {word for word in words if len(word) >= _SHORTEST_MARK and not word.isalpha()}
 
 
 def _texts_of(events: Iterable[Event], resource_ids: Collection[str]) -> list[str]:

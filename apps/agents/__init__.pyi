@@ -1,0 +1,43 @@
+from .agent import Agent, Model, ModelRequest, Tool, ToolError
+from .answers import (
+    Blocked,
+    Deed,
+    Plan,
+    PlannedStep,
+    Retained,
+    Summary,
+    ToolUse,
+    Understanding,
+    Written,
+)
+from .forms import AnswerError, Form, Ref, parameters_of, read_answer, schema_of
+from .machine import AgentMachine
+from .memory import AgentMemory
+from .models import SdkModel, model_of
+
+__all__ = [
+    "Agent",
+    "AgentMachine",
+    "AgentMemory",
+    "AnswerError",
+    "Blocked",
+    "Deed",
+    "Form",
+    "Model",
+    "ModelRequest",
+    "Plan",
+    "PlannedStep",
+    "Ref",
+    "Retained",
+    "SdkModel",
+    "Summary",
+    "Tool",
+    "ToolError",
+    "ToolUse",
+    "Understanding",
+    "Written",
+    "model_of",
+    "parameters_of",
+    "read_answer",
+    "schema_of",
+]

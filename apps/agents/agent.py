@@ -1,0 +1,457 @@
+"""The runner: it asks the node of the machine's state, and commits what the node answered."""
+
+import asyncio
+import json
+from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
+from functools import partial
+from inspect import Parameter, iscoroutinefunction, signature
+from typing import Any, Protocol, cast
+
+from attrs import define, evolve, field, frozen
+
+from polycontext.base import CallerError, InvalidDataError, InvalidOptionError
+from polycontext.base.effects import Effect, Steps, adrive, call, in_thread, procedure, twin
+from polycontext.base.json_data import thaw
+from polycontext.linearity import ResourceClass
+from polycontext.nodes import quote
+from polycontext.nodes.builders import Addition, Node, Section, build_context
+from polycontext.pills import PillDocument, Resolver, items_of, resolve_document
+from polycontext.polynomial import ContextSession
+from polycontext.pressure import ConflictError
+from polycontext.window import Role, ToolCall, Turn
+
+from .answers import SUMMARIZE, Blocked, Deed, ToolUse, Written
+from .forms import AnswerError, Form, data_of, parameters_of, read_answer, schema_of
+from .machine import AgentMachine
+from .memory import ENTITIES, AgentMemory, Recollection
+
+_MOST_STEPS = 40
+_SHOWN_FACTS = 5
+
+
+@frozen
+class ModelRequest:
+    """What a node asks a model: a prompt within the node's budget, and the schema of its answer.
+
+    `schema` is None where the answer is text.
+    """
+
+    node: str
+    prompt: str
+    schema: Mapping[str, Any] | None = None
+
+    def __str__(self) -> str:
+        return self.prompt
+
+
+class Model(Protocol):
+    """A model: `complete` answers a `ModelRequest` with a text, JSON data or a message's content.
+
+    A model may also have `acomplete`, which is awaited, and `stream`, which yields the pieces of a
+    text; see docs/agents.md.
+    """
+
+    def complete(self, request: Any) -> Any:
+        """Return the answer."""
+        ...
+
+
+class ToolError(Exception):
+    """Raise it in a tool to tell the model what went wrong: its text is the result of the call."""
+
+
+@frozen
+class Tool:
+    """A tool: `run` takes its arguments with real ids, and an `idempotency_key`.
+
+    After a crash a call is run again under the same key: a tool that changes something keeps the
+    key with the change and does nothing the second time.
+
+    If `entities` names a type, each row of the result with an `id` is an entity of it, called by
+    its `label`. `report` says what became of it: ``read``, ``create`` or ``link``.
+
+    Raises:
+        InvalidOptionError: the function does not take `idempotency_key`, or another `report`.
+    """
+
+    name: str
+    run: Callable[..., Any] = field()
+    description: str = ""
+    entities: str = ""
+    report: str = field(default="read")
+    id: str = "id"
+    label: str = "name"
+
+    @run.validator
+    def _takes_key(self, _: object, run: Callable[..., Any]) -> None:
+        known = signature(run).parameters.values()
+        if not any(p.name == "idempotency_key" or p.kind is Parameter.VAR_KEYWORD for p in known):
+            legal = "a function with the keyword argument idempotency_key"
+            raise InvalidOptionError(f"tool {self.name}", run, legal)
+
+    @report.validator
+    def _is_report(self, _: object, report: str) -> None:
+        if report not in ("read", "create", "link"):
+            raise InvalidOptionError("report", report, "'read', 'create' or 'link'")
+
+    def entities_in(self, result: Any) -> list[list[Any]]:
+        """Return the entities in a result, without their words."""
+        rows = result if isinstance(result, list | tuple) else [result]
+        return [
+            [self.report, self.entities, row[self.id], self.label]
+            for row in rows
+            if self.entities and isinstance(row, Mapping) and self.id in row
+        ]
+
+
+def _by_name(tools: Iterable[Tool]) -> Mapping[str, Tool]:
+    return {tool.name: tool for tool in tools}
+
+
+def _situation(session: ContextSession, memory: AgentMemory) -> tuple[Addition, ...]:
+    """Return what every node reads beside its layers: machine, shared context, results so far."""
+    gone = sum(len(turn.sources) for turn in session.window.all_turns() if turn.is_gist)
+    state = f"Context: {session.state}, pressure {session.pressure:.2f}"
+    if gone:
+        state += f", summaries stand for {gone} earlier messages"
+    facts = [
+        f"Fact: {quote(json.dumps(fact.content, default=str))}"
+        for fact in memory.shared.enrichment.facts[-_SHOWN_FACTS:]
+    ]
+    results = [f"Result so far: {json.dumps(result)}" for result in memory.results]
+    return (
+        Addition("situation", Section.REASONING, lambda _: [state]),
+        Addition("facts", Section.REASONING, lambda _: facts, ResourceClass.DROPPABLE),
+        Addition("results", Section.REASONING, lambda _: results, ResourceClass.REQUIRED),
+    )
+
+
+@define
+class Agent:
+    """The nodes of a session's machine, run with a model and tools.
+
+    Each answer of a node is one event of the session. After a crash or a cancellation, `run` goes
+    on where the journal ends, and asks nothing again that is stored.
+
+    Args:
+        session: a session whose machine is `AgentMachine`, or a subclass.
+        model: what answers; see `Model`.
+        tools: what Act may call.
+        summarizes: whether Summarize is asked after each reply.
+
+    Raises:
+        InvalidOptionError: the machine of the session has no nodes.
+    """
+
+    session: ContextSession
+    model: Model
+    tools: Mapping[str, Tool] = field(default=(), converter=_by_name)
+    summarizes: bool = field(default=False, kw_only=True)
+    _recollection: Recollection = field(init=False, repr=False)
+
+    @_recollection.default
+    def _recalls(self) -> Recollection:
+        if not issubclass(self._machine, AgentMachine):
+            legal = "a session with machine=AgentMachine, or a subclass of it"
+            raise InvalidOptionError("session", self._machine.__name__, legal)
+        nodes = [*self._machine.nodes.values(), SUMMARIZE]
+        writes = {node.name: node.answers.writes for node in nodes if node.answers is not None}
+        return Recollection(self.session, self._machine.forms(), **writes)
+
+    @property
+    def memory(self) -> AgentMemory:
+        """Return what the agent remembers at the session's revision."""
+        return self._recollection.now()
+
+    @property
+    def _machine(self) -> type[AgentMachine]:
+        return cast("type[AgentMachine]", self.session.conversation.machine)
+
+    @property
+    def _node(self) -> Node | None:
+        return self._machine.nodes.get(str(self.session.state))
+
+    # --- what users call -----------------------------------------------------------------
+
+    @procedure
+    def send(
+        self,
+        text: str,
+        resolvers: Iterable[Resolver] = (),
+        *,
+        idempotency_key: str | None = None,
+    ) -> Steps[str]:
+        """Add the user's message with what its pills name, and return the reply.
+
+        A message that is sent again under its key is added once. Calls that are still open are
+        closed with a marked result, as the user did not wait for them.
+
+        Raises:
+            AnswerError: a node gave no usable answer, twice. The steps before it are stored.
+            Any exception of the model, of a tool and of `ContextSession.send_message`.
+        """
+        yield from self._hear(text, resolvers, idempotency_key)
+        return (yield from self._run())
+
+    asend = twin(send)
+
+    @procedure
+    def run(self) -> Steps[str]:
+        """Take the steps that are left, and return the reply.
+
+        Raises:
+            Any exception of `send`.
+        """
+        return (yield from self._run())
+
+    arun = twin(run)
+
+    async def stream(
+        self,
+        text: str,
+        resolvers: Iterable[Resolver] = (),
+        *,
+        idempotency_key: str | None = None,
+    ) -> AsyncGenerator[str]:
+        """Send a message, and yield the reply in pieces; it is stored when it ends.
+
+        If the stream is closed early, what was yielded is stored.
+        """
+        await adrive(self._hear(text, resolvers, idempotency_key))
+        pieces = self.pieces()
+        async with self.session.answer() as answer:
+            async for piece in pieces:
+                answer.add(piece)
+                yield piece
+
+    async def pieces(self) -> AsyncGenerator[str]:
+        """Take the steps before the reply, and yield the reply, which the caller stores."""
+        await adrive(self._prepare())
+        node = self._node
+        if node is None or node.answers is not None:
+            return
+        request = self._request(node)
+        stream = getattr(self.model, "stream", None)
+        if stream is None:
+            yield await adrive(self._text(node))
+            return
+        async for piece in stream(request):
+            yield piece
+
+    @procedure
+    def write(
+        self,
+        agent: str,
+        changes: Mapping[str, Any] | None = None,
+        *,
+        append: Mapping[str, Any] | None = None,
+    ) -> Steps[None]:
+        """Write keys of the shared context, or append to them, as another agent.
+
+        Raises:
+            Any exception of `ContextValidator.safe_update`.
+        """
+        written = Written(agent, changes or {}, append or {})  # type: ignore[arg-type]
+        written.after(self.memory)
+        yield call(self.session, "send", Written.event, data_of(written))
+
+    awrite = twin(write)
+
+    # --- the steps --------------------------------------------------------------------------
+
+    def _hear(
+        self, text: str, resolvers: Iterable[Resolver], idempotency_key: str | None
+    ) -> Steps[None]:
+        key = idempotency_key
+        known = key and (yield in_thread(self.session.history.has_taken, key))
+        if known:
+            return
+        message = yield in_thread(resolve_document, PillDocument.parse(text), resolvers)
+        if self.session.open_calls:
+            yield call(self.session, "close_open_calls", "the user went on")
+        yield call(
+            self.session, "send_message", message.text, items_of(message), idempotency_key=key
+        )
+
+    def _run(self) -> Steps[str]:
+        yield from self._prepare()
+        node = self._node
+        if node is not None and node.answers is None:
+            place = self.memory.place
+            yield from self._commit((yield from self._text(node)), place)
+            if self.summarizes:
+                yield from self._answer(SUMMARIZE)
+        replies = (
+            turn.text for turn in reversed(self.session.log()) if turn.role is Role.ASSISTANT
+        )
+        return next(replies, "")
+
+    def _prepare(self) -> Steps[None]:
+        """Take the steps before the reply."""
+        for _ in range(_MOST_STEPS):
+            node = self._node
+            if node is None or (node.answers is None and not self.session.open_calls):
+                return
+            if calls := self.session.open_calls:
+                yield from self._use(calls[0])
+            else:
+                yield from self._answer(node)
+        why = Blocked(f"there was no reply after {_MOST_STEPS} steps")
+        yield call(self.session, "send", Blocked.event, data_of(why))
+
+    def _text(self, node: Node) -> Steps[str]:
+        """Ask a node for text; ask once more if it says nothing."""
+        request = self._request(node)
+        for _ in range(2):
+            answer = yield self._ask(request)
+            text = answer.get("content") if isinstance(answer, Mapping) else answer
+            if isinstance(text, str) and text.strip():
+                return text
+        raise AnswerError(node.name, "the reply has no text")
+
+    def _answer(self, node: Node) -> Steps[None]:
+        """Ask a node for its form, and commit it; a broken answer is sent back once."""
+        why = ""
+        for _ in range(2):
+            task = f"Your last answer was refused: {why}" if why else ""
+            place = self.memory.place
+            said = yield self._ask(self._request(node, task))
+            try:
+                answer = self._read(node, said)
+            except (CallerError, ValueError, LookupError) as error:
+                why = str(error)
+            else:
+                yield from self._commit(answer, place)
+                return
+        raise AnswerError(node.name, why)
+
+    def _read(self, node: Node, said: object) -> Form:
+        assert node.answers is not None
+        answer: Form = read_answer(node.answers, said)
+        if isinstance(answer, Deed) and answer.calls:
+            for use in answer.calls:
+                self._check_use(use)
+        else:
+            answer.after(self.memory)
+        return answer
+
+    def _check_use(self, use: ToolUse) -> None:
+        if use.tool not in self.tools:
+            legal = ", ".join(self.tools) or "no tool: there are none"
+            raise InvalidDataError("$.calls", f"there is no tool {use.tool!r}", legal)
+        self.memory.conversation.id_registry.to_ids(use.arguments)
+
+    def _commit(self, answer: str | Form, place: object) -> Steps[None]:
+        """Commit an answer; if another writer was first, check it again without asking again.
+
+        It is dropped if the exchange has moved on.
+        """
+        session, state = self.session, self.session.state
+        while (seen := session.conversation).state == state and not session.open_calls:
+            memory = self.memory
+            if memory.place != place:
+                return
+            try:
+                yield self._commit_of(answer, memory, seen.revision)
+            except ConflictError:
+                yield call(session.history, "refresh")
+            else:
+                return
+
+    def _commit_of(self, answer: str | Form, memory: AgentMemory, revision: int) -> Effect:
+        session, when = self.session, {"expected_revision": revision}
+        if isinstance(answer, str):
+            return call(session, "add_assistant_turn", answer, **when)
+        if isinstance(answer, Deed) and answer.calls:
+            # A revision never comes again, so no id does, whatever is rewound.
+            calls = [
+                ToolCall(f"r{revision}_{number}", use.tool, json.dumps(thaw(use.arguments)))
+                for number, use in enumerate(answer.calls)
+            ]
+            return call(session, "add_assistant_turn", answer.outcome or None, calls, **when)
+        answer.after(memory)
+        left = {"left": len(memory.plan) - 1} if isinstance(answer, Deed) else {}
+        return call(session, "send", answer.event, data_of(answer), **left, **when)
+
+    def _use(self, made: ToolCall) -> Steps[None]:
+        """Run a call that is stored, and store its result with refs for ids."""
+        tool, memory = self.tools[made.name], self.memory
+        registry, number = memory.conversation.id_registry, memory.turn.turn_num
+        given = registry.to_ids(json.loads(made.arguments))
+        arguments = {name: value for name, value in given.items() if value is not None}
+        key = f"{self.session.session_id}/{made.id}"
+        entities: list[list[Any]] = []
+        try:
+            result = yield _running(tool, {**arguments, "idempotency_key": key})
+        except ToolError as error:
+            text = str(error)
+        else:
+            entities = tool.entities_in(result)
+            for report, kind, id, _ in entities:
+                registry, _ref = getattr(registry, report)(kind, id, turn=number)
+            text = json.dumps(registry.hide_ids(result, tool.entities), ensure_ascii=False)
+        turn = Turn(
+            Role.TOOL,
+            text,
+            name=tool.name,
+            tool_call_id=made.id,
+            metadata={ENTITIES: entities} if entities else {},
+        )
+        yield call(self.session, "add", turn, idempotency_key=key)
+
+    # --- asking the model -------------------------------------------------------------------
+
+    def _ask(self, request: ModelRequest) -> Effect:
+        """Return the effect that asks the model, in a thread if it has no `acomplete`."""
+        asked = in_thread(self.model.complete, request)
+        own = getattr(self.model, "acomplete", None)
+        return asked if own is None else asked._replace(ado=partial(own, request))
+
+    def _request(self, node: Node, task: str = "") -> ModelRequest:
+        memory, form = self.memory, node.answers
+        told = [task] if task else []
+        schema = None
+        if form is not None:
+            schema = self._schema(form)
+            told += self._step_at_hand(memory) if form is Deed else ()
+            told.append(f"Answer with one JSON object of this schema: {json.dumps(schema)}")
+        read = evolve(node, additions=(*node.additions, *_situation(self.session, memory)))
+        prompt = build_context(
+            read, self.session.output, memory.conversation, memory.turn, task="\n".join(told)
+        )
+        return ModelRequest(node.name, str(prompt), schema)
+
+    def _step_at_hand(self, memory: AgentMemory) -> list[str]:
+        told = [{"tool": t.name, "description": t.description} for t in self.tools.values()]
+        step = data_of(memory.plan[0]) if memory.plan else None
+        return [f"The step at hand: {json.dumps(step)}", f"Tools: {json.dumps(told)}"]
+
+    def _schema(self, form: type[Form]) -> dict[str, Any]:
+        """Return the schema of a form; for Act, with the arguments of each tool."""
+        schema = schema_of(form)
+        if form is not Deed:
+            return schema
+        uses = [_schema_of_use(tool) for tool in self.tools.values()]
+        if uses:
+            schema["properties"]["calls"]["items"] = {"anyOf": uses}
+        else:
+            del schema["properties"]["calls"]
+            schema["required"].remove("calls")
+        return schema
+
+
+def _schema_of_use(tool: Tool) -> dict[str, Any]:
+    use = schema_of(ToolUse)
+    use["properties"] = {
+        "tool": {"type": "string", "enum": [tool.name]},
+        "arguments": parameters_of(tool.run),
+    }
+    return use
+
+
+def _running(tool: Tool, arguments: Mapping[str, Any]) -> Effect:
+    """Return the effect of running a tool; a coroutine function is awaited, or run to its end."""
+    start = partial(tool.run, **arguments)
+    if iscoroutinefunction(tool.run):
+        return Effect(lambda: asyncio.run(start()), start)
+    return in_thread(start)

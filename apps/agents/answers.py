@@ -1,0 +1,202 @@
+"""The nodes of an agent and what each answers (docs/agents.md)."""
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from attrs import evolve, field, frozen
+from attrs.validators import ge, le
+
+from polycontext.base import InvalidDataError
+from polycontext.nodes import ConversationPhase, PendingState, StepKind, ThinkDecision
+from polycontext.nodes.builders import ACT, REPLY, THINK, UNDERSTAND, Node
+
+from .forms import Form, Ref
+from .memory import AgentMemory, next_id
+
+
+@frozen
+class Retained:
+    """An entity that stays in mind, and why."""
+
+    ref: Ref
+    reason: str
+
+
+@frozen
+class Understanding(Form):
+    """What Understand answers: the intent, and which entities stay in mind."""
+
+    event: ClassVar = "understood"
+    writes: ClassVar = ("append:reasoning.intents",)
+
+    intent: str
+    confidence: float = field(validator=[ge(0), le(1)])
+    retained: tuple[Retained, ...] = ()
+    demoted: tuple[Ref, ...] = ()
+    phase: ConversationPhase | None = None
+    user_expressed: str = ""
+
+    def after(self, memory: AgentMemory) -> AgentMemory:
+        """Return the memory with the decisions about entities, and the intent for all agents."""
+        registry, number = memory.conversation.id_registry, memory.turn.turn_num
+        for each in self.retained:
+            registry = registry.retain(each.ref, each.reason, turn=number)
+        for ref in self.demoted:
+            registry = registry.demote(ref, turn=number)
+        reasons: dict[str, str] = {each.ref: each.reason for each in self.retained}
+        turn = memory.turn.curate(reasons, self.demoted, reasons)
+        turn = turn.observe(phase=self.phase, user_expressed=self.user_expressed)
+        memory = evolve(memory.with_registry(registry), turn=turn)
+        intent = {"type": self.intent, "confidence": self.confidence}
+        return memory.share("understand", append={"reasoning.intents": [intent]})
+
+
+@frozen
+class PlannedStep:
+    """One step of a plan."""
+
+    type: StepKind
+    subdomain: str
+    description: str
+
+
+@frozen
+class Plan(Form):
+    """What Think answers: a plan to carry out, a proposal, or questions."""
+
+    event: ClassVar = "planned"
+    writes: ClassVar = ("append:retrieval.plans",)
+
+    decision: ThinkDecision
+    goal: str
+    steps: tuple[PlannedStep, ...] = ()
+    questions: tuple[str, ...] = ()
+
+    @property
+    def is_direct(self) -> bool:
+        """Return whether there are steps to take now."""
+        return self.decision is ThinkDecision.PLAN_DIRECT and bool(self.steps)
+
+    def after(self, memory: AgentMemory) -> AgentMemory:
+        """Return the memory with the plan, or with what awaits the user's word."""
+        turn = memory.turn.decide(self.decision, self.goal)
+        if self.decision is not ThinkDecision.PLAN_DIRECT:
+            pending = PendingState(self.decision, self.goal, self.questions)
+            return evolve(memory, turn=turn.expects(pending), plan=(), results=())
+        first = next_id("p", memory.shared.retrieval.plans)
+        plans = [
+            {"id": f"p{number}", "description": step.description, "sources": [step.subdomain]}
+            for number, step in enumerate(self.steps, first)
+        ]
+        memory = evolve(memory, turn=turn, plan=self.steps, results=())
+        return memory.share("think", append={"retrieval.plans": plans})
+
+
+@frozen
+class ToolUse:
+    """A call of a tool, with refs for ids."""
+
+    tool: Ref
+    arguments: Mapping[str, Any]
+
+
+@frozen
+class Deed(Form):
+    """What Act answers: calls of tools, or the outcome of the step once it is done."""
+
+    event: ClassVar = "acted"
+    writes: ClassVar = ("append:enrichment.facts",)
+
+    calls: tuple[ToolUse, ...] = ()
+    outcome: str = ""
+    entities: tuple[Ref, ...] = ()
+    note_for_next_step: str | None = None
+
+    def after(self, memory: AgentMemory) -> AgentMemory:
+        """Return the memory with the step done, and its outcome as a fact for all agents."""
+        if not memory.plan:
+            raise InvalidDataError("$", "no step is under way", "an answer to a step of the plan")
+        for ref in self.entities:
+            memory.conversation.id_registry.get(ref)  # refuses one that the model made up
+        step, results = memory.plan[0], memory.results
+        turn = memory.turn.step(
+            step.type,
+            step.subdomain,
+            step.description,
+            results[0] if len(results) == 1 else results or None,
+            outcome=self.outcome,
+            entities_involved=self.entities,
+            note=self.note_for_next_step,
+        )
+        fact = {
+            "id": f"f{next_id('f', memory.shared.enrichment.facts)}",
+            "content": turn.steps[-1].summary.outcome,
+            "source": step.subdomain,
+        }
+        memory = evolve(memory, turn=turn, plan=memory.plan[1:], results=())
+        return memory.share("act", append={"enrichment.facts": [fact]})
+
+
+@frozen
+class Summary(Form):
+    """What Summarize answers: the theme of the conversation, and a summary for all agents."""
+
+    event: ClassVar = "summarized"
+    writes: ClassVar = ("reasoning.summary",)
+
+    engagement: str
+    summary: str = ""
+
+    def after(self, memory: AgentMemory) -> AgentMemory:
+        """Return the memory with the theme in the model's words."""
+        return memory.stated(self.engagement).share(
+            "summarize", {"reasoning.summary": self.summary}
+        )
+
+
+@frozen
+class Blocked(Form):
+    """Why an exchange cannot be completed: the reply says so."""
+
+    event: ClassVar = "blocked"
+
+    why: str
+
+    def after(self, memory: AgentMemory) -> AgentMemory:
+        """Return the memory with the exchange blocked and nothing left to do."""
+        return evolve(memory, turn=memory.turn.block(self.why), plan=(), results=())
+
+
+@frozen
+class Written(Form):
+    """What another agent writes into the shared context, as far as its rights go."""
+
+    event: ClassVar = "wrote"
+
+    agent: Ref
+    changes: Mapping[str, Any] = field(factory=dict)
+    append: Mapping[str, Any] = field(factory=dict)
+
+    def after(self, memory: AgentMemory) -> AgentMemory:
+        """Return the memory with the keys written."""
+        return memory.share(self.agent, self.changes, append=self.append)
+
+
+SUMMARIZE = Node(
+    "summarize",
+    "Say in one sentence what this conversation is about, and sum it up.",
+    conversation={"recent", "summary", "engagement"},
+    reasoning={"outcomes"},
+    answers=Summary,
+)
+
+NODES: Mapping[str, Node] = {
+    "UNDERSTANDING": evolve(UNDERSTAND, answers=Understanding),
+    "THINKING": evolve(THINK, answers=Plan),
+    "ACTING": evolve(ACT, answers=Deed),
+    "REPLYING": REPLY,
+}
+"""The node of each state of an `AgentMachine`."""
+
+EVENTS: tuple[type[Form], ...] = (Summary, Blocked, Written)
+"""The forms of events that no state waits for."""

@@ -1,0 +1,229 @@
+"""Answer forms: what a node answers, as attrs classes with a JSON Schema and a strict reader.
+
+A field of type `str` holds words of a model, which `forget` erases. A `Ref`, an enum and a number
+are no words and stay.
+"""
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from enum import StrEnum
+from functools import cache
+from inspect import signature
+from types import NoneType, UnionType
+from typing import Any, ClassVar, NewType, TypeVar, Union, get_args, get_origin, get_type_hints
+
+from attrs import NOTHING, define, fields, has
+
+from polycontext.base import CallerError, InvalidDataError
+from polycontext.base.codec import strict_converter, structured
+from polycontext.base.json_data import freeze
+
+T = TypeVar("T")
+
+Ref = NewType("Ref", str)
+"""A reference, such as ``recipe_1`` or the name of a tool: a text that holds no words."""
+
+FORGOTTEN = "[forgotten]"
+
+
+class Form:
+    """An answer of a node: `event` is the machine's event that takes it (docs/agents.md).
+
+    Subclass it as a frozen attrs class. `writes` are the node's rights to the shared context, as
+    `ContextValidator` takes them.
+    """
+
+    event: ClassVar[str]
+    writes: ClassVar[tuple[str, ...]] = ()
+
+    def after(self, memory: Any) -> Any:
+        """Return the `AgentMemory` after this answer.
+
+        Raise a `CallerError` if the answer does not fit the memory: the model is asked again.
+        """
+        return memory
+
+
+@define(slots=False, eq=False)
+class AnswerError(CallerError, ValueError):
+    """Raised when a node's answer cannot be used, even after one repair. Nothing has changed."""
+
+    node: str
+    why: str
+
+    def __str__(self) -> str:
+        return (
+            f"the answer of node {self.node!r} cannot be used: {self.why} Call run() to ask again."
+        )
+
+
+_CONVERTER = strict_converter()
+_CONVERTER.register_structure_hook_func(
+    lambda kind: kind is Ref, lambda value, _: _CONVERTER.structure(value, str)
+)
+_SIMPLE: Mapping[Any, str] = {
+    str: "string",
+    Ref: "string",
+    int: "integer",
+    float: "number",
+    bool: "boolean",
+    NoneType: "null",
+}
+
+
+def schema_of(kind: Any) -> dict[str, Any]:
+    """Return the JSON Schema of a form or of a field's type.
+
+    Every field is required, as strict structured output demands; one that may be absent may be
+    null.
+
+    >>> from attrs import frozen
+    >>> @frozen
+    ... class Verdict(Form):
+    ...     passed: bool
+    ...     issue: str | None = None
+    >>> schema_of(Verdict)["properties"]["issue"]
+    {'anyOf': [{'type': 'string'}, {'type': 'null'}]}
+    """
+    origin, inner = get_origin(kind), get_args(kind)
+    if kind in _SIMPLE:
+        return {"type": _SIMPLE[kind]}
+    if _is_enum(kind):
+        return {"type": "string", "enum": [member.value for member in kind]}
+    if origin in (Union, UnionType):
+        return {"anyOf": [schema_of(each) for each in inner]}
+    if origin in (tuple, list):
+        return {"type": "array", "items": schema_of(inner[0])}
+    if has(kind):
+        return _object({name: schema_of(hint) for name, hint in _hints(kind).items()})
+    return {"type": "object"}
+
+
+def parameters_of(function: Callable[..., Any]) -> dict[str, Any]:
+    """Return the JSON Schema of a tool's arguments, without `idempotency_key`.
+
+    An argument without a type is a text; one with a default may be null, too.
+    """
+    schemas = dict[str, Any]()
+    for name, each in signature(function, eval_str=True).parameters.items():
+        if name == "idempotency_key" or each.kind in (each.VAR_POSITIONAL, each.VAR_KEYWORD):
+            continue
+        schema = schema_of(str if each.annotation is each.empty else each.annotation)
+        null = {"type": "null"}
+        schemas[name] = schema if each.default is each.empty else {"anyOf": [schema, null]}
+    return _object(schemas)
+
+
+def _object(properties: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "type": "object",
+        "properties": dict(properties),
+        "required": [*properties],
+        "additionalProperties": False,
+    }
+
+
+@cache
+def _hints(form: type) -> dict[str, Any]:
+    hints = get_type_hints(form)
+    return {each.name: hints[each.name] for each in fields(form)}
+
+
+def read_answer(form: type[T], answer: object) -> T:
+    """Return the form in a model's answer: JSON data, or a text with one JSON object.
+
+    A field that is null counts as absent if it has a default.
+
+    Raises:
+        InvalidDataError: the first fault, with its path.
+    """
+    data = freeze(answer if isinstance(answer, Mapping) else _parse(_text_of(answer)))
+    return structured(_CONVERTER, _without_nulls(form, data), form)
+
+
+def _text_of(answer: object) -> str:
+    if isinstance(answer, str):
+        return answer
+    raise InvalidDataError("$", f"{type(answer).__name__} is no answer", "one JSON object")
+
+
+def _parse(text: str) -> Any:
+    found = [*_objects(text)]
+    if len(found) == 1:
+        return found[0]
+    what = f"{len(found)} JSON objects" if found else "the answer has no JSON object"
+    raise InvalidDataError("$", what, "one JSON object, and nothing else")
+
+
+def _objects(text: str) -> Iterator[Any]:
+    """Yield the JSON objects in a text that may have other words around them."""
+    decoder, start = json.JSONDecoder(object_pairs_hook=_each_once), text.find("{")
+    while start >= 0:
+        try:
+            data, end = decoder.raw_decode(text, start)
+        except (ValueError, RecursionError):
+            end = start + 1
+        else:
+            yield data
+        start = text.find("{", end)
+
+
+def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    data = dict(pairs)
+    if len(data) < len(pairs):
+        raise InvalidDataError("$", "a key occurs twice", "each key once")
+    return data
+
+
+def _without_nulls(kind: Any, data: Any) -> Any:
+    """Return data without nulls in fields that have a default."""
+    inner = get_args(kind)
+    if get_origin(kind) in (Union, UnionType):
+        return _without_nulls(inner[0], data) if data is not None else None
+    if get_origin(kind) is tuple and isinstance(data, list | tuple):
+        return [_without_nulls(inner[0], each) for each in data]
+    if not (isinstance(kind, type) and has(kind) and isinstance(data, Mapping)):
+        return data
+    hints, optional = (
+        _hints(kind),
+        {each.name for each in fields(kind) if each.default is not NOTHING},
+    )
+    return {
+        name: _without_nulls(hints.get(name), value)
+        for name, value in data.items()
+        if value is not None or name not in optional
+    }
+
+
+def data_of(form: object) -> dict[str, Any]:
+    """Return the JSON data of a form, which `read_answer` reads."""
+    data: dict[str, Any] = _CONVERTER.unstructure(form)
+    return data
+
+
+def without_words(kind: Any, data: Any, is_gone: Callable[[str], bool]) -> Any:
+    """Return a form's JSON data with "[forgotten]" for each of its words that `is_gone`."""
+    inner = get_args(kind)
+    if data is None or (kind in _SIMPLE and kind is not str) or _is_enum(kind):
+        return data
+    if get_origin(kind) in (Union, UnionType):
+        return without_words(next(each for each in inner if each is not NoneType), data, is_gone)
+    if get_origin(kind) in (tuple, list):
+        return [without_words(inner[0], each, is_gone) for each in data]
+    if isinstance(kind, type) and has(kind):
+        hints = _hints(kind)
+        return {name: without_words(hints[name], each, is_gone) for name, each in data.items()}
+    return _blanked(data, is_gone)
+
+
+def _is_enum(kind: Any) -> bool:
+    return isinstance(kind, type) and issubclass(kind, StrEnum)
+
+
+def _blanked(data: Any, is_gone: Callable[[str], bool]) -> Any:
+    """Return JSON data of any shape without the texts that are gone; keys stay."""
+    if isinstance(data, str):
+        return FORGOTTEN if data and is_gone(data) else data
+    if isinstance(data, Mapping):
+        return {name: _blanked(each, is_gone) for name, each in data.items()}
+    return [_blanked(each, is_gone) for each in data] if isinstance(data, list | tuple) else data

@@ -1,0 +1,108 @@
+"""The machine of an agent: each node is a state, and each answer an event (docs/agents.md)."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar
+
+from statemachine import State
+from statemachine.transition_list import TransitionList
+
+from polycontext.base.json_data import thaw
+from polycontext.nodes.builders import Node
+from polycontext.polynomial import ContextMachine
+from polycontext.polynomial.inputs import Arguments
+
+from .answers import EVENTS, NODES, Plan
+from .forms import Form, read_answer, without_words
+from .memory import ENTITIES
+
+_BASE = ContextMachine
+
+
+def _staying(*states: Any, **options: Any) -> TransitionList:
+    """Declare an event that leads to the state it came from."""
+    moves = TransitionList()
+    for state in states:
+        moves |= state.to.itself(**options)
+    return moves
+
+
+class AgentMachine(ContextMachine):
+    """UNDERSTANDING, THINKING, ACTING and REPLYING around the states of the context.
+
+    A user turn leads to UNDERSTANDING, the answer of each node on to the next, and the reply back
+    to ACCUMULATING or PRESSURED. Subclass it for a node of your own: add its state to `nodes` and
+    declare two transitions.
+    """
+
+    understanding = State("UNDERSTANDING", value="UNDERSTANDING")
+    thinking = State("THINKING", value="THINKING")
+    acting = State("ACTING", value="ACTING")
+    replying = State("REPLYING", value="REPLYING")
+
+    user_turn = understanding.from_(
+        _BASE.empty, _BASE.accumulating, _BASE.compressed, thinking, acting, replying
+    ) | _staying(understanding)
+    understood = understanding.to(thinking, validators="well_formed")
+    planned = thinking.to(acting, cond="is_direct", validators="well_formed") | thinking.to(
+        replying, validators="well_formed"
+    )
+    acted = acting.to(replying, cond="is_last", validators="well_formed") | _staying(
+        acting, validators="well_formed"
+    )
+    blocked = replying.from_(understanding, thinking, acting, validators="well_formed")
+    assistant_turn = (
+        _staying(acting, cond="has_calls")
+        | replying.to(_BASE.pressured, cond="is_pressured")
+        | replying.to(_BASE.accumulating)
+    )
+    tool_turn = _staying(acting)
+    summarized = _staying(
+        _BASE.accumulating, _BASE.pressured, _BASE.compressed, validators="well_formed"
+    )
+    wrote = _staying(
+        *(understanding, thinking, acting, replying, *_BASE.states), validators="well_formed"
+    )
+    clear = _BASE.empty.from_(understanding, thinking, acting, replying)
+    compress = _staying(understanding, thinking, acting, replying, internal=True)
+    recall = _staying(understanding, thinking, acting, replying, internal=True)
+    promote = _staying(understanding, thinking, acting, replying, internal=True)
+    system = _staying(understanding, thinking, acting, replying, internal=True)
+
+    wordless = frozenset({ENTITIES})
+    nodes: ClassVar[Mapping[str, Node]] = NODES
+    """The node that is asked in each state."""
+    other_forms: ClassVar[tuple[type[Form], ...]] = EVENTS
+    """The forms of events that belong to no state."""
+
+    @classmethod
+    def forms(cls) -> dict[str, type[Form]]:
+        """Return the form of each event that records an answer."""
+        answers = (node.answers for node in cls.nodes.values() if node.answers is not None)
+        return {form.event: form for form in (*answers, *cls.other_forms)}
+
+    def well_formed(self, step: Any) -> None:
+        """Raise unless the event's first argument is an answer of its form."""
+        given = step.input.payload
+        answer = given.args[0] if isinstance(given, Arguments) and given.args else None
+        read_answer(self.forms()[str(step.input.kind)], answer)
+
+    def is_direct(self, step: Any) -> bool:
+        """Return whether a plan has steps to take now."""
+        return read_answer(Plan, step.args[0]).is_direct
+
+    def is_last(self, step: Any) -> bool:
+        """Return whether no step of the plan is left."""
+        return not step.kwargs.get("left")
+
+    def has_calls(self, step: Any) -> bool:
+        """Return whether an assistant turn calls tools."""
+        return bool(step.input.turn.tool_calls)
+
+    @classmethod
+    def forgotten(cls, name: str, given: Arguments, is_gone: Callable[[str], bool]) -> Arguments:
+        """Return the arguments of an event without the words of the answer that are gone."""
+        form = cls.forms().get(name)
+        if form is None or not given.args:
+            return super().forgotten(name, given, is_gone)
+        answer, *rest = thaw(given.args)
+        return Arguments((without_words(form, answer, is_gone), *rest), given.kwargs)

@@ -1,0 +1,282 @@
+"""What an agent remembers, computed from the journal of its session.
+
+It is never stored, so it cannot be stale: rewinding, forking, editing and forgetting need no code
+here. See docs/agents.md.
+"""
+
+import json
+import logging
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import orjson
+from attrs import evolve, field, frozen
+
+from polycontext.agent_context import AgentContext, ContextValidator
+from polycontext.agent_context.validator import extend_lists
+from polycontext.base import CallerError
+from polycontext.base.json_data import thaw
+from polycontext.linearity import UNIX_EPOCH
+from polycontext.nodes import (
+    ConversationContext,
+    CurrentTurn,
+    Exchange,
+    SessionIdRegistry,
+    close_exchange,
+    spoken_text,
+)
+from polycontext.polynomial import ContextSession, Event
+from polycontext.polynomial.journal import (
+    ClearEvent,
+    EraseEvent,
+    MoveEvent,
+    RewindEvent,
+    TurnEvent,
+    is_erased,
+)
+from polycontext.window import Role, TokenCounter, Turn
+
+from .forms import Form, read_answer
+
+MOST_SHARED = 50
+"""How many entries of each list in the shared context are kept at least; twice as many at most."""
+
+ENTITIES = "entities"
+"""The key of a tool turn's metadata that names the entities of its result, without words."""
+
+_log = logging.getLogger("polycontext.agents")
+
+
+@frozen(eq=False)
+class Rules:
+    """How events are read: the forms by event, the rights of agents, and the token counter.
+
+    `shared` is the shared context to begin with.
+    """
+
+    forms: Mapping[str, type[Form]]
+    shared: AgentContext
+    validator: ContextValidator
+    counter: TokenCounter
+
+
+@frozen
+class AgentMemory:
+    """What an agent knows at one revision of its session; immutable.
+
+    `conversation` is the memory of the closed exchanges, `turn` the exchange under way. `plan` are
+    the steps that are left, `results` those of the tools for the first of them. `asked` are the
+    user's turns that are not answered yet. `shared` is the context that all agents share.
+
+    Law: the memory after a journal's first n events is the memory of a session that has only those.
+    """
+
+    rules: Rules = field(eq=False, repr=False)
+    shared: AgentContext
+    conversation: ConversationContext = field(factory=ConversationContext)
+    turn: CurrentTurn = field(factory=lambda: CurrentTurn(1))
+    plan: tuple[Any, ...] = ()
+    results: tuple[Any, ...] = ()
+    asked: tuple[Turn, ...] = ()
+    is_answered: bool = False
+
+    @property
+    def place(self) -> object:
+        """Return what an answer refers to; an answer is dropped if this has changed."""
+        return self.turn, self.plan, self.results, self.asked, self.is_answered
+
+    def after(self, event: Event) -> "AgentMemory":
+        """Return what is remembered after an event of the journal that is no rewind.
+
+        An event that does not fit the memory, because its words were erased or because another
+        machine wrote it, is logged and changes nothing.
+        """
+        try:
+            return self._after(event)
+        except (CallerError, ValueError, LookupError, TypeError) as error:
+            _log.warning("an agent remembers nothing of %s: %s", type(event).__name__, error)
+            return self
+
+    def _after(self, event: Event) -> "AgentMemory":
+        match event:
+            case TurnEvent(turn=turn) if not turn.is_gist:
+                return self._after_turn(turn)
+            case MoveEvent(name=name) if name in self.rules.forms:
+                (answer, *_), _ = orjson.loads(event.arguments)
+                memory: AgentMemory = read_answer(self.rules.forms[name], answer).after(self)
+                return memory
+            case ClearEvent():
+                return self._cleared()
+            case _:
+                return self
+
+    def share(
+        self,
+        agent: str,
+        changes: Mapping[str, Any] | None = None,
+        *,
+        append: Mapping[str, Any] | None = None,
+    ) -> "AgentMemory":
+        """Return the memory with keys of the shared context written, or appended to.
+
+        Raises:
+            Any exception of `ContextValidator.safe_update`.
+        """
+        wanted = {**(changes or {}), **extend_lists(self.shared, append or {})}
+        shared = self.rules.validator.safe_update(self.shared, agent, wanted)
+        return evolve(self, shared=_bounded(shared, append or {}, self.rules.validator))
+
+    def with_registry(self, registry: SessionIdRegistry) -> "AgentMemory":
+        """Return the memory with this registry of entities."""
+        return evolve(self, conversation=self.conversation.with_registry(registry))
+
+    def stated(self, theme: str) -> "AgentMemory":
+        """Return the memory with the theme of the conversation in other words."""
+        engagement = evolve(self.conversation.engagement, stated=theme)
+        return evolve(self, conversation=evolve(self.conversation, engagement=engagement))
+
+    def _after_turn(self, turn: Turn) -> "AgentMemory":
+        match turn.role:
+            case Role.USER:
+                return self._heard(turn)
+            case Role.TOOL:
+                return self._found(turn)
+            case Role.ASSISTANT if self.asked and not turn.tool_calls:
+                return self._answered(turn)
+            case _:
+                return self
+
+    def _heard(self, turn: Turn) -> "AgentMemory":
+        """Begin an exchange, or go on with one that the user interrupts: plans are void."""
+        if not self.is_answered:
+            return evolve(self, plan=(), results=(), asked=(*self.asked, turn))
+        return evolve(
+            self,
+            turn=CurrentTurn(self.turn.turn_num + 1),
+            plan=(),
+            results=(),
+            asked=(turn,),
+            is_answered=False,
+        )
+
+    def _found(self, turn: Turn) -> "AgentMemory":
+        """Add a result, and its entities to the registry.
+
+        The words of an entity are in the result. After an erasure its ref is left, so that refs
+        which others quote keep their meaning.
+        """
+        result = None if is_erased(turn) else _loaded(turn.text)
+        rows = result if isinstance(result, list) else [result]
+        registry, number = self.conversation.id_registry, self.turn.turn_num
+        for report, kind, id, label_key in thaw(turn.metadata.get(ENTITIES, ())):
+            seen = getattr(registry, report)
+            registry, ref = seen(kind, id, turn=number)
+            row = next((r for r in rows if isinstance(r, Mapping) and ref in r.values()), None)
+            if row is not None:
+                label = str(row.get(label_key, ""))
+                registry, _ = getattr(registry, report)(kind, id, label, turn=number, data=row)
+        return evolve(self.with_registry(registry), results=(*self.results, result))
+
+    def _answered(self, answer: Turn) -> "AgentMemory":
+        exchange = Exchange(
+            spoken_text(self.asked),
+            answer.text.strip(),
+            self.asked[0].timestamp.isoformat(),
+            self.asked[-1].resource_id,
+        )
+        # Earlier exchanges are told by the summaries in the view, and by Summarize.
+        conversation = close_exchange(
+            self.conversation, self.turn, exchange, counter=self.rules.counter, digests=False
+        )
+        return evolve(self, conversation=conversation, asked=(), is_answered=True)
+
+    def _cleared(self) -> "AgentMemory":
+        """Forget what was said; refs are not assigned again."""
+        number = self.turn.turn_num
+        registry = self.conversation.id_registry.clear_all(turn=number, include_generated=True)
+        return AgentMemory(
+            self.rules,
+            self.rules.shared,
+            ConversationContext(id_registry=registry),
+            CurrentTurn(number + 1),
+        )
+
+
+def _bounded(
+    shared: AgentContext, paths: Iterable[str], validator: ContextValidator
+) -> AgentContext:
+    """Return the shared context without the oldest entries of lists that have become long."""
+    lists = {path: extend_lists(shared, {path: ()})[path] for path in paths}
+    long = {
+        path: entries[-MOST_SHARED:]
+        for path, entries in lists.items()
+        if len(entries) >= 2 * MOST_SHARED
+    }
+    return validator.safe_update(shared, "orchestrator", long) if long else shared
+
+
+def next_id(letter: str, entries: Iterable[Any]) -> int:
+    """Return the number after the greatest in ids such as ``p7``."""
+    ids = (str(entry.id) for entry in entries)
+    numbers = (int(id[1:]) for id in ids if id[:1] == letter and id[1:].isdecimal())
+    return max(numbers, default=0) + 1
+
+
+def _loaded(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
+class Recollection:
+    """The memory of a session, computed on from where it was last asked for."""
+
+    def __init__(
+        self, session: ContextSession, forms: Mapping[str, type[Form]], **writes: Any
+    ) -> None:
+        self._session = session
+        validator = ContextValidator.default()
+        for agent, rights in writes.items():
+            validator.register_agent(agent, rights)
+        id = session.session_id
+        shared = AgentContext.new(id, id, created_at=UNIX_EPOCH)
+        rules = Rules(forms, shared, validator, session.window.counter)
+        self._first = AgentMemory(rules, shared)
+        self._begin()
+
+    def _begin(self) -> None:
+        self._revision, self._now = 0, self._first
+        self._passed = {0: self._first}
+        """Memories at earlier revisions, to begin from after a rewind."""
+
+    def now(self) -> AgentMemory:
+        """Return what is remembered at the session's revision.
+
+        The cost grows with the events since it was last asked for. After an erasure, everything is
+        read again.
+        """
+        history = self._session.history
+        new = history.events(self._revision)
+        if any(isinstance(event, EraseEvent) for event in new):
+            self._begin()
+            new = history.events()
+        goals = {event.to for event in new if isinstance(event, RewindEvent)}
+        for event in new:
+            self._now = self._next(self._now, event)
+            self._revision += 1
+            if self._now.is_answered or self._revision in goals:
+                self._passed[self._revision] = self._now
+        return self._now
+
+    def _next(self, memory: AgentMemory, event: Event) -> AgentMemory:
+        return self._at(event.to) if isinstance(event, RewindEvent) else memory.after(event)
+
+    def _at(self, revision: int) -> AgentMemory:
+        """Return what was remembered at a revision, from the nearest one before it."""
+        nearest = max(known for known in self._passed if known <= revision)
+        memory = self._passed[nearest]
+        for event in self._session.history.events(nearest)[: revision - nearest]:
+            memory = self._next(memory, event)
+        self._passed[revision] = memory
+        return memory

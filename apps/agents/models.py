@@ -1,0 +1,209 @@
+"""Models behind the SDKs of vendors: a node's form goes out as structured output, or as a tool."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from inspect import isawaitable
+from typing import Any
+
+from attrs import frozen
+
+from polycontext.base import InvalidOptionError
+
+from .agent import ModelRequest
+
+_END = object()
+
+
+@frozen
+class _Api:
+    """One vendor's API: how it is asked, and where the text stands in what it gives back."""
+
+    ask: Callable[[Any], Callable[..., Any]]
+    stream: Callable[[Any], Callable[..., Any]]
+    arguments: Callable[[ModelRequest, str, int], dict[str, Any]]
+    answer: Callable[[Any], Any]
+    piece: Callable[[Any], str | None]
+
+
+@frozen
+class SdkModel:
+    """A model behind an SDK's client, sync or async; `model_of` makes one.
+
+    A client of either kind serves `Agent.send` and `Agent.stream`; `Agent.asend` does not block the
+    event loop with either.
+    """
+
+    client: Any
+    name: str
+    max_tokens: int
+    api: _Api
+
+    def complete(self, request: ModelRequest) -> Any:
+        """Return the answer: a text, or JSON data where the vendor gives it apart."""
+        response = self._call(self.api.ask, request)
+        if isawaitable(response):
+            return asyncio.run(_awaited(response, self.api.answer))
+        return self.api.answer(response)
+
+    async def acomplete(self, request: ModelRequest) -> Any:
+        """Return the answer without blocking the event loop."""
+        if self._is_async:
+            return self.api.answer(await self._call(self.api.ask, request))
+        return await asyncio.to_thread(self.complete, request)
+
+    async def stream(self, request: ModelRequest) -> AsyncIterator[str]:
+        """Yield the answer in pieces."""
+        more = {} if self.api is GEMINI else {"stream": True}
+        if self._is_async:
+            events = await self._call(self.api.stream, request, **more)
+        else:
+            events = _in_thread(
+                iter(await asyncio.to_thread(self._call, self.api.stream, request, **more))
+            )
+        try:
+            async for event in events:
+                if piece := self.api.piece(event):
+                    yield piece
+        finally:
+            close = getattr(events, "close", None) or getattr(events, "aclose", None)
+            if close is not None and isawaitable(closing := close()):
+                await closing
+
+    @property
+    def _is_async(self) -> bool:
+        return type(self.client).__name__.startswith("Async")
+
+    def _call(self, which: Callable[[Any], Any], request: ModelRequest, **more: Any) -> Any:
+        return which(self.client)(**self.api.arguments(request, self.name, self.max_tokens), **more)
+
+
+async def _awaited(response: Any, answer: Callable[[Any], Any]) -> Any:
+    return answer(await response)
+
+
+async def _in_thread(events: Iterator[Any]) -> AsyncIterator[Any]:
+    """Yield the events of a blocking stream, each waited for in a thread."""
+    try:
+        while (event := await asyncio.to_thread(next, events, _END)) is not _END:
+            yield event
+    finally:
+        close = getattr(events, "close", None)
+        if close is not None:
+            close()
+
+
+def _chat_arguments(request: ModelRequest, name: str, max_tokens: int) -> dict[str, Any]:
+    form = {"name": request.node, "schema": request.schema, "strict": True}
+    told = {"response_format": {"type": "json_schema", "json_schema": form}}
+    return {
+        "model": name,
+        "messages": [{"role": "user", "content": request.prompt}],
+        "max_completion_tokens": max_tokens,
+        **(told if request.schema else {}),
+    }
+
+
+def _responses_arguments(request: ModelRequest, name: str, max_tokens: int) -> dict[str, Any]:
+    form = {"type": "json_schema", "name": request.node, "schema": request.schema, "strict": True}
+    return {
+        "model": name,
+        "input": [{"role": "user", "content": request.prompt}],
+        "max_output_tokens": max_tokens,
+        "store": False,
+        **({"text": {"format": form}} if request.schema else {}),
+    }
+
+
+def _anthropic_arguments(request: ModelRequest, name: str, max_tokens: int) -> dict[str, Any]:
+    tool = {"name": request.node, "description": "Answer.", "input_schema": request.schema}
+    told = {"tools": [tool], "tool_choice": {"type": "tool", "name": request.node}}
+    return {
+        "model": name,
+        "messages": [{"role": "user", "content": request.prompt}],
+        "max_tokens": max_tokens,
+        **(told if request.schema else {}),
+    }
+
+
+def _gemini_arguments(request: ModelRequest, name: str, max_tokens: int) -> dict[str, Any]:
+    told = {"response_mime_type": "application/json", "response_json_schema": request.schema}
+    return {
+        "model": name,
+        "contents": [{"role": "user", "parts": [{"text": request.prompt}]}],
+        "config": {"max_output_tokens": max_tokens, **(told if request.schema else {})},
+    }
+
+
+def _anthropic_answer(message: Any) -> Any:
+    used: Any = next((part.input for part in message.content if part.type == "tool_use"), None)
+    if isinstance(used, Mapping):
+        return used
+    return "".join(part.text for part in message.content if part.type == "text")
+
+
+def _chat_piece(chunk: Any) -> str | None:
+    return chunk.choices[0].delta.content if chunk.choices else None
+
+
+def _responses_piece(event: Any) -> str | None:
+    return event.delta if event.type == "response.output_text.delta" else None
+
+
+def _anthropic_piece(event: Any) -> str | None:
+    return getattr(event.delta, "text", None) if event.type == "content_block_delta" else None
+
+
+CHAT = _Api(
+    lambda client: client.chat.completions.create,
+    lambda client: client.chat.completions.create,
+    _chat_arguments,
+    lambda completion: completion.choices[0].message.content,
+    _chat_piece,
+)
+RESPONSES = _Api(
+    lambda client: client.responses.create,
+    lambda client: client.responses.create,
+    _responses_arguments,
+    lambda response: response.output_text,
+    _responses_piece,
+)
+ANTHROPIC = _Api(
+    lambda client: client.messages.create,
+    lambda client: client.messages.create,
+    _anthropic_arguments,
+    _anthropic_answer,
+    _anthropic_piece,
+)
+GEMINI = _Api(
+    lambda client: client.models.generate_content,
+    lambda client: client.models.generate_content_stream,
+    _gemini_arguments,
+    lambda response: response.text,
+    lambda chunk: chunk.text,
+)
+_APIS = {"openai": CHAT, "openai-responses": RESPONSES, "anthropic": ANTHROPIC, "gemini": GEMINI}
+_OF_SDK = {"openai": "openai", "anthropic": "anthropic", "google": "gemini"}
+
+
+def model_of(
+    client: Any, name: str, *, provider: str | None = None, max_tokens: int = 4096
+) -> SdkModel:
+    """Return the model called `name` behind an SDK's client, for an `Agent`.
+
+    Args:
+        client: a client of the packages ``openai``, ``anthropic`` or ``google.genai``.
+        name: the model.
+        provider: the API, by default that of the client: ``openai``, ``openai-responses``,
+            ``anthropic`` or ``gemini``.
+        max_tokens: the most tokens of an answer.
+
+    Raises:
+        InvalidOptionError: another client or provider.
+    """
+    sdk = type(client).__module__.partition(".")[0]
+    api = _APIS.get(provider or _OF_SDK.get(sdk, ""))
+    if api is None:
+        legal = ", ".join(_APIS)
+        option, value = ("provider", provider) if provider else ("client", sdk)
+        raise InvalidOptionError(option, value, f"one of {legal}")
+    return SdkModel(client, name, max_tokens, api)

@@ -1,0 +1,147 @@
+"""Forms: JSON Schema, strict reading, and which of their texts are words."""
+
+import json
+from enum import StrEnum
+from typing import Any
+
+import pytest
+from attrs import frozen
+
+from polycontext.agents import (
+    Deed,
+    Form,
+    Plan,
+    Ref,
+    Understanding,
+    parameters_of,
+    read_answer,
+    schema_of,
+)
+from polycontext.agents.forms import data_of, without_words
+from polycontext.base import InvalidDataError
+from tests.agents.kitchen import UNDERSTOOD
+
+
+class Mood(StrEnum):
+    """A mood."""
+
+    GOOD = "good"
+    BAD = "bad"
+
+
+@frozen
+class Inner:
+    """A record inside a form."""
+
+    ref: Ref
+    words: str
+
+
+@frozen
+class Sample(Form):
+    """A form with a field of every kind."""
+
+    words: str
+    ref: Ref
+    number: float
+    mood: Mood | None = None
+    parts: tuple[Inner, ...] = ()
+    note: str | None = None
+
+
+SAMPLE = {"words": "a b", "ref": "recipe_1", "number": 1.5, "mood": "good"}
+
+
+def test_a_schema_is_what_strict_structured_output_takes() -> None:
+    """Every property is required, no other is allowed, and optional ones may be null."""
+    schema = schema_of(Sample)
+    assert schema["required"] == [*schema["properties"]]
+    assert schema["additionalProperties"] is False
+    assert schema["properties"]["mood"] == {
+        "anyOf": [{"type": "string", "enum": ["good", "bad"]}, {"type": "null"}]
+    }
+    assert schema["properties"]["parts"]["items"]["required"] == ["ref", "words"]
+
+
+def test_a_tools_arguments_have_a_schema_without_the_key() -> None:
+    """An argument with a default may be null."""
+
+    def plan(recipe: str, servings: int = 2, *, idempotency_key: str, **more: Any) -> None: ...
+
+    assert parameters_of(plan)["properties"] == {
+        "recipe": {"type": "string"},
+        "servings": {"anyOf": [{"type": "integer"}, {"type": "null"}]},
+    }
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        UNDERSTOOD,
+        f"```json\n{UNDERSTOOD}\n```",
+        f"Sure: {UNDERSTOOD} I hope it helps {{-:",
+        json.loads(UNDERSTOOD),
+        '{"intent": "plan", "confidence": 1, "phase": null, "retained": null, "demoted": []}',
+    ],
+)
+def test_what_models_write_around_an_object_is_no_fault(said: Any) -> None:
+    """Nulls of optional fields count as absent."""
+    assert read_answer(Understanding, said).intent == "plan"
+
+
+BROKEN = [
+    "",
+    "Sure!",
+    "[]",
+    "{",
+    '{"intent": "x"}',
+    '{"intent": 1, "confidence": 0.5}',
+    '{"intent": "x", "confidence": "high"}',
+    '{"intent": "x", "confidence": 0.5, "mood": 1}',
+    '{"intent": "x", "intent": "y", "confidence": 0.5}',
+    '{"intent": "x", "confidence": 2.0}',
+    '{"intent": "x", "confidence": NaN}',
+    '{"intent": "x", "confidence": 0.5, "phase": "EXPLORING"}',
+    '{"intent": "x", "confidence": 0.5, "retained": [{"ref": "recipe_1"}]}',
+    '{"intent": "x", "confidence": 0.5, "retained": {"recipe_1": "y"}}',
+    '{"intent": "x", "confidence": 0.5} {"intent": "y", "confidence": 0.5}',
+    '{"intent": "x", "confidence": 0.5, "user_expressed": "\\ud800"}',
+    '{"intent": "x", "confidence": true}',
+    '{"intent": null, "confidence": 0.5}',
+    "{" * 100_000,
+    None,
+    {"role": "assistant", "content": "hm"},
+    '<tool>{"a"}</tool>',
+]
+
+
+@pytest.mark.parametrize("said", BROKEN)
+def test_a_broken_answer_is_refused_with_its_fault(said: Any) -> None:
+    """Coercing nothing: a model's `"high"` is no number."""
+    with pytest.raises(InvalidDataError):
+        read_answer(Understanding, said)
+
+
+def test_words_are_told_apart_from_refs_enums_and_numbers() -> None:
+    """Erasure blanks words alone, and the rest is read as before."""
+    form = read_answer(Sample, SAMPLE | {"parts": [{"ref": "recipe_2", "words": "c"}], "note": "d"})
+    left = without_words(Sample, data_of(form), lambda _: True)
+    assert read_answer(Sample, left) == Sample(
+        "[forgotten]",
+        Ref("recipe_1"),
+        1.5,
+        Mood.GOOD,
+        (Inner(Ref("recipe_2"), "[forgotten]"),),
+        "[forgotten]",
+    )
+    assert without_words(Sample, data_of(form), lambda text: text == "c")["words"] == "a b"
+
+
+@pytest.mark.parametrize("form", [Understanding, Plan, Deed])
+def test_arguments_of_tools_are_words(form: type[Form]) -> None:
+    """Nobody knows what the arguments of a call hold."""
+    deed = {"calls": [{"tool": "plan", "arguments": {"recipe": "recipe_1", "days": ["Monday"]}}]}
+    left = without_words(Deed, deed, lambda _: True)
+    assert left["calls"][0]["tool"] == "plan"
+    assert left["calls"][0]["arguments"] == {"recipe": "[forgotten]", "days": ["[forgotten]"]}
+    assert schema_of(form)["type"] == "object"

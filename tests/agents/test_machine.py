@@ -1,0 +1,122 @@
+"""The machine: its states, a node of one's own, and sessions that began without it."""
+
+import json
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pytest
+from attrs import frozen
+from statemachine import State
+
+from polycontext.agents import Agent, AgentMachine, AgentMemory, Form
+from polycontext.agents.answers import NODES
+from polycontext.base import PolycontextError
+from polycontext.nodes.builders import Node
+from polycontext.polynomial import ContextSession
+from polycontext.testing import ScriptedModel
+from tests.agents.kitchen import ASKED, PLANNED, SCRIPT, UNDERSTOOD, agent_of, tools
+
+
+@frozen
+class Critique(Form):
+    """What a critic answers."""
+
+    event: ClassVar = "criticized"
+    writes: ClassVar = ("append:diagnostics.validation_reports",)
+
+    passed: bool
+    issues: tuple[str, ...] = ()
+
+    def after(self, memory: AgentMemory) -> AgentMemory:
+        """Return the memory with a report for all agents."""
+        report = {"passed": self.passed, "issues": [*self.issues]}
+        return memory.share("critic", append={"diagnostics.validation_reports": [report]})
+
+
+CRITIC = Node("critic", "Say what is wrong with the steps.", reasoning={"steps"}, answers=Critique)
+
+
+class Criticized(AgentMachine):
+    """An agent whose steps are looked at before it replies."""
+
+    criticizing = State("CRITICIZING", value="CRITICIZING")
+    acted = AgentMachine.acting.to(criticizing, cond="is_last", validators="well_formed")
+    criticized = criticizing.to(AgentMachine.replying, validators="well_formed")
+    nodes = NODES | {"CRITICIZING": CRITIC}
+
+
+def test_a_node_of_ones_own_takes_a_form_a_state_and_two_arrows() -> None:
+    """Its answers are remembered like all others."""
+    report = '{"passed": false, "issues": ["no day was asked for"]}'
+    session = ContextSession(max_tokens=3000, machine=Criticized)
+    model = ScriptedModel([*SCRIPT[:-1], report, SCRIPT[-1]])
+    agent = Agent(session, model, tools())
+    assert agent.send("A soup?") == SCRIPT[-1]
+    reports: Any = agent.memory.shared.diagnostics.validation_reports
+    assert reports[0].issues == ("no day was asked for",)
+
+
+def test_what_is_no_answer_is_no_event() -> None:
+    """The machine reads every answer, whoever sends it."""
+    agent = agent_of(ScriptedModel([]))
+    agent.session.add_user_turn("A soup?")
+    for given in ((), ("{}",), ({"intent": "x"},)):
+        with pytest.raises(PolycontextError):
+            agent.session.send("understood", *given)
+    with pytest.raises(PolycontextError):
+        agent.session.send("planned", {})
+    assert agent.session.history.revision == 1
+
+
+def test_the_context_can_be_compressed_and_recalled_in_every_state() -> None:
+    """Turns are added, promoted and brought back while an agent works."""
+    agent = agent_of(ScriptedModel([]))
+    session = agent.session
+    for number in range(6):
+        session.add_user_turn(f"Question {number}, please. " * 10)
+        session.send("blocked", {"why": "nobody is in the kitchen"})
+        session.add_assistant_turn(f"Answer {number}.")
+    session.add_user_turn("And now?")
+    session.compress(0.1)
+    session.add_system("Be brief.")
+    session.promote(session.log()[2].resource_id, "PRESERVED", rationale="it matters")
+    assert session.state == "UNDERSTANDING"
+
+
+def test_a_session_that_began_without_an_agent(tmp_path: Path) -> None:
+    """Its exchanges are remembered, and the next ones are the agent's."""
+    file = tmp_path / "s.db"
+    with ContextSession.open(file, "kitchen", max_tokens=3000) as session:
+        for number in range(3):
+            session.add_user_turn(f"question {number}")
+            session.add_assistant_turn(f"answer {number}")
+    with ContextSession.open(file, "kitchen", machine=AgentMachine) as session:
+        agent = agent_of(ScriptedModel([UNDERSTOOD, ASKED, "Which?"]), session)
+        assert [turn.user for turn in agent.memory.conversation.recent_turns] == [
+            "question 0",
+            "question 1",
+            "question 2",
+        ]
+        assert agent.send("A soup?") == "Which?"
+
+
+def test_a_session_opened_without_its_class_says_which_it_needs(tmp_path: Path) -> None:
+    """In a state that only the agent's machine has."""
+    file = tmp_path / "s.db"
+    with ContextSession.open(file, "kitchen", max_tokens=3000, machine=AgentMachine) as session:
+        session.add_user_turn("A soup?")
+    with pytest.raises(PolycontextError, match=r"UNDERSTANDING.*machine="):
+        ContextSession.open(file, "kitchen")
+
+
+def test_a_plan_leads_to_acting_only_with_steps() -> None:
+    """A plan without steps is replied to."""
+    for steps, state in (('"steps": []', "REPLYING"), ('"x"', "ACTING")):
+        agent = agent_of(ScriptedModel([]))
+        agent.session.add_user_turn("A soup?")
+        agent.session.send("understood", {"intent": "x", "confidence": 1})
+        plan = (
+            PLANNED if state == "ACTING" else f'{{"decision": "plan_direct", "goal": "g", {steps}}}'
+        )
+        agent.session.send("planned", json.loads(plan))
+        assert agent.session.state == state

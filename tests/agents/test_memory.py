@@ -1,0 +1,180 @@
+"""The memory: a fold over the journal, whatever becomes of the journal."""
+
+import random
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from polycontext.agents import Agent, AgentMachine, AgentMemory
+from polycontext.polynomial import ContextSession
+from polycontext.testing import ScriptedModel
+from tests.agents.kitchen import ASKED, SCRIPT, UNDERSTOOD, RandomModel, agent_of, tools
+
+
+def folded(agent: Agent) -> AgentMemory:
+    """Return the memory of the agent's journal, read from its beginning."""
+    return Agent(agent.session, agent.model, agent.tools.values()).memory
+
+
+class History:
+    """A random history of one agent; after each step its laws are checked."""
+
+    def __init__(self, seed: int) -> None:
+        self.rng = random.Random(seed)  # noqa: S311 - a test's
+        self.seed, self.said = seed, 0
+        self.model = RandomModel(self.rng)
+        session = ContextSession(
+            max_tokens=self.rng.choice([700, 1500, 6000]), machine=AgentMachine
+        )
+        self.agent = self.agent_of(session)
+        self.passed: dict[int, AgentMemory] = {}
+
+    def agent_of(self, session: ContextSession) -> Agent:
+        """Return an agent that may only find recipes."""
+        return Agent(session, self.model, tools()[:1], summarizes=self.seed % 2 == 0)
+
+    def say(self) -> str:
+        """Return words that no other message has."""
+        self.said += 1
+        return f"Please look for code-{self.seed}x{self.said}, it is urgent."
+
+    def users(self) -> list[Any]:
+        """Return the user's turns that are not forgotten."""
+        return [
+            turn
+            for turn in self.agent.session.log()
+            if "code-" in turn.text and turn.role == "user"
+        ]
+
+    def step(self) -> None:
+        """Do one thing."""
+        steps: list[Callable[[], object]] = [
+            self.send,
+            self.send,
+            self.send,
+            lambda: self.agent.session.add_user_turn(self.say()),
+            self.rewind,
+            self.edit,
+            self.regenerate,
+            self.forget,
+            self.fork,
+            self.clear,
+        ]
+        (self.rng.choice(steps) if self.users() else self.send)()
+        memory = self.agent.memory
+        assert memory == folded(self.agent)
+        self.passed[self.agent.session.history.revision] = memory
+
+    def send(self) -> None:
+        """Send a message."""
+        self.agent.send(self.say())
+
+    def rewind(self) -> None:
+        """Rewind to where a step ended: everything is remembered as it was then."""
+        revision = self.rng.choice([*self.passed])
+        self.agent.session.history.rewind(revision)
+        if not self.model.forbidden:
+            assert self.agent.memory == self.passed[revision]
+        self.agent.run()
+
+    def edit(self) -> None:
+        """Change a message."""
+        turn = self.rng.choice(self.users())
+        self.agent.session.history.edit(turn.resource_id, self.say())
+        self.agent.run()
+
+    def regenerate(self) -> None:
+        """Answer again."""
+        self.agent.session.history.regenerate()
+        self.agent.run()
+
+    def clear(self) -> None:
+        """Clear the view: nothing that was said is remembered."""
+        if self.agent.session.state != "EMPTY":
+            self.agent.session.clear()
+        assert self.agent.memory.conversation.recent_turns == ()
+
+    def fork(self) -> None:
+        """Go on in a fork: it remembers the same."""
+        fork = self.agent_of(self.agent.session.history.fork(f"fork {self.rng.random()}"))
+        assert fork.memory.conversation == self.agent.memory.conversation
+        assert fork.memory.place == self.agent.memory.place
+        self.agent, self.passed = fork, {}
+
+    def forget(self) -> None:
+        """Forget a message: its words are nowhere, and every ref names what it named."""
+        turn, refs = self.rng.choice(self.users()), [*self.agent.memory.conversation.id_registry]
+        (code,) = re.findall(r"code-\w+", turn.text)
+        self.agent.session.history.forget(turn.resource_id)
+        self.model.forbidden.add(code)
+        memory = self.agent.memory
+        held = f"{memory}{memory.conversation.to_json()}{self.agent.session.history.events()}"
+        assert not re.search(rf"{code}\b", held)
+        assert [*memory.conversation.id_registry] == refs
+
+
+def run_histories(seeds: range, steps: int) -> None:
+    """Run random histories."""
+    for seed in seeds:
+        history = History(seed)
+        for _ in range(steps):
+            history.step()
+
+
+def test_memory_follows_random_histories() -> None:
+    """Rewound, edited, regenerated, forked, cleared and forgotten."""
+    run_histories(range(2), 5)
+
+
+@pytest.mark.gate
+def test_memory_follows_many_random_histories() -> None:
+    """The same, longer."""
+    run_histories(range(100, 130), 9)
+
+
+def test_the_memory_of_a_prefix_is_the_prefix_of_the_memory() -> None:
+    """Law: what was remembered at a revision is what a session that ends there remembers."""
+    agent = agent_of(ScriptedModel([*SCRIPT, UNDERSTOOD, ASKED, "Which?"]))
+    agent.send("A soup?")
+    agent.send("Another?")
+    for revision in range(agent.session.history.revision + 1):
+        fork = agent.session.history.fork(f"fork {revision}", revision)
+        past = agent_of(None, agent.session.history.at(revision)).memory
+        assert agent_of(None, fork).memory.conversation == past.conversation
+        assert agent_of(None, fork).memory.place == past.place
+
+
+def test_a_forgotten_result_leaves_its_refs() -> None:
+    """A ref that the reply quotes still names the same recipe; its words are gone."""
+    agent = agent_of(ScriptedModel(SCRIPT))
+    agent.send("A soup?")
+    before = agent.memory.conversation.id_registry
+    found = next(turn for turn in agent.session.log() if turn.role == "tool")
+    agent.session.history.forget(found.resource_id)
+    after = agent.memory.conversation.id_registry
+    assert [*after] == [*before]
+    assert after.id_of("recipe_2") == before.id_of("recipe_2")
+    assert "Miso" not in agent.memory.conversation.to_json()
+
+
+def test_an_event_that_does_not_fit_is_skipped(caplog: pytest.LogCaptureFixture) -> None:
+    """Another program may have written it: the rest is remembered, and a log record says so."""
+    agent = agent_of(ScriptedModel([UNDERSTOOD, ASKED, "Which?"]))
+    agent.session.add_user_turn("A soup?")
+    agent.session.send("understood", {"intent": "x", "confidence": 1, "demoted": ["recipe_7"]})
+    agent.session.send("planned", {"decision": "clarify", "goal": "which", "questions": []})
+    assert "recipe_7" in caplog.text or agent.memory.turn.think_goal == "which"
+    assert "remembers nothing" in caplog.text
+
+
+def test_shared_lists_do_not_grow_without_end() -> None:
+    """The newest entries are kept."""
+    agent = agent_of(ScriptedModel([]))
+    for number in range(130):
+        facts = [{"id": f"f{number}", "content": f"{number}", "source": "s"}]
+        agent.write("context_synthesizer", append={"enrichment.facts": facts})
+    facts = agent.memory.shared.enrichment.facts
+    assert 50 <= len(facts) <= 100
+    assert facts[-1].content == "129"
