@@ -1,4 +1,5 @@
 from .agent import Agent, Model, ModelRequest, Tool, ToolError
+from .answering import AgentAnswering
 from .answers import (
     Blocked,
     Deed,
@@ -17,6 +18,7 @@ from .models import SdkModel, model_of
 
 __all__ = [
     "Agent",
+    "AgentAnswering",
     "AgentMachine",
     "AgentMemory",
     "AnswerError",

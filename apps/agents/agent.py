@@ -9,7 +9,7 @@ from typing import Any, Protocol, cast
 
 from attrs import define, evolve, field, frozen
 
-from polycontext.base import CallerError, InvalidDataError, InvalidOptionError
+from polycontext.base import CallerError, InvalidDataError, InvalidOptionError, require
 from polycontext.base.effects import Effect, Steps, adrive, call, in_thread, procedure, twin
 from polycontext.base.json_data import thaw
 from polycontext.linearity import ResourceClass
@@ -151,9 +151,9 @@ class Agent:
 
     @_recollection.default
     def _recalls(self) -> Recollection:
-        if not issubclass(self._machine, AgentMachine):
-            legal = "a session with machine=AgentMachine, or a subclass of it"
-            raise InvalidOptionError("session", self._machine.__name__, legal)
+        machine = self.session.conversation.machine
+        legal = "a session with machine=AgentMachine, or a subclass of it"
+        require("session", machine.__name__, issubclass(machine, AgentMachine), legal)
         nodes = [*self._machine.nodes.values(), SUMMARIZE]
         writes = {node.name: node.answers.writes for node in nodes if node.answers is not None}
         return Recollection(self.session, self._machine.forms(), **writes)

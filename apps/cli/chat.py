@@ -31,6 +31,7 @@ HELP = """\
 @command(
     "polycontext chat --model gpt-5",
     "polycontext chat trip --store chats.db --model claude-sonnet-4-5",
+    "polycontext chat --agent kitchen:agent",
     "polycontext chat --model llama3 --base-url http://localhost:11434/v1 < questions.txt",
 )
 @click.argument(
@@ -43,20 +44,22 @@ def chat(
     store: options.ChatStore,
     window: options.WindowOptions,
     base_url: options.BaseUrl,
+    agent: options.AgentName,
     system: str | None,
 ) -> int:
     """Chat with a model, line by line; /help lists the commands.
 
-    Continues SESSION if it exists. Without --model, a built-in script answers. Ctrl+C interrupts an
-    answer and keeps the partial text. In a pipe, each line is a message; exits with 1 if one was
-    refused or not answered.
+    Continues SESSION if it exists. Without --model or --agent, a built-in script answers. Ctrl+C
+    interrupts an answer and keeps the partial text. In a pipe, each line is a message; exits with 1
+    if one was refused or not answered.
     """
     if session is not None and store is None:
         raise CommandError("the session has no store. Pass --store.")
-    who, name = options.model_at(base_url, window.model), session or uuid4().hex[:8]
+    who, needs = options.answering_at(base_url, window.model, agent)
+    name = session or uuid4().hex[:8]
     is_at_terminal = sys.stdin.isatty()
     with options.chats_at(store) as kept, orderly_end():
-        held = session_for(kept, name, window.settings, system)
+        held = session_for(kept, name, window.settings, system, **needs)
         code = _Talk(held, name, who, is_at_terminal).run()
     if store is not None and is_at_terminal:
         tell(f"continue with: polycontext chat {name} --store {store}")

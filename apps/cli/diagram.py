@@ -1,9 +1,5 @@
 """`polycontext diagram`: a diagram of a state machine."""
 
-import sys
-from pathlib import Path
-from pkgutil import resolve_name
-
 import click
 
 from polycontext.polynomial.machine import (
@@ -16,7 +12,7 @@ from polycontext.polynomial.machine import (
 )
 
 from .command import command
-from .options import Output
+from .options import Output, imported
 from .output import CommandError, redirected, write
 
 
@@ -59,13 +55,7 @@ def _machine(name: str | None) -> type[ContextMachine]:
     """
     if name is None:
         return ContextMachine
-    sys.path.insert(0, str(Path.cwd()))
-    try:
-        found = resolve_name(name)
-    except Exception as error:  # importing a module can raise anything
-        problem = f"{name}: cannot be imported: {type(error).__name__}: {error}"
-        advice = "Name a class as module:Class, and start where its module can be imported."
-        raise CommandError(f"{problem}. {advice}") from error
+    found = imported(name)
     if not (isinstance(found, type) and issubclass(found, ContextMachine)):
         raise CommandError(f"{name} is not a machine. Name a subclass of ContextMachine.")
     return found

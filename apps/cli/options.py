@@ -1,8 +1,10 @@
 """Options that several commands share: the store, the session, the window, and writes."""
 
+import sys
 from collections.abc import Generator, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager
 from pathlib import Path
+from pkgutil import resolve_name
 from shlex import quote
 from typing import Annotated, Any
 
@@ -273,6 +275,15 @@ BaseUrl = Annotated[
         help="The address of the model's API; by default its vendor's.",
     ),
 ]
+AgentName = Annotated[
+    str | None,
+    click.Option(
+        ["--agent"],
+        metavar="MODULE:NAME",
+        help="An agent of yours instead of a model: a function that takes a session and returns an "
+        "Agent (docs/agents.md).",
+    ),
+]
 Query = Annotated[
     str | None,
     click.Option(
@@ -305,6 +316,42 @@ def model_at(base_url: str | None, model: str | None) -> Answering:
     except Exception as error:
         # The message is the vendor's.
         raise CommandError(f"the model cannot be called: {error}", FAULT) from error
+
+
+def answering_at(
+    base_url: str | None, model: str | None, agent: str | None
+) -> tuple[Answering, dict[str, Any]]:
+    """Return what answers, and the options of sessions that it needs.
+
+    Raises:
+        CommandError: the agent cannot be imported, or as for `model_at`.
+    """
+    if agent is None:
+        return model_at(base_url, model), {}
+    if model is not None or base_url is not None:
+        raise CommandError("an agent brings its own model. Pass --agent without --model.")
+    from polycontext.agents import AgentAnswering  # noqa: PLC0415 - slow to import
+
+    make = imported(agent)
+    if not callable(make):
+        raise CommandError(f"{agent} is no function. Name one that takes a session.")
+    who = AgentAnswering(make)
+    return who, {"machine": who.machine}
+
+
+def imported(name: str) -> Any:
+    """Return the object that ``module:name`` names; the working directory is searched, too.
+
+    Raises:
+        CommandError: it cannot be imported.
+    """
+    sys.path.insert(0, str(Path.cwd()))
+    try:
+        return resolve_name(name)
+    except Exception as error:  # importing a module can raise anything
+        problem = f"{name}: cannot be imported: {type(error).__name__}: {error}"
+        advice = "Write module:name, and start where the module can be imported."
+        raise CommandError(f"{problem}. {advice}") from error
 
 
 def chats_at(store: str | None) -> AbstractContextManager[SessionStore]:

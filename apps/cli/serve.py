@@ -22,7 +22,7 @@ from polycontext.polynomial.stores import SessionStore
 from polycontext.server import LOOPBACK, STOPS_IN, Access, configuration, create_app, is_loopback
 
 from .command import command
-from .options import BaseUrl, ChatStore, Model, Roots, chats_at, model_at
+from .options import AgentName, BaseUrl, ChatStore, Model, Roots, answering_at, chats_at
 from .output import FAULT, CommandError, tell
 from .pills import resolvers_of
 
@@ -34,6 +34,7 @@ TOKENS = "POLYCONTEXT_TOKEN"
     "polycontext serve --store chats.db --model gpt-5",
     "polycontext serve --host 0.0.0.0 --token-file tokens.txt",
     "polycontext serve --root .",
+    "polycontext serve --agent kitchen:agent",
 )
 @click.option(
     "--host",
@@ -97,6 +98,7 @@ def serve(
     port: int,
     model: Model,
     base_url: BaseUrl,
+    agent: AgentName,
     max_tokens: int,
     system: str | None,
     tokens: Sequence[str],
@@ -108,8 +110,8 @@ def serve(
 ) -> None:
     """Serve chats over HTTP, with a web page and an API under /api.
 
-    Each user sees only their own chats; command-line sessions are not shown. Without --model,
-    a built-in script answers. Stop it with Ctrl+C; chats in a store are saved.
+    Each user sees only their own chats; command-line sessions are not shown. Without --model or
+    --agent, a built-in script answers. Stop it with Ctrl+C; chats in a store are saved.
     """
     _check_proxies(proxies)
     # An empty variable counts as a token that is too short, not as no token.
@@ -119,7 +121,7 @@ def serve(
     tokens = given or ("",) * (TOKENS in os.environ or token_file is not None)
     hosts = LOOPBACK if is_loopback(host) else ("*",)
     access = Access(tokens, hosts, origins, a_minute)
-    who = model_at(base_url, model)
+    who, options = answering_at(base_url, model, agent)
     with chats_at(store) as chats:
         app = create_app(
             chats,
@@ -128,6 +130,7 @@ def serve(
             resolvers=resolvers_of(roots) if roots else (),
             max_tokens=max_tokens,
             system=system,
+            **options,
         )
         server = Server(configuration(app, proxies), app, chats)
         with closing(_bind(host, port)) as place:

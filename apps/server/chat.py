@@ -76,6 +76,8 @@ class Chat:
             # A message that was already added stays, even if a source it names has changed since.
             known = key is not None and await asyncio.to_thread(self.session.history.has_taken, key)
             items = [] if known else await self.sources.attached(document)
+            if self.session.open_calls and not known:  # of a run that was stopped
+                await self.session.aclose_open_calls("the user went on")
             await self.session.asend_message(document.to_text(), items, idempotency_key=key)
 
         return await self._run(sent, answered=True)

@@ -42,7 +42,7 @@ class Criticized(AgentMachine):
     criticizing = State("CRITICIZING", value="CRITICIZING")
     acted = AgentMachine.acting.to(criticizing, cond="is_last", validators="well_formed")
     criticized = criticizing.to(AgentMachine.replying, validators="well_formed")
-    nodes = NODES | {"CRITICIZING": CRITIC}
+    nodes: ClassVar = {**NODES, "CRITICIZING": CRITIC}
 
 
 def test_a_node_of_ones_own_takes_a_form_a_state_and_two_arrows() -> None:

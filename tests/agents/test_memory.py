@@ -175,6 +175,6 @@ def test_shared_lists_do_not_grow_without_end() -> None:
     for number in range(130):
         facts = [{"id": f"f{number}", "content": f"{number}", "source": "s"}]
         agent.write("context_synthesizer", append={"enrichment.facts": facts})
-    facts = agent.memory.shared.enrichment.facts
-    assert 50 <= len(facts) <= 100
-    assert facts[-1].content == "129"
+    kept = agent.memory.shared.enrichment.facts
+    assert 50 <= len(kept) <= 100
+    assert kept[-1].content == "129"

@@ -69,10 +69,12 @@ class Settings:
         )
 
 
-def session_of(store: SessionStore, name: str, said: Settings | None) -> ContextSession:
+def session_of(
+    store: SessionStore, name: str, said: Settings | None, **options: Any
+) -> ContextSession:
     """Open a session of the store with the settings it remembers, overridden by `said`.
 
-    With `said` None, the window's size need not be known.
+    With `said` None, the window's size need not be known. `options` are the session's own.
 
     Raises:
         CommandError: the size of the window is not known.
@@ -84,27 +86,27 @@ def session_of(store: SessionStore, name: str, said: Settings | None) -> Context
             f"session {name!r} was not made by this program, which cannot know its window. "
             "Pass --max-tokens or --model.",
         )
-    session = ContextSession.open(store, name, **settings.to_data())
+    session = ContextSession.open(store, name, **settings.to_data(), **options)
     if settings not in (kept, Settings()):
         session.documents.accompany(COMPANION, settings)
     return session
 
 
 def session_for(
-    store: SessionStore, name: str, said: Settings, system: str | None
+    store: SessionStore, name: str, said: Settings, system: str | None, **options: Any
 ) -> ContextSession:
     """Return the session of a chat, creating it if it does not exist.
 
     A new session gets the window of its model if the model is known.
     """
     if name in store.list_sessions():
-        return session_of(store, name, Settings(max_tokens=said.max_tokens))
+        return session_of(store, name, Settings(max_tokens=said.max_tokens), **options)
     known = None
     if said.model is not None and said.max_tokens is None:
         with suppress(UnknownNameError):
             known = find_model(said.model).name
     settings = Settings(known, None if known else said.max_tokens or ROOM)
-    session = session_of(store, name, settings)
+    session = session_of(store, name, settings, **options)
     if system:
         session.add_system(system)
     return session
