@@ -24,7 +24,7 @@ from .object_store import ObjectStoreExternalizer
 from .records import SCHEMA_VERSION, AgentContext, Artifact, Conclusion, Fact, Hypothesis, Intent
 from .store import AgentContextStore
 from .trail import AuditPolicy, origin, replay
-from .validator import DEFAULT_RIGHTS, ContextValidator
+from .validator import DEFAULT_RIGHTS, ContextValidator, extend_lists
 
 __all__ = [
     "DEFAULT_RIGHTS",
@@ -57,6 +57,7 @@ __all__ = [
     "collect_garbage",
     "deserialize",
     "diff",
+    "extend_lists",
     "externalize_artifacts",
     "get_stats",
     "json_schema",

@@ -1,15 +1,13 @@
 """The runner: it asks the node of the machine's state, and commits what the node answered."""
 
-import asyncio
 import json
-from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
+from collections.abc import AsyncGenerator, Iterable, Mapping
 from functools import partial
-from inspect import Parameter, iscoroutinefunction, signature
 from typing import Any, Protocol, cast
 
 from attrs import define, evolve, field, frozen
 
-from polycontext.base import CallerError, InvalidDataError, InvalidOptionError, require
+from polycontext.base import CallerError, InvalidDataError, require
 from polycontext.base.effects import Effect, Steps, adrive, call, in_thread, procedure, twin
 from polycontext.base.json_data import thaw
 from polycontext.linearity import ResourceClass
@@ -21,9 +19,10 @@ from polycontext.pressure import ConflictError
 from polycontext.window import Role, ToolCall, Turn
 
 from .answers import SUMMARIZE, Blocked, Deed, ToolUse, Written
-from .forms import AnswerError, Form, data_of, parameters_of, read_answer, schema_of
+from .forms import AnswerError, Form, data_of, read_answer, schema_of
 from .machine import AgentMachine
 from .memory import ENTITIES, AgentMemory, Recollection
+from .tools import Tool, ToolError, running, schema_of_use
 
 _MOST_STEPS = 40
 _SHOWN_FACTS = 5
@@ -54,54 +53,6 @@ class Model(Protocol):
     def complete(self, request: Any) -> Any:
         """Return the answer."""
         ...
-
-
-class ToolError(Exception):
-    """Raise it in a tool to tell the model what went wrong: its text is the result of the call."""
-
-
-@frozen
-class Tool:
-    """A tool: `run` takes its arguments with real ids, and an `idempotency_key`.
-
-    After a crash a call is run again under the same key: a tool that changes something keeps the
-    key with the change and does nothing the second time.
-
-    If `entities` names a type, each row of the result with an `id` is an entity of it, called by
-    its `label`. `report` says what became of it: ``read``, ``create`` or ``link``.
-
-    Raises:
-        InvalidOptionError: the function does not take `idempotency_key`, or another `report`.
-    """
-
-    name: str
-    run: Callable[..., Any] = field()
-    description: str = ""
-    entities: str = ""
-    report: str = field(default="read")
-    id: str = "id"
-    label: str = "name"
-
-    @run.validator
-    def _takes_key(self, _: object, run: Callable[..., Any]) -> None:
-        known = signature(run).parameters.values()
-        if not any(p.name == "idempotency_key" or p.kind is Parameter.VAR_KEYWORD for p in known):
-            legal = "a function with the keyword argument idempotency_key"
-            raise InvalidOptionError(f"tool {self.name}", run, legal)
-
-    @report.validator
-    def _is_report(self, _: object, report: str) -> None:
-        if report not in ("read", "create", "link"):
-            raise InvalidOptionError("report", report, "'read', 'create' or 'link'")
-
-    def entities_in(self, result: Any) -> list[list[Any]]:
-        """Return the entities in a result, without their words."""
-        rows = result if isinstance(result, list | tuple) else [result]
-        return [
-            [self.report, self.entities, row[self.id], self.label]
-            for row in rows
-            if self.entities and isinstance(row, Mapping) and self.id in row
-        ]
 
 
 def _by_name(tools: Iterable[Tool]) -> Mapping[str, Tool]:
@@ -382,7 +333,7 @@ class Agent:
         key = f"{self.session.session_id}/{made.id}"
         entities: list[list[Any]] = []
         try:
-            result = yield _running(tool, {**arguments, "idempotency_key": key})
+            result = yield running(tool, {**arguments, "idempotency_key": key})
         except ToolError as error:
             text = str(error)
         else:
@@ -431,27 +382,10 @@ class Agent:
         schema = schema_of(form)
         if form is not Deed:
             return schema
-        uses = [_schema_of_use(tool) for tool in self.tools.values()]
+        uses = [schema_of_use(tool) for tool in self.tools.values()]
         if uses:
             schema["properties"]["calls"]["items"] = {"anyOf": uses}
         else:
             del schema["properties"]["calls"]
             schema["required"].remove("calls")
         return schema
-
-
-def _schema_of_use(tool: Tool) -> dict[str, Any]:
-    use = schema_of(ToolUse)
-    use["properties"] = {
-        "tool": {"type": "string", "enum": [tool.name]},
-        "arguments": parameters_of(tool.run),
-    }
-    return use
-
-
-def _running(tool: Tool, arguments: Mapping[str, Any]) -> Effect:
-    """Return the effect of running a tool; a coroutine function is awaited, or run to its end."""
-    start = partial(tool.run, **arguments)
-    if iscoroutinefunction(tool.run):
-        return Effect(lambda: asyncio.run(start()), start)
-    return in_thread(start)

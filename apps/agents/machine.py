@@ -6,10 +6,8 @@ from typing import Any, ClassVar
 from statemachine import State
 from statemachine.transition_list import TransitionList
 
-from polycontext.base.json_data import thaw
 from polycontext.nodes.builders import Node
 from polycontext.polynomial import ContextMachine
-from polycontext.polynomial.inputs import Arguments
 
 from .answers import EVENTS, NODES, Plan
 from .forms import Form, read_answer, without_words
@@ -82,9 +80,7 @@ class AgentMachine(ContextMachine):
 
     def well_formed(self, step: Any) -> None:
         """Raise unless the event's first argument is an answer of its form."""
-        given = step.input.payload
-        answer = given.args[0] if isinstance(given, Arguments) and given.args else None
-        read_answer(self.forms()[str(step.input.kind)], answer)
+        read_answer(self.forms()[str(step.input.kind)], step.args[0] if step.args else None)
 
     def is_direct(self, step: Any) -> bool:
         """Return whether a plan has steps to take now."""
@@ -99,10 +95,12 @@ class AgentMachine(ContextMachine):
         return bool(step.input.turn.tool_calls)
 
     @classmethod
-    def forgotten(cls, name: str, given: Arguments, is_gone: Callable[[str], bool]) -> Arguments:
+    def forgotten(
+        cls, name: str, given: tuple[Any, Any], is_gone: Callable[[str], bool]
+    ) -> tuple[Any, Any]:
         """Return the arguments of an event without the words of the answer that are gone."""
+        (answer, *rest), by_name = given if given[0] else ([None], given[1])
         form = cls.forms().get(name)
-        if form is None or not given.args:
+        if form is None or answer is None:
             return super().forgotten(name, given, is_gone)
-        answer, *rest = thaw(given.args)
-        return Arguments((without_words(form, answer, is_gone), *rest), given.kwargs)
+        return [without_words(form, answer, is_gone), *rest], by_name

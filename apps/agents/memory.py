@@ -12,8 +12,7 @@ from typing import Any
 import orjson
 from attrs import evolve, field, frozen
 
-from polycontext.agent_context import AgentContext, ContextValidator
-from polycontext.agent_context.validator import extend_lists
+from polycontext.agent_context import AgentContext, ContextValidator, extend_lists
 from polycontext.base import CallerError
 from polycontext.base.json_data import thaw
 from polycontext.linearity import UNIX_EPOCH

@@ -56,8 +56,7 @@ def chat(
     if session is not None and store is None:
         raise CommandError("the session has no store. Pass --store.")
     who, needs = options.answering_at(base_url, window.model, agent)
-    name = session or uuid4().hex[:8]
-    is_at_terminal = sys.stdin.isatty()
+    name, is_at_terminal = session or uuid4().hex[:8], sys.stdin.isatty()
     with options.chats_at(store) as kept, orderly_end():
         held = session_for(kept, name, window.settings, system, **needs)
         code = _Talk(held, name, who, is_at_terminal).run()

@@ -11,7 +11,6 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from heapq import nlargest
-from operator import attrgetter
 from typing import Any
 
 from attrs import define, evolve, field
@@ -19,30 +18,29 @@ from attrs import define, evolve, field
 from polycontext.base import InvalidDataError
 from polycontext.pressure import ExtractiveSummariser, is_summary
 from polycontext.pressure.gist import NO_TEXT, digest_text, summary_text, unframed, with_rules
-from polycontext.window import Role, TokenCounter, ToolCall, Turn, count_turn
+from polycontext.window import TokenCounter, ToolCall, Turn, count_turn
 from polycontext.window.part_removal import bare, unbound
 
 from ..errors import StoreError
-from ..inputs import Arguments, ContextInput
+from ..inputs import ContextInput
 from ..machine.step import ContextPolicy, Step
 from ..machine.table_compiler import run
 from ..stores.session_store import Rewritten
 from .conversation import Conversation, replay, replayed
 from .conversation import evolve as evolve_conversation
+from .erased_arguments import without_words
 from .events import (
     ERASED,
     CompressEvent,
     ErasedWhy,
     EraseEvent,
     Event,
-    MoveEvent,
     PatchEvent,
     PromoteEvent,
     RecallEvent,
     RewindEvent,
     TurnEvent,
     is_erased,
-    standing,
 )
 from .json_patch import replaced
 from .source_ranges import with_sources
@@ -53,14 +51,12 @@ _UNERASABLE = "Nothing was changed; report it with the journal's events, without
 _SHORTEST_QUOTE = 8
 """The fewest characters of a text that is looked for in documents; a shorter one is no quote."""
 _WORD = re.compile(r"\w{4,}")
-_SHORTEST_MARK = 4
-_ANY_WORD = re.compile(r"[\w-]+")
 _MOST_READ = 200
 """The most turns that a gist is rewritten from; of more, those with the most of its text."""
 
 
 def erased(
-    turn: Turn, why: ErasedWhy, counter: TokenCounter, wordless: Collection[str] = ()
+    turn: Turn, why: ErasedWhy, counter: TokenCounter, wordless: frozenset[str] = frozenset()
 ) -> Turn:
     """Return what is left of `turn` after erasure: its place and the names of its calls.
 
@@ -76,37 +72,12 @@ def erased(
         tool_call_id=turn.tool_call_id,
         resource_id=turn.resource_id,
         timestamp=turn.timestamp,
-        metadata={ERASED: why, **_kept(turn, wordless)},
+        metadata={ERASED: why}
+        | {key: turn.metadata[key] for key in wordless & turn.metadata.keys()},
         sources=turn.sources,
         level=turn.level,
     )
     return _with_count(left.as_gist() if turn.is_gist and not turn.sources else left, counter)
-
-
-def _kept(turn: Turn, names: Collection[str]) -> dict[str, Any]:
-    return {name: value for name, value in turn.metadata.items() if name in names}
-
-
-def copies_of(turn: Turn, events: Sequence[Event], candidates: Collection[str]) -> set[str]:
-    """Return the ids of the copies of `turn` in a journal.
-
-    They are those `candidates` that have its id, or say the same and do not stand beside it in one
-    log; turns that a rewind undid and that say the same; and system turns that do, which `clear`
-    adds again.
-    """
-    came = [event.turn for event in events if isinstance(event, TurnEvent)]
-    itself = {turn.resource_id}.intersection(candidates)
-    if is_erased(turn):
-        return itself
-    same = {each.resource_id for each in came if _said(each) == _said(turn)}
-    stand = {event.turn.resource_id for _, event in standing(events) if type(event) is TurnEvent}
-    if turn.role is Role.SYSTEM:
-        return same | itself
-    others = same.intersection(candidates) if itself.isdisjoint(stand) else set[str]()
-    return itself | (same - stand) | others
-
-
-_said = attrgetter("role", "name", "content", "tool_calls", "tool_call_id")
 
 
 def forgetting(
@@ -130,7 +101,7 @@ def forgetting(
     if all(turn.metadata.get(ERASED) == "forgotten" for turn in came):
         return None
     journal.hide(_texts_of(journal.events, resource_ids))
-    journal.erase_arguments(resource_ids)
+    journal.changed |= without_words(journal.events, resource_ids, empty.machine)
     journal.erase(resource_ids, lambda gist: not _is_apart(gist.sources, resource_ids))
     journal.unbind(resource_ids)
     stands = replay(journal.now(), empty)
@@ -165,7 +136,7 @@ def expiring(
     gone = old.union(turn.resource_id for turn in came if is_erased(turn))
     held = "".join(_strings([*stands.documents.values()]))
     journal.hide(text for text in _texts_of(journal.events, old) if text not in held)
-    journal.erase_arguments(old)
+    journal.changed |= without_words(journal.events, old, empty.machine)
     journal.erase(
         old, lambda gist: gist.resource_id not in view and not gone.isdisjoint(gist.sources)
     )
@@ -246,32 +217,6 @@ class _Journal:
             if patch != event.patch:
                 self.changed[number] = evolve(event, patch=patch)
 
-    def erase_arguments(self, resource_ids: Collection[str]) -> None:
-        """Erase words in the arguments of events that a subclass of the machine adds.
-
-        Events of the same exchange as one of these turns lose all words, later ones those that
-        quote: four words in a row, or a word with a digit.
-        """
-        numbers = _exchange_numbers(self.events)
-        said = {
-            number: event.turn.text
-            for number, event in enumerate(self.events)
-            if isinstance(event, TurnEvent) and event.turn.resource_id in resource_ids
-        }
-        own = {numbers[number] for number in said}
-        marks = set[str]().union(*map(_marks, said.values()))
-
-        def quotes(text: str) -> bool:
-            return not marks.isdisjoint(_marks(text))
-
-        for number, event in enumerate(self.events):
-            if isinstance(event, MoveEvent) and number > min(said, default=number):
-                is_gone = _always if numbers[number] in own else quotes
-                given = Arguments.of_text(event.arguments)
-                left = self.empty.machine.forgotten(event.name, given, is_gone)
-                if left != given:
-                    self.changed[number + 1] = evolve(event, arguments=left.text)
-
     def unbind(self, resource_ids: Collection[str]) -> None:
         """Remove the bound parts of the first of these turns and all turns after it.
 
@@ -339,33 +284,6 @@ def _with_turns(event: Event, left: Callable[[Turn], Turn], resource_ids: Collec
             return evolve(event, rationale="")
         case _:
             return event
-
-
-def _always(_: str) -> bool:
-    return True
-
-
-def _exchange_numbers(events: Sequence[Event]) -> list[int]:
-    """Return the number of the exchange to which each event belongs; a user turn begins one."""
-    numbers, newest, asking = list[int](), 0, False
-    for event in events:
-        here = numbers[-1] if numbers else 0
-        if isinstance(event, RewindEvent):
-            here, asking = numbers[event.to - 1] if event.to else 0, False
-        elif isinstance(event, TurnEvent | MoveEvent):
-            asks = isinstance(event, TurnEvent) and event.turn.role is Role.USER
-            if asks and not asking:
-                here = newest = newest + 1
-            asking = asks
-        numbers.append(here)
-    return numbers
-
-
-def _marks(text: str) -> set[str]:
-    """Return what marks a text: four words in a row, and words with a digit."""
-    words = _ANY_WORD.findall(text.casefold())
-    runs = {" ".join(words[place : place + 4]) for place in range(len(words) - 3)}
-    return runs | {word for word in words if len(word) >= _SHORTEST_MARK and not word.isalpha()}
 
 
 def _texts_of(events: Iterable[Event], resource_ids: Collection[str]) -> list[str]:

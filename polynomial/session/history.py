@@ -14,7 +14,8 @@ from polycontext.window import Turn
 from polycontext.window.providers import Provider, get_format
 
 from ..inputs import ContextOutput
-from ..journal.erasure import copies_of, expiring, forgetting
+from ..journal.copies import copies_of
+from ..journal.erasure import expiring, forgetting
 from ..journal.events import Event, TurnEvent
 from ..stores.session_store import ErasingStore, Found, Rewritten
 from .commands import KEY, Items, WriteOptions, is_key

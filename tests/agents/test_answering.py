@@ -64,6 +64,12 @@ async def stored(store: InMemoryStore, name: str, state: str, *, calls: int = 0)
             await session.history.arefresh()
 
 
+async def is_answering(browser: httpx.AsyncClient, where: str) -> bool:
+    """Return whether the page shows an answer in progress."""
+    props: dict[str, Any] = (await browser.get(where)).json()["contextProps"]
+    return bool(props["answering"])
+
+
 async def drive() -> None:
     """Ask, cancel in the middle of a tool, fail, and ask again: the page is never locked out."""
     kitchen, store = Kitchen(), InMemoryStore()
@@ -79,7 +85,7 @@ async def drive() -> None:
                 await stored(store, name, "ACTING", calls=1)
                 assert (await browser.post(f"{where}/cancel")).status_code == 200
             async with asyncio.timeout(60):
-                while (await browser.get(where)).json()["contextProps"]["answering"]:  # noqa: ASYNC110 - the server is another program
+                while await is_answering(browser, where):  # noqa: ASYNC110 - it cannot notify
                     await asyncio.sleep(0.01)
             await stored(
                 store, name, "ACTING" if kitchen.waits or kitchen.fails else "ACCUMULATING"

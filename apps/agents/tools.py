@@ -1,0 +1,81 @@
+"""Tools: functions that Act may call, and what becomes of their results (docs/agents.md)."""
+
+import asyncio
+from collections.abc import Callable, Mapping
+from functools import partial
+from inspect import Parameter, iscoroutinefunction, signature
+from typing import Any
+
+from attrs import field, frozen
+
+from polycontext.base import InvalidOptionError
+from polycontext.base.effects import Effect, in_thread
+
+from .answers import ToolUse
+from .forms import parameters_of, schema_of
+
+
+class ToolError(Exception):
+    """Raise it in a tool to tell the model what went wrong: its text is the result of the call."""
+
+
+@frozen
+class Tool:
+    """A tool: `run` takes its arguments with real ids, and an `idempotency_key`.
+
+    After a crash a call is run again under the same key: a tool that changes something keeps the
+    key with the change and does nothing the second time.
+
+    If `entities` names a type, each row of the result with an `id` is an entity of it, called by
+    its `label`. `report` says what became of it: ``read``, ``create`` or ``link``.
+
+    Raises:
+        InvalidOptionError: the function does not take `idempotency_key`, or another `report`.
+    """
+
+    name: str
+    run: Callable[..., Any] = field()
+    description: str = ""
+    entities: str = ""
+    report: str = field(default="read")
+    id: str = "id"
+    label: str = "name"
+
+    @run.validator
+    def _takes_key(self, _: object, run: Callable[..., Any]) -> None:
+        known = signature(run).parameters.values()
+        if not any(p.name == "idempotency_key" or p.kind is Parameter.VAR_KEYWORD for p in known):
+            legal = "a function with the keyword argument idempotency_key"
+            raise InvalidOptionError(f"tool {self.name}", run, legal)
+
+    @report.validator
+    def _is_report(self, _: object, report: str) -> None:
+        if report not in ("read", "create", "link"):
+            raise InvalidOptionError("report", report, "'read', 'create' or 'link'")
+
+    def entities_in(self, result: Any) -> list[list[Any]]:
+        """Return the entities in a result, without their words."""
+        rows = result if isinstance(result, list | tuple) else [result]
+        return [
+            [self.report, self.entities, row[self.id], self.label]
+            for row in rows
+            if self.entities and isinstance(row, Mapping) and self.id in row
+        ]
+
+
+def schema_of_use(tool: Tool) -> dict[str, Any]:
+    """Return the JSON Schema of a call of `tool`."""
+    use = schema_of(ToolUse)
+    use["properties"] = {
+        "tool": {"type": "string", "enum": [tool.name]},
+        "arguments": parameters_of(tool.run),
+    }
+    return use
+
+
+def running(tool: Tool, arguments: Mapping[str, Any]) -> Effect:
+    """Return the effect of running a tool; a coroutine function is awaited, or run to its end."""
+    start = partial(tool.run, **arguments)
+    if iscoroutinefunction(tool.run):
+        return Effect(lambda: asyncio.run(start()), start)
+    return in_thread(start)

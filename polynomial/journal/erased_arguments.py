@@ -1,0 +1,69 @@
+"""Erase words in the arguments of events that a subclass of the machine adds."""
+
+import re
+from collections.abc import Collection, Sequence
+
+import orjson
+from attrs import evolve
+
+from polycontext.window import Role
+
+from ..inputs import Arguments
+from ..machine.context_machine import ContextMachine
+from .events import Event, MoveEvent, RewindEvent, TurnEvent
+
+_SHORTEST_MARK = 4
+_ANY_WORD = re.compile(r"[\w-]+")
+
+
+def without_words(
+    events: Sequence[Event], resource_ids: Collection[str], machine: type[ContextMachine]
+) -> dict[int, Event]:
+    """Return the events that change, by number from 1, if the words of these turns are erased.
+
+    Events of the same exchange as one of these turns lose all words, later ones those that quote:
+    four words in a row, or a word with a digit. The machine says what is a word.
+    """
+    numbers, changed = _exchange_numbers(events), dict[int, Event]()
+    said = {
+        number: event.turn.text
+        for number, event in enumerate(events)
+        if isinstance(event, TurnEvent) and event.turn.resource_id in resource_ids
+    }
+    own = {numbers[number] for number in said}
+    marks = set[str]().union(*map(_marks, said.values()))
+    for number, event in enumerate(events):
+        if isinstance(event, MoveEvent) and number > min(said, default=number):
+            given = orjson.loads(event.arguments)
+            in_full = numbers[number] in own
+            left = machine.forgotten(
+                event.name,
+                given,
+                lambda text, in_full=in_full: in_full or not marks.isdisjoint(_marks(text)),  # type: ignore[misc]
+            )
+            if [*left] != given:
+                changed[number + 1] = evolve(event, arguments=Arguments(*left).text)
+    return changed
+
+
+def _exchange_numbers(events: Sequence[Event]) -> list[int]:
+    """Return the number of the exchange to which each event belongs; a user turn begins one."""
+    numbers, newest, asking = list[int](), 0, False
+    for event in events:
+        here = numbers[-1] if numbers else 0
+        if isinstance(event, RewindEvent):
+            here, asking = numbers[event.to - 1] if event.to else 0, False
+        elif isinstance(event, TurnEvent | MoveEvent):
+            asks = isinstance(event, TurnEvent) and event.turn.role is Role.USER
+            if asks and not asking:
+                here = newest = newest + 1
+            asking = asks
+        numbers.append(here)
+    return numbers
+
+
+def _marks(text: str) -> set[str]:
+    """Return what marks a text: four words in a row, and words with a digit."""
+    words = _ANY_WORD.findall(text.casefold())
+    runs = {" ".join(words[place : place + 4]) for place in range(len(words) - 3)}
+    return runs | {word for word in words if len(word) >= _SHORTEST_MARK and not word.isalpha()}
