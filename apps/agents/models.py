@@ -7,7 +7,7 @@ from typing import Any
 
 from attrs import frozen
 
-from polycontext.base import InvalidOptionError
+from polycontext.base import InvalidOptionError, require
 
 from .agent import ModelRequest
 
@@ -29,8 +29,7 @@ class _Api:
 class SdkModel:
     """A model behind an SDK's client, sync or async; `model_of` makes one.
 
-    A client of either kind serves `Agent.send` and `Agent.stream`; `Agent.asend` does not block the
-    event loop with either.
+    Neither kind blocks an event loop. `Agent.send` needs a blocking one.
     """
 
     client: Any
@@ -39,11 +38,14 @@ class SdkModel:
     api: _Api
 
     def complete(self, request: ModelRequest) -> Any:
-        """Return the answer: a text, or JSON data where the vendor gives it apart."""
-        response = self._call(self.api.ask, request)
-        if isawaitable(response):
-            return asyncio.run(_awaited(response, self.api.answer))
-        return self.api.answer(response)
+        """Return the answer: a text, or JSON data where the vendor gives it apart.
+
+        Raises:
+            InvalidOptionError: the client is async.
+        """
+        legal = "a blocking client, or asend() and arun()"
+        require("client", type(self.client).__name__, not self._is_async, legal)
+        return self.api.answer(self._call(self.api.ask, request))
 
     async def acomplete(self, request: ModelRequest) -> Any:
         """Return the answer without blocking the event loop."""
@@ -75,10 +77,6 @@ class SdkModel:
 
     def _call(self, which: Callable[[Any], Any], request: ModelRequest, **more: Any) -> Any:
         return which(self.client)(**self.api.arguments(request, self.name, self.max_tokens), **more)
-
-
-async def _awaited(response: Any, answer: Callable[[Any], Any]) -> Any:
-    return answer(await response)
 
 
 async def _in_thread(events: Iterator[Any]) -> AsyncIterator[Any]:

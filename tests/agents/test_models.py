@@ -1,0 +1,111 @@
+"""Models behind the SDKs of vendors, over HTTP, with providers that refuse what vendors refuse."""
+
+import asyncio
+import json
+import random
+from collections.abc import Mapping
+from typing import Any
+
+import anthropic
+import openai
+import pytest
+
+from polycontext.agents import Agent, AgentMachine, ModelRequest, model_of
+from polycontext.agents.models import SdkModel
+from polycontext.base import InvalidOptionError
+from polycontext.polynomial import ContextSession
+from polycontext.testing.strict import StrictAnthropic, StrictChat, StrictResponses, StrictServer
+from tests.agents.kitchen import RandomModel, tools
+
+NAMES = {"openai": "gpt-5.6", "openai-responses": "gpt-5.6", "anthropic": "claude"}
+
+
+class Replies:
+    """Answers requests of each vendor as a random model would, in the form that was asked for."""
+
+    def __init__(self, seed: int) -> None:
+        draw = random.Random(seed)  # noqa: S311 - a test's
+        self.model, self.forms = RandomModel(draw), list[Mapping[str, Any] | None]()
+
+    def answer(self, node: str, prompt: str, schema: Mapping[str, Any] | None) -> str:
+        """Return the model's answer, and keep the schema."""
+        self.forms.append(schema)
+        return self.model.complete(ModelRequest(node, prompt, schema))
+
+    def chat(self, request: Mapping[str, Any]) -> str:
+        """Answer Chat Completions."""
+        form = request.get("response_format", {}).get("json_schema", {})
+        prompt = request["messages"][0]["content"]
+        return self.answer(form.get("name", "reply"), prompt, form.get("schema"))
+
+    def responses(self, request: Mapping[str, Any]) -> str:
+        """Answer Responses."""
+        form = request.get("text", {}).get("format", {})
+        prompt = request["input"][0]["content"]
+        return self.answer(form.get("name", "reply"), prompt, form.get("schema"))
+
+    def anthropic(self, request: Mapping[str, Any]) -> Any:
+        """Answer Messages: by the forced tool."""
+        none: dict[str, Any] = {}
+        (tool,) = request.get("tools") or (none,)
+        prompt = request["messages"][0]["content"]
+        said = self.answer(tool.get("name", "reply"), prompt, tool.get("input_schema"))
+        if not tool:
+            return said
+        used = {"type": "tool_use", "name": tool["name"], "input": json.loads(said)}
+        return {"role": "assistant", "content": [used]}
+
+
+def client_of(provider: str, url: str, *, is_async: bool) -> Any:
+    """Return the SDK's client."""
+    if provider == "anthropic":
+        kind: Any = anthropic.AsyncAnthropic if is_async else anthropic.Anthropic
+        return kind(api_key="none", base_url=url, max_retries=0)
+    kind = openai.AsyncOpenAI if is_async else openai.OpenAI
+    return kind(api_key="none", base_url=f"{url}/v1", max_retries=0)
+
+
+def agent_with(model: SdkModel) -> Agent:
+    """Return an agent that may only find recipes."""
+    session = ContextSession(max_tokens=3000, machine=AgentMachine)
+    return Agent(session, model, tools()[:1])
+
+
+@pytest.mark.parametrize("is_async", [False, True])
+@pytest.mark.parametrize("provider", NAMES)
+def test_conversations_over_http(provider: str, *, is_async: bool) -> None:
+    """Every request is taken, each node's form goes out, and the reply is streamed."""
+    replies = Replies(7)
+    strict: Any = {
+        "openai": StrictChat(replies.chat),
+        "openai-responses": StrictResponses(replies.responses),
+        "anthropic": StrictAnthropic(replies.anthropic),
+    }[provider]
+    with StrictServer((strict,)) as server:
+        client = client_of(provider, server.url, is_async=is_async)
+        agent = agent_with(
+            model_of(client, "claude" if provider == "anthropic" else "gpt-5.6", provider=provider)
+        )
+
+        async def talk() -> None:
+            assert (await agent.asend("Look for code-1, please.")).startswith("Here is")
+            said = [piece async for piece in agent.stream("And for code-2.")]
+            assert "".join(said).startswith("Here is")
+            await asyncio.to_thread(client.close) if not is_async else await client.close()
+
+        if is_async:
+            with pytest.raises(InvalidOptionError, match="asend"):
+                agent.send("Look for code-0, please.")
+        else:
+            assert agent.send("Look for code-0, please.").startswith("Here is")
+        asyncio.run(talk())
+    assert sum(form is None for form in replies.forms) == 2 + (not is_async)
+    assert all(form["additionalProperties"] is False for form in replies.forms if form)
+
+
+def test_another_client_is_refused() -> None:
+    """The message names what is taken."""
+    with pytest.raises(InvalidOptionError, match="anthropic"):
+        model_of(object(), "gpt-5")
+    with pytest.raises(InvalidOptionError, match="openai-responses"):
+        model_of(object(), "gpt-5", provider="azure")
