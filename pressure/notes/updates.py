@@ -185,7 +185,7 @@ def with_topics(entries: Mapping[int, Entry], units: Iterable[Unit]) -> Iterator
         times = Counter(topic for _, topic, *_ in found)
         for place, topic, value, certain in found:
             if times[topic] == 1:
-                told[place] = told[place]._replace(topic=topic, value=value, certain=certain)
+                told[place] = Unit(*told[place][:-3], topic, value, certain)
         yield from told
 
 
