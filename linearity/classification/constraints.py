@@ -111,7 +111,10 @@ class ConstraintRule:
 
 def _find(rule: ConstraintRule, content: str) -> tuple[FoundRule, ...]:
     found: dict[str, FoundRule] = {}
+    repeated: dict[str, FoundRule] = {}
     for each in _stated(rule, content):
+        repeated.setdefault(each.text, each)
+    for each in repeated.values():
         found.setdefault(wording_of(each.text), each)
     return tuple(found.values())
 
@@ -121,7 +124,7 @@ _find_cached = lru_cache(REMEMBERED)(_find)
 
 def _stated(rule: ConstraintRule, content: str) -> Iterator[FoundRule]:
     heading, lead = "", None
-    known: dict[str, RuleKind | None] = {}
+    known: dict[str, tuple[RuleKind | None, str]] = {}
     # Minutes report what people said to each other; a mere order in them is not for the assistant.
     heard = _SPEAKER.match(content) is not None
     for span in sentence_spans(content):
@@ -133,23 +136,24 @@ def _stated(rule: ConstraintRule, content: str) -> Iterator[FoundRule]:
             text = content[start:last]
             sentence = one_line(text)
             if sentence not in known:
-                known[sentence] = _kind(rule, sentence, heard=heard)
-            kind, scope = known[sentence], ""
-            is_item = bool(heading) and is_bullet(sentence)
-            if is_item:
+                known[sentence] = _judged(rule, sentence, heard=heard)
+            kind, scope = known[sentence]
+            if heading and is_bullet(sentence):
                 kind, scope = kind or RuleKind.INSTRUCTION, heading
             else:
                 announces = kind and sentence.rstrip("*_ ").endswith((":", "："))
                 heading = sentence if announces else ""
             if kind:
-                yield FoundRule(text, start, last, kind, scope or _scope_of(sentence))
+                yield FoundRule(text, start, last, kind, scope)
                 break
-            if _scope().fullmatch(sentence.strip(" *_.…:")):
+            if scope:
                 lead = start
 
 
 def _line_spans(content: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-    for line in content[start:end].splitlines(keepends=True):
+    """Yield where the lines of a sentence begin and end, if it has several."""
+    lines = content[start:end].splitlines(keepends=True)
+    for line in lines if len(lines) > 1 else ():
         body = line.strip()
         first = start + len(line) - len(line.lstrip())
         yield first, first + len(body)
@@ -165,6 +169,13 @@ def _scope() -> re.Pattern[str]:
 def _scope_of(sentence: str) -> str:
     clause = _scope().search(unbulleted(sentence))
     return clause[0].strip(" *_") if clause else ""
+
+
+def _judged(rule: ConstraintRule, sentence: str, *, heard: bool) -> tuple[RuleKind | None, str]:
+    """Return the kind and the scope of a rule; another sentence has a scope if it is only one."""
+    if kind := _kind(rule, sentence, heard=heard):
+        return kind, _scope_of(sentence)
+    return None, sentence if _scope().fullmatch(sentence.strip(" *_.…:")) else ""
 
 
 def _kind(rule: ConstraintRule, sentence: str, *, heard: bool) -> RuleKind | None:

@@ -183,7 +183,8 @@ def _paragraphs(text: str) -> Iterator[tuple[int, int]]:
 def _split(paragraph: str) -> Iterator[tuple[int, int]]:
     start = 0
     # Inside a quotation, only its last mark can end a sentence.
-    for mark in _TERMINATOR.finditer(unquoted(paragraph)):
+    said = unquoted(paragraph) if _TERMINATOR.search(paragraph) else ""
+    for mark in _TERMINATOR.finditer(said):
         if _ends_sentence(paragraph, start, mark):
             yield from _stripped(paragraph, start, mark.end())
             start = mark.end()
