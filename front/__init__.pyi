@@ -1,5 +1,6 @@
 from .base import PolycontextError
 from .linearity import ResourceClass
+from .nodes.prompt_text import quote
 from .polynomial import (
     CONTEXT_POLYNOMIAL,
     ContextInput,
@@ -9,7 +10,8 @@ from .polynomial import (
     ContextState,
     project,
 )
-from .pressure import ExtractiveSummariser
+from .polynomial.session.context_tools import context_tools
+from .pressure import ContextProjector, ExtractiveSummariser
 from .window import ToolCall, Turn
 
 __version__: str
@@ -19,6 +21,7 @@ __all__ = [
     "ContextInput",
     "ContextMachine",
     "ContextOverflowError",
+    "ContextProjector",
     "ContextSession",
     "ContextState",
     "ExtractiveSummariser",
@@ -26,5 +29,7 @@ __all__ = [
     "ResourceClass",
     "ToolCall",
     "Turn",
+    "context_tools",
     "project",
+    "quote",
 ]

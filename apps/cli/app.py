@@ -53,6 +53,7 @@ app = Group(
         "certify": ("certify", "Show what a budget loses on recorded conversations."),
         "replay": ("replay", "Replay a recorded conversation and show each compression."),
         "check": ("check", "Find what a provider would reject in a request."),
+        "models": ("models", "List the models that are known by name."),
         "serve": ("serve", "Serve conversations over HTTP."),
         "pills": ("pills", "List the files and symbols that a message can attach."),
         "diagram": ("diagram", "Draw the state machine."),
@@ -102,7 +103,7 @@ def _explanation(error: Exception) -> tuple[str, int]:
     """Return the error message, on one line, and the exit code."""
     match error:
         case CommandError():
-            return str(error), error.code
+            return in_words_of_commands(str(error)), error.code
         case click.UsageError(ctx=click.Context() as context):
             message = error.format_message()
             end = "" if message.endswith((".", "?")) else "."
@@ -110,12 +111,36 @@ def _explanation(error: Exception) -> tuple[str, int]:
         case click.ClickException():
             return error.format_message(), error.exit_code
         case PolycontextError():
-            return str(error), exit_code(error)
+            return in_words_of_commands(str(error)), exit_code(error)
         case OSError(errno=errno.ENOSPC):
             return "the output cannot be written: the disk is full. Make room and try again.", FAULT
         case _:
             what = f"{type(error).__name__}: {error}"
             return f"internal error: {what}. Add -v to see where.", INTERNAL
+
+
+_WORDS = (
+    ("Use an id from session.log()", "Use an id that polycontext session show lists"),
+    ("(see session.rules)", "(see polycontext session rules)"),
+    (
+        "Use add_tool_turn to add their results, or close_open_calls()",
+        "Add their results with --role tool, or use --close-calls",
+    ),
+    ("pass its context window as max_tokens=;", "pass its context window as --max-tokens;"),
+    ("raise max_tokens", "raise --max-tokens"),
+    ("NoneType", "null"),
+    ("dict is not ", "an object is not "),
+    ("str is not ", "text is not "),
+    ("int is not ", "a number is not "),
+)
+"""What the library says in terms of Python, and what a command says instead."""
+
+
+def in_words_of_commands(message: str) -> str:
+    """Return the message of an error without names that only a Python program can use."""
+    for said, instead in _WORDS:
+        message = message.replace(said, instead)
+    return message
 
 
 def exit_code(error: PolycontextError) -> int:

@@ -15,10 +15,10 @@ from .command import command
 from .options import Json, MessageFormat, complete_file
 from .output import FAULT, one_line, tell, write, write_json
 from .recordings.conversation import detect_provider
-from .recordings.documents import Document, Place, has_any, opened, read_documents
+from .recordings.documents import Document, Place, has_any, opened
+from .recordings.shapes import HOLDERS, documents_of
 
 _SHAPES = "a list of messages, a request as an object, or a list of such"
-_HOLDERS = ("messages", "input")
 
 
 @frozen
@@ -89,15 +89,15 @@ def check(
 
 def _asked(name: str, provider: Provider | None) -> Iterator[_Asked]:
     with opened(name) as (source, lines):
-        documents = read_documents(source, lines)
+        documents = documents_of(source, lines)
         requests = ((document, *found) for document in documents for found in _requests(document))
         for number, (document, path, value) in enumerate(requests, 1):
             yield _Asked(document, path, number, value, provider or _guessed(value))
 
 
 def _requests(document: Document) -> Iterator[tuple[Place, Any]]:
-    for path, value in document.parts(*_HOLDERS):
-        if not isinstance(value, list) and not has_any(value, _HOLDERS):
+    for path, value in document.parts(*HOLDERS):
+        if not isinstance(value, list) and not has_any(value, HOLDERS):
             raise document.refused((), None, "neither messages nor a request", _SHAPES)
         yield path, value
 

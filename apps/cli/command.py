@@ -5,6 +5,7 @@ the fields of a class.
 """
 
 from collections.abc import Callable, Iterable, Mapping
+from difflib import get_close_matches
 from importlib import import_module
 from inspect import get_annotations, getdoc
 from itertools import chain
@@ -98,6 +99,16 @@ class Group(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the command names in the order of the help text."""
         return list(self.modules)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return the command that the arguments name, or suggest similar ones."""
+        if args[0] in self.modules or args[0].startswith("-"):
+            return super().resolve_command(ctx, args)
+        near = " or ".join(map(repr, get_close_matches(args[0], self.modules)))
+        meant = f" Did you mean {near}?" if near else ""
+        raise click.UsageError(f"No such command {args[0]!r}.{meant}", ctx)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Import and return the command of that name, or None if there is none."""

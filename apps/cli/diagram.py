@@ -1,5 +1,9 @@
 """`polycontext diagram`: a diagram of a state machine."""
 
+from pathlib import Path
+from shutil import which
+from subprocess import run
+
 import click
 
 from polycontext.polynomial.machine import (
@@ -13,29 +17,38 @@ from polycontext.polynomial.machine import (
 
 from .command import command
 from .options import Output, imported
-from .output import CommandError, redirected, write
+from .output import FAULT, CommandError, redirected, save, write
+
+NOTATIONS = {".mmd": "mermaid", ".dot": "dot", ".gv": "dot"}
+PICTURES = (".png", ".svg", ".pdf")
+"""The endings of files that Graphviz draws."""
 
 
 @command(
     "polycontext diagram",
     "polycontext diagram my_agent.machines:ReviewedMachine",
-    "polycontext diagram --notation dot | dot -Tsvg > machine.svg",
+    "polycontext diagram -o machine.svg",
 )
 @click.argument("machine", metavar="[MODULE:CLASS]", required=False)
 @click.option(
     "--notation",
     type=click.Choice(["outline", "mermaid", "dot"]),
-    default="outline",
-    help="Plain lines, Mermaid, or DOT for Graphviz.",
+    help="Plain lines, Mermaid, or DOT for Graphviz; by default that of the file's ending.",
+    show_default="outline",
 )
-def diagram(*, machine: str | None, notation: str, output: Output) -> int:
+def diagram(*, machine: str | None, notation: str | None, output: Output) -> int:
     """Draw the states and transitions of a state machine.
 
     By default the library's own. MODULE:CLASS is a subclass of ContextMachine; modules in the
-    working directory are found.
+    working directory are found. A file that ends in .png, .svg or .pdf is drawn by Graphviz, one in
+    .mmd or .dot is written in that notation.
     """
     drawn = _machine(machine)
-    match notation:
+    ending = "" if output is None else output.suffix.lower()
+    if output is not None and notation is None and ending in PICTURES:
+        _draw(dot(drawn.table), output)
+        return 0
+    match notation or NOTATIONS.get(ending, "outline"):
         case "mermaid":
             text = mermaid(drawn.table)
         case "dot":
@@ -45,6 +58,23 @@ def diagram(*, machine: str | None, notation: str, output: Output) -> int:
     with redirected(output):
         write(text)
     return 0
+
+
+def _draw(text: str, output: Path) -> None:
+    """Draw a graph in DOT with Graphviz, in the format of the file's ending."""
+    program = which("dot")
+    if program is None:
+        raise CommandError(
+            f"{output}: drawing needs Graphviz, which is not installed. Install it, or use a file "
+            "that ends in .mmd or .dot.",
+            FAULT,
+        )
+
+    def write_picture(path: Path) -> None:
+        form = output.suffix.lower().removeprefix(".")
+        run([program, f"-T{form}", "-o", path], input=text.encode(), check=True)  # noqa: S603 - Graphviz
+
+    save(output, write_picture)
 
 
 def _machine(name: str | None) -> type[ContextMachine]:

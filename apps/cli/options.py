@@ -1,5 +1,6 @@
 """Options that several commands share: the store, the session, the window, and writes."""
 
+import os
 import sys
 from collections.abc import Generator, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager
@@ -9,7 +10,7 @@ from shlex import quote
 from typing import Annotated, Any
 
 import click
-from attrs import frozen
+from attrs import define, frozen
 from click.shell_completion import CompletionItem
 
 from polycontext.base import PolycontextError
@@ -18,8 +19,8 @@ from polycontext.polynomial import ContextSession
 from polycontext.polynomial.stores import InMemoryStore, SessionStore, store_at
 from polycontext.window.providers import Provider
 
-from .output import FAULT, CommandError
-from .session.settings import Settings, check_known, session_of
+from .output import FAULT, CommandError, tell
+from .session.settings import Settings, find_session, session_of
 
 STORE, SESSION = "POLYCONTEXT_STORE", "POLYCONTEXT_SESSION"
 """Environment variables that name the store and the session if the command line does not."""
@@ -30,6 +31,17 @@ FORMATS = ("openai", "anthropic", "openai-responses")
 _STORES = "the path of a SQLite file, or the address of a PostgreSQL database"
 
 
+def default_store() -> str:
+    """Return the path of the store in the platform's folder of data."""
+    home = Path.home()
+    folders = {
+        "win32": os.environ.get("LOCALAPPDATA") or home / "AppData" / "Local",
+        "darwin": home / "Library" / "Application Support",
+    }
+    others = os.environ.get("XDG_DATA_HOME") or home / ".local" / "share"
+    return str(Path(folders.get(sys.platform, others)) / "polycontext" / "sessions.db")
+
+
 def complete_session(
     ctx: click.Context, _: click.Parameter, incomplete: str
 ) -> list[CompletionItem]:
@@ -37,7 +49,7 @@ def complete_session(
 
     A shell inserts them as they are, so names that it would interpret are left out.
     """
-    url = ctx.params.get("store")
+    url = ctx.params.get("store") or default_store()
     try:
         with closing(store_at(url, 1.0, create=False)) as store:
             names = store.list_sessions()
@@ -55,7 +67,7 @@ def complete_file(_: click.Context, __: click.Parameter, incomplete: str) -> lis
 Json = Annotated[bool, click.Option(["--json", "as_json"], is_flag=True, help="Print JSON.")]
 
 
-@frozen(kw_only=True)
+@define(kw_only=True)
 class StoreOptions:
     """The options that choose a store."""
 
@@ -65,7 +77,8 @@ class StoreOptions:
             ["--store"],
             envvar=STORE,
             show_envvar=True,
-            required=True,
+            default=default_store,
+            show_default="sessions.db in your folder of data",
             metavar="URL",
             shell_complete=complete_file,
             help=f"Where sessions are kept: {_STORES}.",
@@ -83,7 +96,15 @@ class StoreOptions:
     ]
 
     def open_store(self, *, create: bool = False) -> AbstractContextManager[SessionStore]:
-        """Return a context manager for the store; only with `create` is a missing file created."""
+        """Return a context manager for the store; only with `create` is a missing file created.
+
+        The folder of the default store is created with it, and its place is told once.
+        """
+        if self.store == default_store() and not Path(self.store).exists():
+            if not create:
+                raise CommandError("there are no sessions yet. Use polycontext session new NAME.")
+            Path(self.store).parent.mkdir(parents=True, exist_ok=True)
+            tell(f"sessions are kept in {self.store}; --store and {STORE} change that")
         return closing(store_at(self.store, self.timeout, create=create))
 
 
@@ -115,9 +136,12 @@ class WindowOptions:
         return Settings(self.model, self.max_tokens)
 
 
-@frozen(kw_only=True)
+@define(kw_only=True)
 class SessionOptions(StoreOptions):
-    """The options that choose a session, by name or through the environment variable."""
+    """The options that choose a session, by name or through the environment variable.
+
+    The beginning of a name will do if no other name begins so; opening completes it.
+    """
 
     session: Annotated[
         str,
@@ -143,12 +167,12 @@ class SessionOptions(StoreOptions):
         if not self.session:
             raise CommandError(f"no session was given. Pass SESSION or set {SESSION}.")
         with self.open_store() as store:
-            check_known(store, self.session)
+            self.session = find_session(store, self.session)
             said = None if window is None else window.settings
             yield session_of(store, self.session, said)
 
 
-@frozen(kw_only=True)
+@define(kw_only=True)
 class NamedSession(SessionOptions):
     """The options that choose a session by name, for commands with further arguments."""
 
@@ -159,7 +183,7 @@ class NamedSession(SessionOptions):
     def check(self) -> None:
         """Refuse a session that is not in the store, before any input is read."""
         with self.open_store() as store:
-            check_known(store, self.session)
+            self.session = find_session(store, self.session)
 
 
 @frozen(kw_only=True)

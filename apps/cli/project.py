@@ -101,7 +101,7 @@ def as_it_came(conversation: Conversation, projection: Projection) -> Any:
         return messages
     if conversation.has_system:
         return {**conversation.body, "system": messages[0]["content"], "messages": messages[1:]}
-    return {**conversation.body, "messages": messages}
+    return {**conversation.body, conversation.holder: messages}
 
 
 def _with_several(items: Iterator[Any]) -> Iterator[tuple[Any, bool]]:

@@ -285,12 +285,12 @@ def _list_known(material: Material) -> str:
 def _report_last_turn(material: Material) -> Iterator[str]:
     for summary in material.conversation.turn_summaries[-1:]:
         if summary != TurnExecutionSummary(summary.turn_num):
-            yield f"Last turn: {_summarize_turn(summary, material)}"
+            yield f"Last turn: {_summarise_turn(summary, material)}"
 
 
 def _report_turn(material: Material) -> str:
     turn = material.turn
-    return f"Just accomplished: {_summarize_turn(turn.summary, material)}" if turn.steps else ""
+    return f"Just accomplished: {_summarise_turn(turn.summary, material)}" if turn.steps else ""
 
 
 def _condense_line(text: str, material: Material) -> str:
@@ -298,7 +298,7 @@ def _condense_line(text: str, material: Material) -> str:
     return one_line(condense(text, SAID_TOKENS, counter=material.output.window.counter))
 
 
-def _summarize_turn(turn: TurnExecutionSummary, material: Material) -> str:
+def _summarise_turn(turn: TurnExecutionSummary, material: Material) -> str:
     """Return one line on an exchange: its outcomes, or why there are none."""
     outcomes = "; ".join(one_line(step.outcome) for step in turn.steps if step.outcome)
     blocked = f"BLOCKED: {one_line(turn.blocked_reason)}" if turn.blocked_reason is not None else ""

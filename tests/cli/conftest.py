@@ -3,6 +3,7 @@
 import signal
 from collections.abc import Iterator
 from importlib import import_module
+from pathlib import Path
 
 import pytest
 
@@ -15,10 +16,14 @@ for _module, _ in app.modules.values():
 
 
 @pytest.fixture
-def polycontext(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Command:
+def polycontext(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> Command:
     """Return the command line, on paper of the usual width and without colour."""
     for name in ("COLUMNS", "FORCE_COLOR", "TTY_COMPATIBLE", "POLYCONTEXT_TRACEBACK"):
         monkeypatch.delenv(name, raising=False)
+    # Sessions of a test that names no store are not those of who runs it.
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
     return Command(capsys, monkeypatch)
 
 

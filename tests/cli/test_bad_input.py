@@ -69,13 +69,6 @@ FAULTS = [
     Bad("wrong shape: true", "true", "chat.json, line 1", "true or false is not a conversation"),
     Bad("wrong shape: text", '"hi"', "chat.json, line 1", "text is not a conversation"),
     Bad(
-        "one message a line",
-        as_lines([user("a"), user("b")]),
-        "chat.jsonl, line 1",
-        "a single message",
-        "chat.jsonl",
-    ),
-    Bad(
         "messages are no list",
         '{\n"messages": {}}',
         "chat.json, line 2, messages",
@@ -220,13 +213,18 @@ USAGE: dict[str, tuple[tuple[object, ...], ...]] = {
     "completion": ((), ("tcsh",)),
     **{
         f"session {name}": (("s",), ("s", "x", "--store", "a.db", "--timeout", "x"))
-        for name in ("append", "recall", "explain", "search", "rewind", "fork", "forget")
+        for name in ("recall", "explain", "search", "fork")
     },
     **{
-        f"session {name}": ((), ("s",), ("s", "--store", "a.db", "--timeout", "x"))
-        for name in ("new", "messages", "show", "compress", "export", "import", "delete")
+        f"session {name}": (("s", "--store", "a.db", "--timeout", "x"),)
+        for name in (
+            *("append", "rewind", "forget", "new", "messages", "show", "compress", "export"),
+            *("import", "delete"),
+        )
     },
-    "session list": ((), ("--store", "a.db", "s")),
+    "session list": (("--store", "a.db", "s"),),
+    "models": (("a", "b"),),
+    "demo": (("a",),),
     "session": (("dance",),),
     "": (("dance",),),
 }
@@ -278,7 +276,7 @@ def test_the_same_option_has_the_same_name_everywhere() -> None:
     }
     assert taken["--quiet"] == taken["--verbose"] == everywhere
     # What a request holds is JSON anyhow, and what goes out as lines.
-    text = {"chat", "demo", "serve", "diagram", "completion", "session messages", "session export"}
+    text = {"chat", "serve", "demo", "diagram", "completion", "session messages", "session export"}
     assert everywhere - taken["--json"] == text
 
 

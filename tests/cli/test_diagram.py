@@ -88,3 +88,21 @@ def test_an_unknown_format_is_refused(polycontext: Command) -> None:
     ran = polycontext("diagram", "--notation", "svg")
     assert ran.code == 2
     assert all(name in ran.complaint for name in ("mermaid", "dot"))
+
+
+def test_the_ending_of_the_file_says_how_to_draw(
+    polycontext: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """.mmd and .dot are notations; pictures are drawn by Graphviz, and refused without it."""
+    for name, start in (("a.mmd", "stateDiagram-v2"), ("a.dot", "digraph"), ("a.txt", "EMPTY")):
+        assert polycontext("diagram", "-o", tmp_path / name).code == 0
+        assert (tmp_path / name).read_text(encoding="utf-8").startswith(start)
+    monkeypatch.setattr("polycontext.cli.diagram.which", lambda program: None)
+    ran = polycontext("diagram", "-o", tmp_path / "a.svg")
+    assert (ran.code, "drawing needs Graphviz" in ran.complaint) == (1, True)
+    # A program that copies its input stands for Graphviz.
+    (program := tmp_path / "dot").write_text('#!/bin/sh\ncat > "$3"\n', encoding="utf-8")
+    program.chmod(0o755)
+    monkeypatch.setattr("polycontext.cli.diagram.which", lambda name: str(program))
+    assert polycontext("diagram", "-o", tmp_path / "a.svg").code == 0
+    assert (tmp_path / "a.svg").read_text(encoding="utf-8").startswith("digraph")

@@ -10,6 +10,7 @@ import pytest
 from polycontext.base import errors, require_extra
 from polycontext.testing.law_runner import all_laws
 from tests.cli.command import Command, Ran, spawn
+from tests.house import ROOT, examples
 
 SUBJECTS = "tests.testing.law_subjects"
 ROOM = ("--room", "linearity")
@@ -366,3 +367,19 @@ def test_strategies_without_hypothesis_name_the_extra() -> None:
     with pytest.raises(ModuleNotFoundError, match=r"pip install .\.\[laws\].") as caught:
         require_extra("no_such_module_anywhere", extra="laws", purpose="generated conversations")
     assert caught.value.name == "no_such_module_anywhere"
+
+
+@pytest.mark.gate
+def test_the_page_of_laws_shows_what_the_command_prints(
+    polycontext: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The sample of docs/laws.md is the output for the class that stands before it."""
+    text = (ROOT / "docs" / "laws.md").read_text(encoding="utf-8")
+    code = next(code for _, code in examples(text, "python") if "class Everything" in code)
+    (tmp_path / "notes.py").write_text(code, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    monkeypatch.delitem(sys.modules, "notes", raising=False)
+    ran = polycontext("laws", "--subject", "notes:Everything")
+    shown = next(code for _, code in examples(text, "text") if code.startswith("$ polycontext"))
+    assert [line.rstrip() for line in ran.out.splitlines()] == shown.splitlines()[1:]

@@ -11,7 +11,6 @@ to tiktoken's registry, so that it is built once in a process and `tiktoken.get_
 offline as well.
 """
 
-import base64
 import gzip
 import hashlib
 import os
@@ -19,6 +18,7 @@ import re
 import threading
 import warnings
 import zlib
+from binascii import a2b_base64
 from collections.abc import Callable, Iterator, Mapping, Sized
 from functools import cached_property, lru_cache
 from importlib.util import find_spec
@@ -171,10 +171,8 @@ def _ranks(name: str, url: str) -> dict[bytes, int]:
     for place in (_from_user_cache(url), _carried(name)):
         data = _read(place) if place else None
         if data is not None and hashlib.sha256(data).hexdigest() == SHA256[name]:
-            return {
-                base64.b64decode(token): int(rank)
-                for token, rank in map(bytes.split, data.splitlines())
-            }
+            words = data.split()
+            return dict(zip(map(a2b_base64, words[::2]), map(int, words[1::2]), strict=True))
     raise FileNotFoundError(name)
 
 

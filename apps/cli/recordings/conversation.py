@@ -1,8 +1,8 @@
 """Recorded conversations, read from the shapes in which they are commonly stored.
 
 A conversation is a list of messages, or an object (a request body, a record of a data set) with
-`messages` and optionally `system`, `tools` and `id`. A document is one conversation or a list of
-them.
+`messages`, or `input` as Responses has it, and optionally `system`, `tools` and `id`. A document is
+one conversation or a list of them.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -14,11 +14,12 @@ from polycontext.base import InvalidDataError
 from polycontext.window import InvalidMessagesError
 from polycontext.window.providers import AUTO, Parsed, Provider, format_of, get_format
 
-from .documents import Document, Place, has_any, opened, read_documents
+from .documents import Document, Place, has_any, opened
+from .shapes import HOLDERS, documents_of
 
 _SHAPES = (
-    'a list of messages, an object with "messages" (and perhaps "system", "tools"), '
-    "or a list of such"
+    'a list of messages, a request with "messages" or "input", a list of such, one message a line, '
+    "or an exported session"
 )
 _KINDS: Mapping[type, str] = {
     dict: "an object",
@@ -41,6 +42,7 @@ class Conversation:
         has_system: Whether the file has a top-level `system`.
         size: Its share of the document, in bytes.
         body: The object that holds the messages, or None for a bare list.
+        holder: The field of that object.
     """
 
     document: Document = field(repr=False)
@@ -53,6 +55,7 @@ class Conversation:
     id: str | None = None
     size: int = 0
     body: Mapping[str, Any] | None = field(default=None, repr=False)
+    holder: str = "messages"
 
     @property
     def source(self) -> str:
@@ -96,13 +99,13 @@ class Conversation:
         return f"line {self.document.line_of(path)}, {name}"
 
     def _place(self, index: int | None) -> tuple[Place, str]:
-        inside: Place = (*self.path, "messages") if self.body is not None else self.path
+        inside: Place = (*self.path, self.holder) if self.body is not None else self.path
         if index is None:
-            return inside, "messages"
+            return inside, self.holder
         if self.has_system and index == 0:
             return (*self.path, "system"), "system"
         index -= self.has_system
-        return (*inside, index), f"messages[{index}]"
+        return (*inside, index), f"{self.holder}[{index}]"
 
 
 def read_conversations(
@@ -116,7 +119,7 @@ def read_conversations(
     """
     for name in names:
         with opened(name) as (source, lines):
-            documents = read_documents(source, lines)
+            documents = documents_of(source, lines)
             found = (each for document in documents for each in conversations(document, provider))
             for number, conversation in enumerate(found, 1):
                 yield evolve(conversation, number=number)
@@ -128,7 +131,7 @@ def conversations(document: Document, provider: Provider | None = None) -> Itera
     Raises:
         InvalidDataError: the document has none of the known shapes.
     """
-    parts = document.parts("messages")
+    parts = document.parts(*HOLDERS)
     for number, (path, value) in enumerate(parts, 1):
         conversation = _conversation(document, path, value, provider)
         yield evolve(conversation, number=number, size=document.size // len(parts))
@@ -147,13 +150,18 @@ def _conversation(
 ) -> Conversation:
     if isinstance(value, list):
         return Conversation(document, path, provider or detect_provider(value), value)
-    if not has_any(value, ["messages"]):
+    if not has_any(value, HOLDERS):
         raise document.refused(path, None, _misshapen(value), _SHAPES)
-    messages, system, tools = value["messages"], value.get("system"), value.get("tools")
+    holder = next(name for name in HOLDERS if name in value)
+    messages, system, tools = value[holder], value.get("system"), value.get("tools")
     if not isinstance(messages, list):
         what = f"{kind_of(messages)} is not a list"
-        raise document.refused((*path, "messages"), "messages", what, "a list of messages")
-    found = provider or detect_provider(messages, has_system=system is not None)
+        raise document.refused((*path, holder), holder, what, "a list of messages")
+    found = provider or (
+        Provider.RESPONSES
+        if holder == "input"
+        else detect_provider(messages, has_system=system is not None)
+    )
     # Turns are parsed from one list, so the system becomes its first message; `has_system` records
     # that the file has it apart.
     if system is not None:
@@ -174,12 +182,13 @@ def _conversation(
         tools=tools or (),
         id=identity,
         body=value,
+        holder=holder,
     )
 
 
 def _misshapen(value: object) -> str:
     if isinstance(value, dict) and "role" in value:
-        return "a single message, not a conversation (one conversation a line, not one message)"
+        return "a single message among conversations"
     if isinstance(value, dict):
         return (
             'an object without "messages", its keys: '

@@ -20,10 +20,10 @@ from ..recordings.documents import (
     check_size,
     decoded,
     opened,
-    read_documents,
     size_of,
     unreadable,
 )
+from ..recordings.shapes import documents_of
 
 LONG = 200_000
 """Input size, in bytes, from which a progress bar is shown."""
@@ -78,7 +78,7 @@ def read_messages(name: str) -> Given:
     with reading(name) as (source, lines):
         places = [
             (document, path, message)
-            for document in read_documents(source, lines)
+            for document in documents_of(source, lines)
             for path, message in _messages_of(document)
         ]
         if not places:

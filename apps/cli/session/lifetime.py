@@ -17,7 +17,7 @@ from ..options import (
     Yes,
 )
 from ..output import CommandError, tell, write, write_json
-from .settings import COMPANION, ROOM, Settings, check_known, check_new
+from .settings import COMPANION, ROOM, Settings, check_new, find_session
 from .standing import print_write
 
 
@@ -124,7 +124,7 @@ def delete(
 ) -> None:
     """Permanently delete a session."""
     with where.open_store() as store:
-        check_known(store, where.session)
+        where.session = find_session(store, where.session)
         confirm(f"Permanently delete session {where.session}?", yes=yes)
         store.delete(where.session)
     if as_json:

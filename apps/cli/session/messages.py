@@ -35,8 +35,8 @@ MANY = 1_000
 
 
 @command(
-    'polycontext session append trip --role user "Where to?"',
-    "polycontext session append trip --from messages.json",
+    'polycontext session append trip "Where to?"',
+    "polycontext session append trip messages.json",
     "curl ... | polycontext session append trip",
     "polycontext session append trip --role user --root . 'explain [@src/agent.py]'",
     'polycontext session append trip --close-calls "the process was stopped"',
@@ -45,7 +45,7 @@ MANY = 1_000
 @click.option(
     "--role",
     type=click.Choice(["system", "user", "assistant", "tool"]),
-    help="The role of TEXT; without it, messages are read as JSON.",
+    help="The role of TEXT; user by default.",
 )
 @click.option("--tool-call-id", metavar="ID", help="The id of the call that a tool result answers.")
 @click.option(
@@ -81,11 +81,14 @@ def append(
 ) -> int:
     """Add messages to a session, all or none, and compress older ones if room is needed.
 
-    Reads JSON from standard input or a file: a message, a list, one message a line, a request, or a
-    provider's answer. With --role, adds TEXT. With --root, names such as [@src/agent.py] in a
-    user's text attach files and symbols. --close-calls takes effect even if the new messages are
-    refused.
+    TEXT is what the user says, or with --role somebody else. Without it, or with a file or - in
+    its place, reads JSON: a message, a list, one message a line, a request, a provider's answer, or
+    an exported session. With --root, names such as [@src/agent.py] in a user's text attach files
+    and symbols. --close-calls takes effect even if the new messages are refused.
     """
+    if role is None and text is not None and source is None:
+        # A file, or standard input, is read; everything else is what the user says.
+        text, role, source = (None, None, text) if _is_input(text) else (text, "user", None)
     _check_text(text, role, tool_call_id, source, roots)
     is_last = role is None and source is None
     is_guarded = any(value is not None for value in write.guards.values())
@@ -129,6 +132,14 @@ def append(
     return FAULT if is_refused else 0
 
 
+def _is_input(text: str) -> bool:
+    """Return whether a text is ``-`` or the path of a file."""
+    try:
+        return text == "-" or Path(text).is_file()
+    except (OSError, ValueError):
+        return False
+
+
 def _check_text(
     text: str | None,
     role: str | None,
@@ -137,8 +148,8 @@ def _check_text(
     roots: Sequence[Path],
 ) -> None:
     """Refuse options that contradict each other."""
-    if role is None and (text is not None or tool_call_id is not None):
-        raise CommandError("TEXT needs a role. Add --role user, or pass messages as JSON.")
+    if role is None and tool_call_id is not None:
+        raise CommandError("--tool-call-id needs a result. Add --role tool and the result's text.")
     if text is not None and source is not None:
         raise CommandError("there is a text and --from. Pass one of them.")
     if (role == "tool") is (tool_call_id is None):

@@ -131,14 +131,25 @@ def session_at(session: ContextSession, moment: str | None) -> ContextSession:
     return session if moment is None else session.history.at(moment_of(moment))
 
 
-def check_known(store: SessionStore, session_id: str) -> None:
-    """Refuse a session that the store does not have, and suggest similar names."""
+def find_session(store: SessionStore, session_id: str) -> str:
+    """Return the session with this name, or the only one whose name begins so.
+
+    Raises:
+        CommandError: there is none, or several; the error suggests names.
+    """
     ids = store.list_sessions()
-    if session_id not in ids:
+    if session_id in ids:
+        return session_id
+    begun = [each for each in ids if each.startswith(session_id)]
+    if len(begun) > 1:
+        shown = ", ".join(begun[:_FEW])
+        raise CommandError(f"{session_id!r} is the beginning of several sessions: {shown}.", FAULT)
+    if not begun:
         known = tuple(ids) if len(ids) <= _FEW else ()
         near = tuple(get_close_matches(session_id, ids))
         error = UnknownNameError("session", session_id, known, near)
         raise CommandError(f"{error} To create it: polycontext session new {session_id}", FAULT)
+    return begun[0]
 
 
 def check_new(store: SessionStore, session_id: str) -> None:

@@ -83,8 +83,7 @@ def test_bad_text_is_refused(small: Asked, data: bytes) -> None:
 
 
 USAGE: tuple[tuple[tuple[object, ...], str], ...] = (
-    (("append", "Hello"), "TEXT needs a role"),
-    (("append", "--tool-call-id", "c1"), "TEXT needs a role"),
+    (("append", "--tool-call-id", "c1"), "--tool-call-id needs a result"),
     (("append", "--role", "tool", "x"), "--role tool and --tool-call-id go together"),
     (
         ("append", "--role", "user", "--tool-call-id", "c", "x"),

@@ -215,7 +215,7 @@ def test_all_or_none(small: Asked, store: Path) -> None:
     """An error in the third message also rejects the first two, and names its line."""
     ran = small("append", stdin=as_lines([user("a"), assistant("b"), result("x", "c")]))
     assert ran.code == 2
-    assert ran.complaint.startswith("<stdin>, line 3: openai rule orphan-result: no call 'x'")
+    assert ran.complaint.startswith("<stdin>, line 3, [2]: openai rule orphan-result: no call 'x'")
     assert log(store) == []
 
 
@@ -353,14 +353,52 @@ def test_an_id_that_is_there_is_not_made_anew(small: Asked, store: Path) -> None
 def test_the_environment_names_the_store(
     polycontext: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """`--store` goes before POLYCONTEXT_STORE; without both the line says what is missing."""
-    monkeypatch.delenv("POLYCONTEXT_STORE", raising=False)
-    ran = polycontext("session", "list")
-    assert (ran.code, "--store" in ran.complaint) == (2, True)
+    """`--store` goes before POLYCONTEXT_STORE."""
     monkeypatch.setenv("POLYCONTEXT_STORE", str(tmp_path / "a.db"))
     assert polycontext("session", "new", "s").code == 0
     assert polycontext("session", "new", "s", "--store", f"sqlite:///{tmp_path}/b.db").code == 0
     assert {path.name for path in tmp_path.glob("*.db")} == {"a.db", "b.db"}
+
+
+def test_sessions_are_kept_in_the_folder_of_data(
+    polycontext: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Its place is told once, when the first session is made; before that, nothing is there."""
+    monkeypatch.delenv("POLYCONTEXT_STORE", raising=False)
+    monkeypatch.setattr("polycontext.cli.options.sys.platform", "linux")
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    file = tmp_path / "polycontext" / "sessions.db"
+    assert polycontext("session", "list").complaint.startswith("there are no sessions yet. Use ")
+    assert not file.parent.exists()
+    assert f"sessions are kept in {file}; --store and" in polycontext("session", "new", "s").err
+    assert file.exists()
+    assert polycontext("session", "new", "t").err == ""
+
+
+def test_the_beginning_of_a_name_is_enough(polycontext: Command, tmp_path: Path) -> None:
+    """Output has the whole name; a beginning of several names, or of none, is refused."""
+    store = ("--store", tmp_path / "a.db")
+    for name in ("trip-to-vienna", "trip-home", "work"):
+        polycontext("session", "new", name, "--max-tokens", "500", *store)
+    ran = polycontext("session", "append", "trip-t", "Where to?", *store)
+    assert (ran.code, ran.out.startswith("session trip-to-vienna: ")) == (0, True)
+    ran = polycontext("session", "show", "trip", *store)
+    assert (ran.code, "several sessions: trip-home, trip-to-vienna." in ran.complaint) == (1, True)
+    ran = polycontext("session", "show", "wrok", *store)
+    assert (ran.code, "Did you mean 'work'?" in ran.complaint) == (1, True)
+    assert polycontext("session", "delete", "wo", "--yes", *store).err.endswith("session work\n")
+
+
+def test_a_text_alone_is_what_the_user_says(polycontext: Command, tmp_path: Path) -> None:
+    """A file of that name, or ``-``, is read instead."""
+    store = ("--store", tmp_path / "a.db")
+    polycontext("session", "new", "s", "--max-tokens", "500", *store)
+    (file := tmp_path / "more.json").write_text(json.dumps([assistant("Hi."), user("Bye.")]))
+    for given in ("Hello!", file):
+        assert polycontext("session", "append", "s", given, *store).code == 0
+    assert polycontext("session", "append", "s", "-", *store, stdin='{"role":"user"}').code == 2
+    printed = polycontext("session", "messages", "s", *store).json()["messages"]
+    assert [each["role"] for each in printed] == ["user", "assistant", "user"]
 
 
 @pytest.mark.parametrize("guard", [("--expected-revision", "0"), ("--idempotency-key", "k")])

@@ -1,0 +1,65 @@
+"""The shapes in which conversations are stored, brought to one: documents that hold messages.
+
+Every command that takes a conversation reads its files here, so that all know the same shapes.
+"""
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain
+
+from attrs import evolve
+
+from polycontext.base import InvalidDataError
+from polycontext.polynomial import ContextSession
+from polycontext.window.providers import Provider
+
+from .documents import Document, has_any, read_documents
+
+HOLDERS = ("messages", "input")
+"""The fields of a request that hold its messages."""
+
+
+def documents_of(source: str, lines: Iterable[bytes]) -> Iterator[Document]:
+    """Yield the documents in `lines`; messages that stand one a line are one document, a list.
+
+    A session that `polycontext session export` wrote is the list of its messages.
+
+    Raises:
+        InvalidDataError: not UTF-8, not JSON, or empty; names source, line and column.
+    """
+    found = read_documents(source, lines)
+    first = next(found)
+    match first.value:
+        case {"format": "polycontext session"}:
+            yield _imported([first, *found], ContextSession.history.load)
+        case {"resource_id": _, "role": _}:
+            yield _imported([first, *found], ContextSession.history.load_turns)
+        case {"role": _} if not has_any(first.value, HOLDERS):
+            yield _joined([first, *found])
+        case _:
+            yield from chain([first], found)
+
+
+def _joined(documents: Sequence[Document]) -> Document:
+    """Return one list of messages that stand one a line; each keeps its line."""
+    first, line, text = documents[0], documents[0].line, "["
+    for document in documents:
+        text += "\n" * (document.line - line) + ("," if document is not first else "")
+        text += document.text
+        line = document.line + document.text.count("\n")
+    values = [document.value for document in documents]
+    size = sum(document.size for document in documents)
+    return Document(first.source, first.line, values, f"{text}]", size)
+
+
+def _imported(
+    documents: Sequence[Document], load: Callable[[list[str]], ContextSession]
+) -> Document:
+    """Return the messages of an exported session, or log, as one list in OpenAI's format."""
+    first = documents[0]
+    try:
+        session = load([document.text for document in documents])
+    except InvalidDataError as error:
+        raise InvalidDataError(f"{first.source}, {error.path}", error.what, error.legal) from None
+    messages = session.history.messages(Provider.OPENAI)
+    return evolve(first, value=messages, text=json.dumps(messages), size=first.size)

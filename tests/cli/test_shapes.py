@@ -1,0 +1,74 @@
+"""Every command that reads a conversation knows every shape in which one is stored."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.command import Command
+
+SAID = [("user", "Where to?"), ("assistant", "To Vienna.")]
+MESSAGES = [{"role": role, "content": text} for role, text in SAID]
+BLOCKS = [{"role": role, "content": [{"type": "text", "text": text}]} for role, text in SAID]
+INPUT = {"model": "gpt-5", "input": MESSAGES}
+LINES = "\n".join(map(json.dumps, MESSAGES))
+SHAPES = {
+    "a list": json.dumps(MESSAGES),
+    "one message a line": LINES,
+    "lines with gaps": LINES.replace("\n", "\n\n"),
+    "a request": json.dumps({"model": "gpt-5", "messages": MESSAGES}),
+    "a request of Anthropic's": json.dumps({"system": "Be brief.", "messages": BLOCKS}),
+    "a request of Responses": json.dumps(INPUT),
+    "one conversation a line": json.dumps(MESSAGES),
+}
+EXPORTS = ("session", "log", "openai", "anthropic", "openai-responses")
+
+
+def exported(polycontext: Command, tmp_path: Path, form: str) -> str:
+    """Return what `session export` writes in a format."""
+    store = str(tmp_path / "first.db")
+    polycontext("session", "new", "trip", "--max-tokens", "500", "--store", store)
+    polycontext("session", "append", "trip", "--store", store, stdin=LINES)
+    return polycontext("session", "export", "trip", "--format", form, "--store", store).out
+
+
+@pytest.mark.parametrize("shape", [*SHAPES, *EXPORTS])
+def test_each_shape_is_read_by_each_command(
+    shape: str, polycontext: Command, tmp_path: Path
+) -> None:
+    """`project`, `replay`, `check` and `append` read it, from a file and from standard input."""
+    text = SHAPES[shape] if shape in SHAPES else exported(polycontext, tmp_path, shape)
+    file, store = tmp_path / "given.jsonl", str(tmp_path / "second.db")
+    file.write_text(text, encoding="utf-8")
+    for command in (["project"], ["replay"], ["check"]):
+        size = [] if command == ["check"] else ["--max-tokens", "400"]
+        assert polycontext(*command, str(file), *size).code == 0, command
+        ran = polycontext(*command, "-", *size, stdin=text)
+        assert ran.code == 0, ran.err
+        if command == ["project"]:
+            assert "To Vienna." in ran.out
+            assert "resource_id" not in ran.out
+    for number, source in enumerate((str(file), "-")):
+        polycontext("session", "new", f"s{number}", "--max-tokens", "500", "--store", store)
+        added = polycontext("session", "append", f"s{number}", source, "--store", store, stdin=text)
+        assert added.code == 0, added.err
+        shown = polycontext("session", "messages", f"s{number}", "--store", store)
+        assert "To Vienna." in shown.out
+
+
+def test_an_error_names_the_line_of_a_message(polycontext: Command, tmp_path: Path) -> None:
+    """Also where the messages stand one a line, with blank lines between them."""
+    file = tmp_path / "chat.jsonl"
+    file.write_text(f'{LINES}\n\n{{"role": "poet", "content": "x"}}\n', encoding="utf-8")
+    ran = polycontext("project", str(file), "--max-tokens", "100")
+    assert ran.code == 2
+    assert "chat.jsonl, line 4, messages[2]: openai rule unknown-role" in ran.complaint
+
+
+def test_a_damaged_export_is_refused_by_its_line(polycontext: Command, tmp_path: Path) -> None:
+    """The error is that of `session import`."""
+    lines = exported(polycontext, tmp_path, "session").splitlines()
+    file = tmp_path / "trip.jsonl"
+    file.write_text("\n".join(lines[:-1]), encoding="utf-8")
+    ran = polycontext("project", str(file), "--max-tokens", "100")
+    assert (ran.code, "trip.jsonl, " in ran.complaint) == (2, True)
