@@ -8,6 +8,7 @@ from .agent_context import (
     TrailError,
     UnknownVersionError,
 )
+from .agents import AnswerError
 from .base import (
     CallerError,
     CollaboratorError,
@@ -43,6 +44,7 @@ from .window.items import DuplicateItemError, MetadataWarning
 from .window.tokens import InexactCountWarning
 
 __all__ = [
+    "AnswerError",
     "ArtifactError",
     "CallerError",
     "CannotAttachError",
