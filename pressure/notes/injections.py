@@ -11,8 +11,9 @@ from pathlib import Path
 from .cues import says_failure
 
 FILE = Path(__file__).with_name("injections.json")
-CERTAIN, LIKELY = -0.5, -1.0
-"""Scores above which a sentence is an injection, and above which it is one next to another."""
+CERTAIN, LIKELY, BESIDE = -0.5, -1.0, -2.0
+"""Scores above which a sentence is an injection, is read as a command, and is an injection if it
+stands next to one."""
 
 WINDOW, STEM = 400, 6
 """How many characters are scored at a time, and the length of a word's stem."""
@@ -114,5 +115,5 @@ def flag_injections(sentences: Sequence[str]) -> Iterator[bool]:
     for step in (1, -1):
         beside = False
         for place in range(len(scores))[::step]:
-            beside = hidden[place] = hidden[place] or (beside and scores[place] > LIKELY)
+            beside = hidden[place] = hidden[place] or (beside and scores[place] > BESIDE)
     yield from hidden

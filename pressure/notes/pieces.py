@@ -31,7 +31,7 @@ _WRAPPED = 55
 
 _ABBREVIATION = re.compile(
     r"(?:\b(?:Mr|Mrs|Ms|Dr|St|No|vs|etc|e\.g|i\.e|approx|Fig|Jr|Sr|cf|al|z\.B|bzw)|\b[A-Z]"
-    r"|^\s*\d{1,3}|\b\d{1,2})\.$"
+    r"|^\s*\d{1,3}|(?:,|\b(?:am|vom|zum|bis|im|d(?:er|em|en|ie|as))) \d{1,2})\.$"
 )
 _SENTENCE_END = re.compile(r"[.!?…]['\")\]*_`’”]{0,4}\s+(?![a-z(,;&-])|[。！？；।؟]")
 _HEAD = re.compile(

@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from benchmarks.retention import teaching
-from polycontext.pressure.notes.injections import CERTAIN, FILE, LIKELY, flag_injections, score
+from polycontext.pressure.notes.injections import BESIDE, CERTAIN, FILE, flag_injections, score
 from tests.growth import BOUND, growth
 
 STEERING = (
@@ -134,7 +134,7 @@ def test_at_most_one_plain_sentence_is_taken_for_one() -> None:
 
 def test_a_likely_sentence_is_hidden_only_beside_an_injection() -> None:
     """A likely injection is hidden only if a certain one is beside it."""
-    likely = next(sentence for sentence in STEERING if LIKELY < score(sentence) <= CERTAIN)
+    likely = next(sentence for sentence in STEERING if BESIDE < score(sentence) <= CERTAIN)
     certain, plain = STEERING[16], PLAIN[0]
     assert [*flag_injections([likely, plain, likely])] == [False, False, False]
     assert [*flag_injections([likely, certain, likely, plain, likely])] == [
