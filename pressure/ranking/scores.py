@@ -9,9 +9,9 @@ from .stems import pairs_in, runs_in, stem_of, stems_in
 SATURATION, BY_LENGTH = 1.2, 0.75
 """The parameters k1 and b of BM25 (Robertson and Zaragoza, 2009)."""
 
-NEXT, SECOND = 0.4, 0.2
-"""The shares of its neighbours' scores that a turn also gets: a question is near its answer, and
-few turns repeat what the conversation is about."""
+NEAR, REACH = 0.5, 4
+"""The share of a turn's score that the next turn on each side gets, halved with each turn up to the
+last that gets one: a question is near its answer, and few turns repeat what it is about."""
 
 
 def by_relevance(texts: Sequence[str], query: str) -> list[int]:
@@ -50,19 +50,22 @@ def bm25(uses: Iterable[Sequence[tuple[int, int]]], lengths: Sequence[int]) -> l
 
 
 def with_neighbours(scores: Sequence[float], spoken: Sequence[bool]) -> list[float]:
-    """Return scores with a share of those of the two turns before and the two behind.
+    """Return scores with a share of those of the four turns before and the four behind.
 
     Calls and their results give no share: they repeat what somebody looked up.
 
-    >>> with_neighbours([1.0, 0.0, 0.0, 0.0, 2.0], [True, True, True, True, False])
-    [1.0, 0.4, 0.2, 0.0, 2.0]
+    >>> with_neighbours([1.0, 0.0, 0.0, 0.0, 2.0, 0.0], [True, True, True, True, False, True])
+    [1.0, 0.5, 0.25, 0.125, 2.0625, 0.0]
     """
     given = [score if is_spoken else 0.0 for score, is_spoken in zip(scores, spoken, strict=True)]
-    wide = [0.0, 0.0, *given, 0.0, 0.0]
-    # Opposite neighbours are added first, so that the score does not depend on the direction.
-    return [
-        own + NEXT * (before + behind) + SECOND * (first + last)
-        for own, first, before, behind, last in zip(
-            scores, wide, wide[1:], wide[3:], wide[4:], strict=False
-        )
-    ]
+    wide = [*[0.0] * REACH, *given, *[0.0] * REACH]
+    near = list(scores)
+    for far in range(1, REACH + 1):
+        # Opposite neighbours are added first, so that the score does not depend on the direction.
+        near = [
+            own + NEAR**far * (before + behind)
+            for own, before, behind in zip(
+                near, wide[REACH - far :], wide[REACH + far :], strict=False
+            )
+        ]
+    return near

@@ -72,13 +72,13 @@ def test_a_finding_says_who_said_what_and_can_be_recalled(session: ContextSessio
 
 def test_who_says_more_of_it_comes_first_and_of_equals_the_newest(session: ContextSession) -> None:
     """Words weigh by how few turns say them; one of them is enough."""
-    apart = ["sky", "sea", "sand"]
+    apart = ["sky", "sea", "sand", "stone", "grass"]
     said(session, "red apple", *apart, "red pear", *apart, "green apple", *apart, "red apple")
     assert found(session, "apple pear") == ["red pear", "red apple", "green apple", "red apple"]
     assert [each.resource_id for each in session.history.search("red apple", 3)] == [
-        "t13",
+        "t19",
         "t1",
-        "t9",
+        "t13",
     ]
 
 
