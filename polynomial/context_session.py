@@ -249,7 +249,7 @@ class ContextSession:
                 an absolute path), or a store.
             session_id: the id in the store.
             model: as for the constructor.
-            timeout: how many seconds to wait for another process that holds the file.
+            timeout: how many seconds to wait while other processes write.
             options: the keyword options of the constructor.
 
         The budget comes from `model` or ``max_tokens=`` and is stored with the next commit. If you
@@ -258,8 +258,8 @@ class ContextSession:
         middle of a tool call, see `open_calls`.
 
         Raises:
-            StoreBusyError: another process has held the file open for longer than `timeout`
-                seconds. The message names the file.
+            StoreBusyError: other processes wrote for longer than `timeout` seconds, or another
+                machine has the file open.
             StoreError: the store cannot be opened or is damaged. The message says what to do.
             InvalidOptionError: `url` cannot be a store, or an option is out of range.
 

@@ -131,12 +131,7 @@ class StoreError(CollaboratorError, OSError):
 
 @define(slots=False, eq=False)
 class StoreBusyError(StoreError, TimeoutError):
-    """Another process or writer holds the store.
-
-    `pid` is the process id if it is known.
-    """
-
-    pid: int | None = None
+    """Other processes or writers kept the store for too long, or another machine has it open."""
 
 
 def illegal(state: State, kind: Kind, legal: Collection[Kind]) -> IllegalDirectionError:

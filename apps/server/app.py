@@ -3,6 +3,7 @@
 See docs/server.md.
 """
 
+import asyncio
 import os
 from collections.abc import AsyncGenerator, Callable, Iterable
 from contextlib import asynccontextmanager
@@ -89,7 +90,9 @@ def create_app(
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncGenerator[None]:
+        watching = asyncio.create_task(chats.watch())
         yield
+        watching.cancel()
         await chats.close()
 
     # FastAPI's documentation pages load scripts from other hosts, so only /openapi.json is served.

@@ -115,6 +115,20 @@ class Chat:
             await asyncio.wait({task})
         return self.props()
 
+    async def refresh(self, revision: int) -> None:
+        """Load and publish what another process has written, if that led to a later `revision`.
+
+        During an action or an answer nothing is published: its end shows everything, and what it
+        stores is not taken for another process's.
+        """
+        is_writing = self._writing is not None and not self._writing.done()
+        if revision <= self.session.history.revision or is_writing or self._turn.locked():
+            return
+        async with self._turn:
+            await self.session.history.arefresh()
+            self._problem = None
+            self.feed.publish(PROPS, self.props())
+
     async def close(self) -> None:
         """Cancel the answer in progress, end all listeners, and close the session."""
         self._closed = True

@@ -3,16 +3,16 @@
 import asyncio
 from collections import OrderedDict
 from collections.abc import AsyncGenerator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from hashlib import sha256
 from typing import Any
 from uuid import uuid4
 from weakref import WeakValueDictionary
 
-from polycontext.base import UnknownNameError
+from polycontext.base import PolycontextError, UnknownNameError
 from polycontext.models import Answering
 from polycontext.polynomial import ContextSession, SessionWriteError
-from polycontext.polynomial.stores import SessionStore
+from polycontext.polynomial.stores import SessionStore, SharedStore
 
 from .chat import Chat
 from .sources import Sources
@@ -20,6 +20,9 @@ from .sources import Sources
 OPEN = 256
 """Chats that are kept open. Chats that are answering, handling a request or followed by a listener
 stay open beyond that."""
+
+LOOKS = 0.1
+"""Seconds between two looks at whether another process has written to the store."""
 
 _ONES_OWN = "one of those that GET /api/sessions lists"
 
@@ -32,6 +35,7 @@ class Chats:
     - Nobody can find, list or create a chat of another owner: its id in the store begins with a
       digest of the owner's token.
     - A chat in use is not closed, and a chat that is being deleted is not opened meanwhile.
+    - What another process writes to a `SharedStore` is seen at the next use of the chat.
     """
 
     def __init__(
@@ -51,6 +55,7 @@ class Chats:
             system,
             options,
         )
+        self._shared = store if isinstance(store, SharedStore) else None
         self._sources = sources or Sources()
         self._open: OrderedDict[str, Chat] = OrderedDict()
         self._alone: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
@@ -77,6 +82,7 @@ class Chats:
         chat.users += 1
         try:
             await self._evict()
+            await self._refresh(key_of(token, name), chat)
             yield chat
         finally:
             chat.users -= 1
@@ -107,6 +113,37 @@ class Chats:
                 await chat.close()
             await asyncio.to_thread(self._store.delete, key)
 
+    async def watch(self) -> None:
+        """Publish what other processes write to the chats in use, until the task is cancelled."""
+        if self._shared is None:
+            return
+        seen: object = None
+        while True:
+            await asyncio.sleep(LOOKS)
+            with suppress(PolycontextError):
+                version = await asyncio.to_thread(self._shared.version)
+                if version != seen:
+                    for key, chat in [*self._open.items()]:
+                        with suppress(UnknownNameError):
+                            await (self._refresh(key, chat) if chat.users else asyncio.sleep(0))
+                seen = version
+
+    async def _refresh(self, key: str, chat: Chat) -> None:
+        """Let a chat show what other processes have written.
+
+        Raises:
+            UnknownNameError: one of them has deleted it.
+        """
+        if self._shared is None:
+            return
+        revision = await asyncio.to_thread(self._shared.revision, key)
+        if revision is not None:
+            await chat.refresh(revision)
+        elif self._open.get(key) is chat:
+            del self._open[key]
+            await chat.close()
+            raise _unknown(key)
+
     async def close(self) -> None:
         """Close all chats; calling it again has no effect."""
         if not self._closed:
@@ -130,13 +167,18 @@ class Chats:
         session = await ContextSession.aopen(self._store, key, **self._options)
         if self._system:
             await session.aadd_system(self._system)
+        elif self._shared is not None:
+            # Another process may be asked for it before anything is said.
+            await asyncio.to_thread(self._store.append, key, 0, (), {})
         return session
 
     async def _load_session(self, key: str) -> ContextSession:
         session = await ContextSession.aopen(self._store, key, **self._options)
         # Opening the session is the lookup: listing the whole store would take longer as it grows.
-        if not session.history.revision:
-            raise UnknownNameError("session", key.partition(".")[2], (_ONES_OWN,))
+        if not session.history.revision and (
+            self._shared is None or await asyncio.to_thread(self._shared.revision, key) is None
+        ):
+            raise _unknown(key)
         return session
 
     async def _evict(self) -> None:
@@ -150,6 +192,10 @@ class Chats:
     def _lock(self, key: str) -> asyncio.Lock:
         """Return the lock for opening or deleting a chat; it exists only while it is in use."""
         return self._alone.setdefault(key, asyncio.Lock())
+
+
+def _unknown(key: str) -> UnknownNameError:
+    return UnknownNameError("session", key.partition(".")[2], (_ONES_OWN,))
 
 
 def key_of(token: str, name: str) -> str:

@@ -52,7 +52,7 @@ LOW_SHARE = 0.8
 """The low mark of a threshold that is given as one number, as a share of it."""
 
 PATIENCE = 5.0
-"""How many seconds to wait for another process."""
+"""How many seconds to wait while other processes write."""
 
 
 def policy_of(

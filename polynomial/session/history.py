@@ -1,7 +1,7 @@
 """The history of a session: past states, rewinding, search and erasure (docs/history.md)."""
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Any, Generic, Unpack
@@ -350,12 +350,12 @@ def _erase(writer: Writer, rewritten: Callable[[ErasingStore], Mapping[str, Rewr
         legal = "a store with `holders` and `rewrite`, such as SQLiteStore"
         raise InvalidOptionError("store", type(store).__name__, legal)
     with writer.alone():
-        for _ in range(TRIES):
-            writer.catch_up()
-            journals = rewritten(store)
-            if not journals:
-                return False
-            with suppress(ConflictError):
+        for lost in range(TRIES):
+            with writer.alone_in_store() if lost else nullcontext(), suppress(ConflictError):
+                writer.catch_up()
+                journals = rewritten(store)
+                if not journals:
+                    return False
                 try:
                     store.rewrite(journals)
                 finally:

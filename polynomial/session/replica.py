@@ -4,12 +4,14 @@ Readers need no lock: they read a value that is replaced as a whole.
 """
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from threading import RLock
 from typing import Any
 
 from attrs import evolve
 
+from polycontext.base import InvalidOptionError
 from polycontext.pressure import ConflictError
 
 from .. import journal
@@ -28,7 +30,13 @@ from ..journal.past import Past
 from ..machine.step import ContextPolicy, Step
 from ..machine.table_compiler import run
 from ..state import ContextState
-from ..stores.session_store import AsyncSessionStore, SessionStore, SnapshotStore, Stored
+from ..stores.session_store import (
+    AsyncSessionStore,
+    SessionStore,
+    SharedStore,
+    SnapshotStore,
+    Stored,
+)
 from .commands import Companion
 from .drafts import Cause
 
@@ -66,6 +74,8 @@ class Replica:
         # inside it, but a listener may access the machine.
         self._publishing = RLock()
         self._near: deque[Conversation] = deque(maxlen=_NEAR)
+        # Companions that may be stored though this session was not told.
+        self._tried = set[str]()
 
     def keep_in(self, store: SessionStore) -> None:
         """Use `store` from now on; it already has everything that is stored so far."""
@@ -73,6 +83,7 @@ class Replica:
         # Checked once: a protocol check takes as long as writing a row.
         self._snapshots = store if isinstance(store, SnapshotStore) else None
         self._async = store if isinstance(store, AsyncSessionStore) else None
+        self._shared = store if isinstance(store, SharedStore) else None
 
     # --- loading from the store ------------------------------------------------------------
 
@@ -168,6 +179,54 @@ class Replica:
         return max(
             (each for each in known if each.revision <= revision), key=lambda each: each.revision
         )
+
+    def catch_up(self) -> Conversation:
+        """Load what the store has, and return the conversation."""
+        if not self.is_past:
+            after = self.stored.revision
+            self._catch_up(self.store.load(self.session_id, after), after)
+        return self.conversation
+
+    def has_happened(self, key: str) -> bool:
+        """Return whether the command with that key is stored, and load its effects if so."""
+        if not callable(getattr(self.store, "committed", None)):
+            raise InvalidOptionError(
+                "idempotency_key",
+                key,
+                "None: the store of this session keeps no keys (it has no `committed`)",
+            )
+        revision = self.store.committed(self.session_id, key)
+        if revision is None:
+            return False
+        if revision > self.conversation.revision:
+            self.catch_up()
+        return True
+
+    # --- storing -----------------------------------------------------------------------------
+
+    def alone_in_store(self) -> AbstractContextManager[None]:
+        """Keep other processes from writing during the block, in a store that they share."""
+        return nullcontext() if self._shared is None else self._shared.alone()
+
+    def _save(
+        self, base: Conversation, companions: Mapping[str, str], options: Mapping[str, Any]
+    ) -> None:
+        """Store companions without events, unless another writer has saved one of them.
+
+        Events tell by their revision that another writer was first; companions do not.
+        """
+        with self.alone_in_store():
+            found = self.store.load(self.session_id, base.revision)
+            for name in companions:
+                if found.companions.get(name) not in {base.companions.get(name), *self._tried}:
+                    self._catch_up(found, base.revision)
+                    raise ConflictError(
+                        f"companion {name!r}",
+                        "what this session has read",
+                        "what another writer saved",
+                        "Merge it with what `documents.get` returns now, and save again",
+                    )
+            self.store.append(self.session_id, base.revision, (), companions, **options)
 
     # --- the current budget and policy -------------------------------------------------------
 

@@ -19,7 +19,7 @@ from weakref import WeakKeyDictionary
 
 from attrs import evolve
 
-from polycontext.base import CallerError, InvalidOptionError
+from polycontext.base import CallerError
 from polycontext.base.effects import Effect, Steps, adrive, drive, in_thread
 from polycontext.pressure import ConflictError, ContextProjector, Fulfilment, default_summariser
 
@@ -130,19 +130,42 @@ class Writer(Replica):
 
     def _steps(self, request: WriteRequest) -> Steps[ContextOutput]:
         """Decide, append and publish; if another writer was first, decide again."""
+        output: ContextOutput | None = None
         for lost in range(TRIES):
             if lost > 1:
                 yield _pause(lost)
-            key = request.idempotency_key
-            if key is not None and (yield in_thread(self.has_happened, key)):
-                return ContextOutput(self.conversation.window, self.conversation.state)
-            base = self._base(request.expected_revision)
-            decision = yield from self._drive_decision(
-                decide(base, request, self.policy, unstored=base is not self.stored), base
-            )
-            if decision is not None and (yield from self._store(base, decision, key)):
-                return log_rejections(decision.output)
+            if lost:
+                output = yield in_thread(self._decide_alone, request)
+            if output is None:
+                output = yield from self._decide_and_store(request)
+            if output is not None:
+                return log_rejections(output)
         raise self.contention_error()
+
+    def _decide_alone(self, request: WriteRequest) -> ContextOutput | None:
+        """Execute a request while nobody else writes to the store.
+
+        Return None if that cannot be, or if a model has to be asked, for which nobody waits.
+        """
+        if self._shared is None:
+            return None
+        with self.alone_in_store():
+            super().catch_up()
+            return drive(self._decide_and_store(request, alone=True))
+
+    def _decide_and_store(
+        self, request: WriteRequest, *, alone: bool = False
+    ) -> Steps[ContextOutput | None]:
+        """Return the output of a request, None if another writer was first."""
+        key = request.idempotency_key
+        if key is not None and (yield in_thread(self.has_happened, key)):
+            return ContextOutput(self.conversation.window, self.conversation.state)
+        base = self._base(request.expected_revision)
+        decision = yield from self._drive_decision(
+            decide(base, request, self.policy, unstored=base is not self.stored), base, alone=alone
+        )
+        stored = decision is not None and (yield from self._store(base, decision, key))
+        return decision.output if decision is not None and stored else None
 
     @contextmanager
     def alone(self) -> Generator[None]:
@@ -160,15 +183,24 @@ class Writer(Replica):
             raise ConflictError("session revision", expected_revision, base.revision)
         return base
 
-    def _drive_decision(self, steps: DecisionSteps, base: Conversation) -> Steps[Decision | None]:
+    def _drive_decision(
+        self, steps: DecisionSteps, base: Conversation, *, alone: bool
+    ) -> Steps[Decision | None]:
         """Drive a decision, in a thread where that takes time.
 
-        Returns None if another writer was first while summaries were written.
+        Returns None if another writer was first while summaries were written, or if a model would
+        have to write them while the store is kept `alone`.
         """
         made: SummaryRequest | Decision = yield in_thread(go_on, steps)
         while isinstance(made, SummaryRequest):
-            fulfil = partial(self._projector(made).afulfil, made.plan, reading=made.reading)
-            fulfilment = yield Effect(partial(self._fulfil, made), fulfil)
+            projector = self._projector(made)
+            if not alone:
+                fulfil = partial(projector.afulfil, made.plan, reading=made.reading)
+                fulfilment = yield Effect(partial(self._fulfil, made), fulfil)
+            elif projector.summariser is default_summariser():
+                fulfilment = projector.fulfil(made.plan, reading=made.reading)
+            else:
+                return None
             if self.conversation is not base:
                 return None
             made = yield in_thread(go_on, steps, fulfilment)
@@ -201,9 +233,14 @@ class Writer(Replica):
         companions = self._changed_companions(base)
         if not decision.events and not companions:
             return True
-        options: dict[str, Any] = yield in_thread(self._options, decision, key)
+        self._tried.update(companions.values())
+        options: dict[str, Any] = yield in_thread(self._options, decision.after, key)
         try:
-            yield self._ask_store("append", decision.base, decision.events, companions, **options)
+            yield (
+                self._ask_store("append", decision.base, decision.events, companions, **options)
+                if decision.events
+                else in_thread(self._save, base, companions, options)
+            )
         except ConflictError as refused:
             stored = yield self._ask_store("load", base.revision)
             yield in_thread(self._catch_up, stored, base.revision, refused)
@@ -220,12 +257,11 @@ class Writer(Replica):
             partial(aask, self.session_id, *args, **options),
         )
 
-    def _options(self, decision: Decision, key: str | None) -> dict[str, Any]:
+    def _options(self, now: Conversation, key: str | None) -> dict[str, Any]:
         """Return the options of an append: the idempotency key, and a snapshot if one is due."""
         options: dict[str, Any] = {} if key is None else {"key": key}
         if self._snapshots is None:
             return options
-        now = decision.after
         goes_on = now.has_passed(self._snapped.revision)
         # After a rewind behind the newest snapshot, take a new one: opening would replay
         # everything.
@@ -235,21 +271,6 @@ class Writer(Replica):
             if not goes_on or journal.snapshots.due(last, now)
             else options
         )
-
-    def has_happened(self, key: str) -> bool:
-        """Return whether the command with that key is stored, and load its effects if so."""
-        if not callable(getattr(self.store, "committed", None)):
-            raise InvalidOptionError(
-                "idempotency_key",
-                key,
-                "None: the store of this session keeps no keys (it has no `committed`)",
-            )
-        revision = self.store.committed(self.session_id, key)
-        if revision is None:
-            return False
-        if revision > self.conversation.revision:
-            self.catch_up()
-        return True
 
     def _changed_companions(self, base: Conversation) -> dict[str, str]:
         if not self.companions:
@@ -273,6 +294,7 @@ class Writer(Replica):
             else decision.after
         )
         with self._publishing:
+            self._tried.clear()
             if snapped:
                 self._snapped = decision.after
             # A late writer has already loaded these events.
@@ -292,15 +314,12 @@ class Writer(Replica):
                 state = event.state
 
     def catch_up(self) -> Conversation:
-        """Load what the store has, and return the conversation."""
-        if self.is_past:
-            return self.conversation
-        after = self.stored.revision
-        self._catch_up(self.store.load(self.session_id, after), after)
-        if self.live is not None and self.live.may_block():
+        """Load what the store has, tell the live machine, and return the conversation."""
+        conversation = super().catch_up()
+        if not self.is_past and self.live is not None and self.live.may_block():
             with nullcontext() if self.is_inside() else self._enter():
                 self.live.play()
-        return self.conversation
+        return conversation
 
     # --- access ----------------------------------------------------------------------
 

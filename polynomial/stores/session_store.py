@@ -1,6 +1,7 @@
 """The protocols for stores of sessions, and the values they exchange (docs/stores.md)."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from typing import Protocol, runtime_checkable
 
 from attrs import field, frozen
@@ -94,6 +95,26 @@ class AsyncSessionStore(SessionStore, Protocol):
         key: str | None = None,
     ) -> None:
         """Do the same as `append` without blocking the event loop."""
+        ...
+
+
+@runtime_checkable
+class SharedStore(SessionStore, Protocol):
+    """A store that other processes write, too."""
+
+    def alone(self) -> AbstractContextManager[None]:
+        """Keep all other threads and processes from writing during the block.
+
+        A writer that was too late uses it to be next.
+        """
+        ...
+
+    def revision(self, session_id: str) -> int | None:
+        """Return the number of events of a session, None if there is no such session."""
+        ...
+
+    def version(self) -> Hashable:
+        """Return a value that changes whenever another process has written."""
         ...
 
 

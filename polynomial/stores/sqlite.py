@@ -1,15 +1,16 @@
 """The store in a SQLite file, the default for embedded use; it only needs a path."""
 
-import sqlite3
 import struct
 import weakref
 import zlib
-from collections.abc import Collection, Generator, Mapping, Sequence
+from collections.abc import Collection, Generator, Hashable, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from pathlib import Path
 
-from polycontext.base import InvalidOptionError, PolycontextError, is_number
+import orjson
+
+from polycontext.base import InvalidOptionError, is_number
 from polycontext.base.effects import twin
 from polycontext.pressure import ConflictError
 from polycontext.window import Turn
@@ -27,16 +28,16 @@ from .sqlite_journals import SQLiteJournals
 class SQLiteStore:
     """A store for sessions in a SQLite file.
 
-    It can be used from any thread and event loop of one process. Once `append` returns, the data is
-    on the disk, even if the process or the machine crashes. Stores with the same path share one
-    connection.
+    It can be used from any thread, event loop and process of one machine. Once `append` returns,
+    the data is on the disk, even if the process or the machine crashes. Stores with the same path
+    share one connection in a process.
 
     Args:
-        timeout: how many seconds to wait while another process has the file open.
+        timeout: how many seconds to wait while others write.
         create: whether to create a file that does not exist.
 
     Raises:
-        StoreBusyError: another process has the file open; names the process.
+        StoreBusyError: others write for longer, or another machine has the file open.
         StoreError: the file cannot be opened, is not a store, or does not exist; says what to do.
 
     >>> from tempfile import mkdtemp
@@ -64,7 +65,7 @@ class SQLiteStore:
     @property
     def _open(self) -> SQLiteFile:
         if not self._closing.alive:
-            raise StoreError(self._file.name, "it was closed", "Open it again")
+            raise self._file.closed()
         return self._file
 
     # --- reading ---------------------------------------------------------------------
@@ -121,32 +122,46 @@ class SQLiteStore:
 
         Return None if there is more to index; others can write between two batches.
         """
-        with self._report_damage(self._open.transaction()) as journals:
-            session, revision = journals.find(session_id)
-            if session is None:
-                return ()
-            index = updated_index(journals, session, revision)
-            if index is None:
-                return None
-            return index.search(asked, limit, partial(journals.turns_at, session))
+        for writes in (False, True):
+            with self._reading(writes=writes) as journals:
+                session, revision = journals.find(session_id)
+                if session is None:
+                    return ()
+                index = updated_index(journals, session, revision, may_write=writes)
+                if index is not None:
+                    return index.search(asked, limit, partial(journals.turns_at, session))
+        return None
 
     def committed(self, session_id: str, key: str) -> int | None:
         """Return the revision to which the command with that key led, None if there is none."""
-        select = (
-            "SELECT revision FROM commands "
-            "WHERE session = (SELECT id FROM sessions WHERE name = ?) AND key = ?"
-        )
+        select = "SELECT max(revision) FROM commands WHERE session = ? AND key = ?"
         with self._reading() as journals:
-            found = journals.db.execute(select, (session_id, key)).fetchone()
-            return found[0] if found else None
+            found: int | None
+            (found,) = journals.db.execute(select, (journals.find(session_id)[0], key)).fetchone()
+            return found
 
     def list_sessions(self) -> tuple[str, ...]:
         """Return the ids of all sessions, in alphabetical order."""
         with self._reading() as journals:
-            found = journals.db.execute("SELECT name FROM sessions").fetchall()
-            return tuple(sorted(name for (name,) in found))
+            found = journals.db.execute("SELECT name FROM sessions ORDER BY name")
+            return tuple(name for (name,) in found)
+
+    def revision(self, session_id: str) -> int | None:
+        """Return the number of events of a session, None if there is no such session."""
+        with self._reading() as journals:
+            session, revision = journals.find(session_id)
+            return None if session is None else revision
+
+    def version(self) -> Hashable:
+        """Return a value that changes whenever another process has written."""
+        with self._open.reading() as db:
+            return *self._file.own, *db.execute("PRAGMA data_version").fetchone()
 
     # --- writing ---------------------------------------------------------------------
+
+    def alone(self) -> AbstractContextManager[None]:
+        """Keep all other threads and processes from writing during the block."""
+        return self._open.alone()
 
     def append(
         self,
@@ -174,7 +189,6 @@ class SQLiteStore:
             if session is None:
                 session = journals.begin(session_id, 0)
             to = base + len(events)
-            self._file.known[session_id] = session, to
             journals.add_events(session, base, events)
             journals.add_companions(session, companions)
             if key is not None:
@@ -199,7 +213,6 @@ class SQLiteStore:
             session, found = journals.find(session_id)
             check_fork(new_id, None if there is None else events, revision, found)
             fork = journals.begin(new_id, revision)
-            self._file.known[new_id] = fork, revision
             journals.db.execute(sql.FORK_EVENTS, (fork, session, revision))
             journals.add_companions(fork, companions)
             journals.copy_snapshot(session, fork, revision)
@@ -211,9 +224,9 @@ class SQLiteStore:
         """
         found: dict[str, set[str]] = {}
         with self._reading() as journals:
-            for resource_id in resource_ids:
-                for name, its_id in journals.db.execute(sql.HOLDERS, (session_id, resource_id)):
-                    found.setdefault(name, set()).add(its_id)
+            sought = orjson.dumps([*resource_ids]).decode()
+            for name, its_id in journals.db.execute(sql.HOLDERS, (session_id, sought)):
+                found.setdefault(name, set()).add(its_id)
         return found
 
     def rewrite(self, journals: Mapping[str, Rewritten]) -> None:
@@ -224,12 +237,11 @@ class SQLiteStore:
         Raises:
             ConflictError: a session does not have as many events as its `base` says.
         """
-        with self._erasing() as there:
+        with self._writing(erases=True) as there:
             for name, journal in journals.items():
                 session, revision = there.find(name)
                 if session is None or revision != journal.base:
                     raise ConflictError("session revision", journal.base, revision)
-                self._file.known[name] = session, revision + len(journal.added)
                 there.replace_events(session, journal.events)
                 there.add_events(session, revision, journal.added)
                 drop_index(there, session)
@@ -240,10 +252,9 @@ class SQLiteStore:
 
         Afterwards the store's files contain nothing of its text.
         """
-        with self._reading() as journals:
-            if journals.find(session_id)[0] is None:
-                return False
-        with self._erasing() as journals:
+        if self.revision(session_id) is None:
+            return False
+        with self._writing(erases=True) as journals:
             session, _ = journals.find(session_id)
             if session is None:  # another thread was first
                 return False
@@ -251,7 +262,6 @@ class SQLiteStore:
             journals.db.execute(sql.DELETE_OWN_TEXTS, (session, session))
             journals.delete_rows(session, *sql.OF_A_SESSION)
             journals.db.execute("DELETE FROM sessions WHERE id = ?", (session,))
-            del self._file.known[session_id]
         return True
 
     def close(self) -> None:
@@ -268,36 +278,25 @@ class SQLiteStore:
             session, _ = journals.find(session_id)
             return tuple(turn for _, turn in journals.turns_between(session, first, last))
 
-    def _reading(self) -> AbstractContextManager[SQLiteJournals]:
-        """Yield the journals for reading; unreadable data raises the error for a damaged file."""
-        return self._report_damage(self._open.reading())
+    @contextmanager
+    def _reading(self, *, writes: bool = False) -> Generator[SQLiteJournals]:
+        """Yield the journals for reading; unreadable data raises the error for a damaged file.
+
+        What is derived may be written, too.
+        """
+        with self._open.transaction() if writes else self._open.reading() as db:
+            try:
+                yield SQLiteJournals(db)
+            except (TypeError, ValueError, AttributeError, zlib.error) as error:
+                problem = f"the file is damaged: {error}"
+                raise StoreError(self._file.name, problem, sql.DAMAGED) from error
 
     @contextmanager
-    def _writing(self) -> Generator[SQLiteJournals]:
+    def _writing(self, *, erases: bool = False) -> Generator[SQLiteJournals]:
         """Yield the journals for writing.
 
-        After the block, all changes are durable, or none was made.
+        After the block, all changes are durable, or none was made. If it `erases`, the files hold
+        nothing of what was deleted.
         """
-        with self._open.transaction() as db:
-            yield SQLiteJournals(self._file, db)
-
-    @contextmanager
-    def _erasing(self) -> Generator[SQLiteJournals]:
-        """Yield the journals for deleting data.
-
-        After the block, the files hold nothing of it.
-        """
-        with self._open.erasing() as db:
-            yield SQLiteJournals(self._file, db)
-
-    @contextmanager
-    def _report_damage(
-        self, used: AbstractContextManager[sqlite3.Connection]
-    ) -> Generator[SQLiteJournals]:
-        with used as db:
-            try:
-                yield SQLiteJournals(self._file, db)
-            except PolycontextError:
-                raise
-            except (TypeError, ValueError, AttributeError, zlib.error) as error:
-                raise self._file.damaged(f"{type(error).__name__}: {error}") from error
+        with self._open.erasing() if erases else self._open.transaction() as db:
+            yield SQLiteJournals(db)

@@ -1,23 +1,21 @@
-"""The only connection to a database file, shared by all users of the file in this process.
+"""The connection to a database file that all users of the file in this process share.
 
-SQLite 3.7 to 3.51.2 can lose a commit if two connections write and checkpoint one file in WAL mode
-(https://sqlite.org/wal.html#walresetbug), so there is never a second connection. A lock file next
-to the database keeps other processes out, and contains the id of the process that holds it.
+Any number of processes write a file, one at a time: SQLite 3.7 to 3.51.2 can lose a commit beside a
+checkpoint of another connection (https://sqlite.org/wal.html#walresetbug), so both are made under a
+lock on a file next to the database. Readers need no lock.
 """
 
-import ctypes
 import logging
 import os
 import sqlite3
-from collections.abc import Generator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Generator
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from threading import Lock, RLock
-from typing import ClassVar, Self
-
-from filelock import FileLock, Timeout
+from threading import Lock, RLock, get_ident
+from typing import ClassVar, TypeVar
 
 from ..errors import StoreBusyError, StoreError
+from .file_lock import PRIVATE, FileLock, MachineLock
 from .sqlite_schema import (
     DAMAGED,
     IS_UNCLEAN,
@@ -26,6 +24,8 @@ from .sqlite_schema import (
     create_tables,
     problem_of,
 )
+
+L = TypeVar("L", FileLock, MachineLock)
 
 _FAILED = (sqlite3.Error, UnicodeDecodeError)
 """The exceptions that SQLite raises.
@@ -40,12 +40,17 @@ _SETTINGS = (
     "PRAGMA synchronous = FULL",
     # Deleted data is overwritten.
     "PRAGMA secure_delete = ON",
+    # Checkpoints are made under the lock.
+    "PRAGMA wal_autocheckpoint = 0",
+    # A log that has grown is cut when it begins anew, so that its size tells when it is long.
+    "PRAGMA journal_size_limit = 4000000",
 )
 
-PRIVATE = 0o600
-"""The mode of files with conversations: only the owner can read and write them."""
+_LONG = 4_100_000
+"""The number of bytes from which the write-ahead log is moved into the database file."""
 
 _WRITABLE = "Use a file and a folder that this user may write to"
+_ELSEWHERE = "Close it there, or keep the sessions on a PostgreSQL server"
 _FOLDER = "Use a folder that exists and that this user may write to"
 _PROBLEMS = {
     sqlite3.SQLITE_FULL: (
@@ -58,10 +63,6 @@ _PROBLEMS = {
     ),
     sqlite3.SQLITE_READONLY: (
         "the file is read-only",
-        _WRITABLE,
-    ),
-    sqlite3.SQLITE_PERM: (
-        "the file may not be opened",
         _WRITABLE,
     ),
     sqlite3.SQLITE_CANTOPEN: (
@@ -83,7 +84,7 @@ _LOG = logging.getLogger("polycontext.stores")
 
 
 class SQLiteFile:
-    """The only connection to a file.
+    """The connection of this process to a file.
 
     `transaction` and `reading` yield it to one thread at a time.
     """
@@ -92,37 +93,39 @@ class SQLiteFile:
 
     def __init__(self, path: Path, timeout: float) -> None:
         self.path, self.name = path, f"store {str(path)!r}"
+        self._beside = f"{path}-wal", f"{path}-shm"
         self.users = 0
-        self.known: dict[str, tuple[int, int]] = {}
-        """The numbers and revisions of sessions that were looked up; there are no other writers."""
-        self._using = Lock()
-        self._process = os.getpid()
+        self._timeout = timeout
+        self._writer: tuple[int, int] | None = None
+        self.using = Lock()
         self._connection: sqlite3.Connection | None = None
-        self._file_lock = self._acquire_lock(timeout)
-        try:
-            with self._translate_errors():
-                self._connect()
-        except BaseException:
-            self._file_lock.release()
-            raise
+        with self.alone():
+            self._machine = self._lock(MachineLock, ".machine")
+            try:
+                with self._translate_errors():
+                    self._connect()
+            except BaseException:
+                self._machine.release()
+                raise
 
     # --- shared within the process ----------------------------------------------
 
-    @classmethod
-    def shared(cls, path: Path, timeout: float) -> Self:
+    @staticmethod
+    def shared(path: Path, timeout: float) -> "SQLiteFile":
         """Return the file at `path`, opened if it is not open in this process yet.
 
         Call `release` once for each call.
 
         Raises:
-            StoreBusyError: another process holds it for longer than `timeout` seconds.
+            StoreBusyError: other processes write it for longer than `timeout` seconds, or another
+                machine has it open.
             StoreError: it cannot be opened.
         """
         key = os.path.realpath(path)
         with SQLiteFile.opening:
             file = _OPEN.get(key)
-            if not isinstance(file, cls):
-                file = _OPEN[key] = cls(Path(key), timeout)
+            if file is None:
+                file = _OPEN[key] = SQLiteFile(Path(key), timeout)
             file.users += 1
             return file
 
@@ -130,31 +133,66 @@ class SQLiteFile:
         """Close the file if nothing else in this process uses it."""
         with SQLiteFile.opening:
             self.users -= 1
-            if self.users == 0 and self._process == os.getpid():
+            if self.users == 0:
                 _OPEN.pop(str(self.path), None)
-                with self._using:
-                    self._settle()
-                    self._disconnect()
-                    self._file_lock.release()
+                self.part()
+                self.using.release()
+                self._machine.release()
 
-    def abandon(self) -> None:
-        """Never use the connection again, because it belongs to the parent process of a fork.
+    def part(self) -> None:
+        """Close the connection, and keep it closed until `using` is released.
 
-        Closing it would write to the file (https://sqlite.org/howtocorrupt.html, "Carrying an open
-        database connection across a fork()"). So would its finaliser, so it must never be
-        collected.
+        No connection may be carried into a forked process, not even unused: SQLite's own record of
+        its locks would be copied, and be wrong there (https://sqlite.org/howtocorrupt.html).
         """
-        if self._connection is not None:
-            ctypes.pythonapi.Py_IncRef(ctypes.py_object(self._connection))
+        with ExitStack() as stack:
+            with suppress(StoreError):  # others write for too long: better now than never
+                stack.enter_context(self.alone())
+            self.using.acquire()
+            self._disconnect()
 
     # --- using it -----------------------------------------------------------------
 
     @contextmanager
+    def alone(self) -> Generator[None]:
+        """Keep all other threads and processes from writing during the block.
+
+        Raises:
+            StoreBusyError: others wrote for longer than the timeout.
+        """
+        me = os.getpid(), get_ident()
+        if self._writer == me:
+            yield
+            return
+        lock = self._lock(FileLock, ".lock")
+        try:
+            if not lock.acquire(self._timeout):
+                problem = f"others wrote to it for more than the {self._timeout:g} seconds waited"
+                raise StoreBusyError(self.name, problem, "Try again, or raise the timeout")
+            self._writer = me
+            yield
+        finally:
+            # A process that was forked meanwhile leaves the lock alone.
+            if me[0] == os.getpid():
+                self._writer = None
+                lock.release()
+
+    @contextmanager
     def reading(self) -> Generator[sqlite3.Connection]:
-        """Yield the connection; there are no writes meanwhile."""
-        self._check_process()
-        with self._using, self._translate_errors():
-            yield self._connection_in_use()
+        """Yield the connection in a transaction that sees nothing that is written meanwhile."""
+        while True:
+            with self.using, self._translate_errors():
+                db = self._connection
+                if self.users and db is not None and not self._is_stale():
+                    db.execute("BEGIN")
+                    try:
+                        yield db
+                    finally:
+                        with suppress(*_FAILED):
+                            db.execute("ROLLBACK")
+                    return
+            with self.transaction():  # connects
+                pass
 
     @contextmanager
     def transaction(self) -> Generator[sqlite3.Connection]:
@@ -165,16 +203,23 @@ class SQLiteFile:
         Raises:
             StoreError: it could not be stored; says what to do.
         """
-        self._check_process()
-        with self._using, self._translate_errors():
-            db = self._connection_in_use()
+        with self.alone(), self.using, self._translate_errors():
+            db = self._connected()
             db.execute("BEGIN IMMEDIATE")
             try:
                 yield db
                 db.execute("COMMIT")
             except BaseException as error:
-                self._roll_back(db, error)
+                with suppress(*_FAILED):
+                    db.execute("ROLLBACK")
+                # If SQLite failed, the next use connects anew.
+                if isinstance(error, _FAILED):
+                    self._disconnect()
                 raise
+            # The data is durable, whether it can be moved or not.
+            with suppress(OSError, *_FAILED):
+                if os.stat(self._beside[0]).st_size > _LONG:  # noqa: PTH116 - twice as fast
+                    db.execute("PRAGMA wal_checkpoint(PASSIVE)")
 
     @contextmanager
     def erasing(self) -> Generator[sqlite3.Connection]:
@@ -186,130 +231,103 @@ class SQLiteFile:
             StoreError: it could not be stored, or the files could not be cleaned; opening the file
                 again tries to clean them again.
         """
-        with self.transaction() as db:
-            db.execute(MARK_UNCLEAN)
-            yield db
-        try:
-            with self.reading() as db:
-                _clean(db)
-        except StoreError as error:
-            raise StoreError(self.name, f"{_COPIES}: {error}", _REOPEN) from error
+        with self.alone():
+            with self.transaction() as db:
+                db.execute(MARK_UNCLEAN)
+                yield db
+            try:
+                with self.using, self._translate_errors():
+                    _clean(self._connected())
+            except StoreError as error:
+                raise StoreError(self.name, f"{_COPIES}: {error}", _REOPEN) from error
 
-    def damaged(self, what: str) -> StoreError:
-        """Return the error for data that differs from what was written."""
-        return StoreError(self.name, f"the file is damaged: {what}", DAMAGED)
+    def closed(self) -> StoreError:
+        """Return the error for a file or store that was closed."""
+        return StoreError(self.name, "it was closed", "Open it again")
 
     # --- inside -------------------------------------------------------------------
 
-    def _check_process(self) -> None:
-        if self._process != os.getpid():
-            raise StoreError(
-                self.name,
-                "it was opened before this process was forked",
-                "Open it again here, once the other has closed it",
-            )
-
-    def _acquire_lock(self, timeout: float) -> FileLock:
-        """Acquire and return the lock of the file.
-
-        The process id is written to it, so that other processes can report who holds it.
-        """
-        place = self.path.with_name(f"{self.path.name}.lock")
-        if not place.parent.is_dir():
-            raise StoreError(
-                self.name,
-                "its folder is not there",
-                _FOLDER,
-            )
-        lock = FileLock(place, timeout=timeout, thread_local=False, mode=PRIVATE)
-        # Read before acquiring: up to filelock 3.29, a failed attempt empties the lock file.
-        before = _pid_in(place)
+    def _lock(self, kind: Callable[[Path], L], ending: str) -> L:
+        """Return the lock on a file next to the database."""
         try:
-            lock.acquire()
-        except Timeout:
-            pid = _pid_in(place) or before
-            problem = (
-                f"process {pid or 'of an unknown number'} has it open, for more than the "
-                f"{timeout:g} seconds that were waited"
-            )
-            raise StoreBusyError(
-                self.name, problem, "Close it there, or raise the timeout", pid
-            ) from None
+            return kind(Path(f"{self.path}{ending}"))
+        except FileNotFoundError:
+            problem = "its folder is not there"
         except OSError as error:
             problem = f"its folder cannot be written to ({error.strerror})"
-            raise StoreError(self.name, problem, _FOLDER) from error
-        with suppress(OSError):
-            place.write_text(f"{os.getpid()}\n", encoding="ascii")
-        return lock
+        raise StoreError(self.name, problem, _FOLDER)
 
     def _connect(self) -> None:
+        if self._machine.other:
+            problem = f"machine {self._machine.other} has it open, and a file serves one at a time"
+            raise StoreBusyError(self.name, problem, _ELSEWHERE)
         make_private(self.path)
-        db = sqlite3.connect(self.path, timeout=1, isolation_level=None, check_same_thread=False)
+        db = sqlite3.connect(
+            self.path, self._timeout or 1, isolation_level=None, check_same_thread=False
+        )
         try:
-            # Set before the file is first accessed, so that nothing is shared with other processes,
-            # not even memory.
-            db.execute("PRAGMA locking_mode = EXCLUSIVE")
             self._check(db)
             for setting in _SETTINGS:
                 db.execute(setting)
             create_tables(db)
             if db.execute(IS_UNCLEAN).fetchone():
-                self._clean_again(db)
+                try:
+                    _clean(db)
+                except sqlite3.Error as error:
+                    _LOG.warning("%s: %s: %s. %s.", self.name, _COPIES, error, _REOPEN)
         except BaseException:
             db.close()
             raise
-        self._connection = db
+        self._connection, self.own = db, self._inodes()
 
-    def _clean_again(self, db: sqlite3.Connection) -> None:
-        """Clean a file whose cleaning failed or was interrupted, or log that it failed again."""
-        try:
-            _clean(db)
-        except sqlite3.Error as error:
-            _LOG.warning("%s: %s: %s. %s.", self.name, _COPIES, error, _REOPEN)
+    def _inodes(self) -> list[int]:
+        """Return the inodes of SQLite's files next to the database, none if one is missing."""
+        with suppress(OSError):
+            return [os.stat(each).st_ino for each in self._beside]  # noqa: PTH116 - as above
+        return []
+
+    def _is_stale(self) -> bool:
+        """Return whether there is no connection, or one to files that were deleted.
+
+        Reading the database in this process, as a backup does, drops SQLite's locks on it. Another
+        process that closes it then deletes the files next to it, and commits to them are lost.
+        """
+        return self._connection is None or self._inodes() != self.own
 
     def _check(self, db: sqlite3.Connection) -> None:
         """Raise if a file is not writable or not a store, before anything in it is changed."""
         writable = not self.path.exists() or os.access(self.path, os.R_OK | os.W_OK)
-        problem = problem_of(db) if writable else _PROBLEMS[sqlite3.SQLITE_READONLY]
-        if problem is not None:
+        if problem := problem_of(db) if writable else _PROBLEMS[sqlite3.SQLITE_READONLY]:
             raise StoreError(self.name, *problem)
 
-    def _connection_in_use(self) -> sqlite3.Connection:
+    def _connected(self) -> sqlite3.Connection:
+        """Return the connection; a new one only under the lock."""
         if self.users == 0:
-            raise StoreError(self.name, "it was closed", "Open it again")
-        if self._connection is None:
+            raise self.closed()
+        if self._is_stale():
+            self._disconnect()
             self._connect()
         assert self._connection is not None
         return self._connection
 
-    def _settle(self) -> None:
-        """Store the event count of each session, so that missing events at the end are detected."""
-        if self._connection is not None and self.known:
-            rows = [(revision, session) for session, revision in self.known.values()]
-            with suppress(*_FAILED):
-                self._connection.execute("BEGIN IMMEDIATE")
-                self._connection.executemany(
-                    "UPDATE sessions SET revision = ?1 WHERE id = ?2 AND revision <> ?1", rows
-                )
-                self._connection.execute("COMMIT")
-
     def _disconnect(self) -> None:
-        self.known.clear()
+        """Close the connection.
+
+        It would delete the log that is there now, even one that is not its own: that one is kept.
+        """
         connection, self._connection = self._connection, None
         if connection is not None:
+            log, kept = Path(self._beside[0]), Path(f"{self.path}-wal-kept")
+            with suppress(OSError):
+                kept.unlink(missing_ok=True)
+                if self._inodes() != self.own:
+                    kept.hardlink_to(log)
             with suppress(*_FAILED):
                 connection.close()
-
-    def _roll_back(self, db: sqlite3.Connection, error: BaseException) -> None:
-        """Roll back a transaction.
-
-        If SQLite failed, the file is closed, and opened again when it is next used.
-        """
-        self.known.clear()
-        with suppress(*_FAILED):
-            db.execute("ROLLBACK")
-        if isinstance(error, _FAILED):
-            self._disconnect()
+            with suppress(OSError):
+                log.hardlink_to(kept)
+            with suppress(OSError):
+                kept.unlink()
 
     @contextmanager
     def _translate_errors(self) -> Generator[None]:
@@ -326,7 +344,11 @@ class SQLiteFile:
 def _clean(db: sqlite3.Connection) -> None:
     """Move everything into the database file, without gaps, and empty the write-ahead log."""
     db.execute("VACUUM")
-    db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    (is_busy, *_) = db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+    if is_busy:
+        error = sqlite3.OperationalError("a reader needs the old log")
+        error.sqlite_errorcode = sqlite3.SQLITE_BUSY
+        raise error
     db.execute(MARK_CLEAN)
 
 
@@ -347,21 +369,17 @@ def make_private(path: Path) -> None:
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, PRIVATE))
 
 
-def _pid_in(place: Path) -> int | None:
-    try:
-        return int(place.read_text(encoding="ascii"))
-    except (OSError, ValueError):
-        return None
-
-
-def _abandon_all() -> None:
-    """Forget all open files in a process that was just forked."""
-    # Another thread of the parent may have held the lock at that moment.
-    SQLiteFile.opening = RLock()
+def _part_all() -> None:
+    SQLiteFile.opening.acquire()
     for file in _OPEN.values():
-        file.abandon()
-    _OPEN.clear()
+        file.part()
+
+
+def _go_on_all() -> None:
+    for file in _OPEN.values():
+        file.using.release()
+    SQLiteFile.opening.release()
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_abandon_all)
+    os.register_at_fork(before=_part_all, after_in_parent=_go_on_all, after_in_child=_go_on_all)

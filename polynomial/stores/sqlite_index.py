@@ -40,15 +40,17 @@ class SQLitePostings:
         self.db.executemany(_APPEND, ((self.session, *row) for row in sorted(rows)))
 
 
-def updated_index(journals: SQLiteJournals, session: int, revision: int) -> WordIndex | None:
-    """Index the new turns of a session, up to `BATCH` events.
+def updated_index(
+    journals: SQLiteJournals, session: int, revision: int, *, may_write: bool
+) -> WordIndex | None:
+    """Index the new turns of a session, up to `BATCH` events, or none if it may not write.
 
     Return its index if everything is indexed now, None if there is more to do.
     """
     index = WordIndex(SQLitePostings(journals.db, session))
     select = "SELECT indexed FROM sessions WHERE id = ?"
     (start,) = journals.db.execute(select, (session,)).fetchone()
-    stop = min(revision, start + BATCH)
+    stop = min(revision, start + BATCH * may_write)
     if stop > start:
         index.add(journals.steps_between(session, start + 1, stop))
         _set_indexed(journals, session, stop)

@@ -1,21 +1,22 @@
 """Journals in the tables of a SQLite store: reads and writes through the file's connection."""
 
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any, TypeVar
 from zlib import compress, crc32, decompress
 
 import orjson
 from attrs import frozen
 
-from polycontext.base import InvalidDataError
 from polycontext.window import Turn
 
 from ..journal.events import Event
 from ..journal.rows import Row, event_of_row, row_of, rows_of, turn_of_row
 from . import sqlite_schema as sql
 from .session_store import Snapshot, Stored
-from .sqlite_file import SQLiteFile
+
+T = TypeVar("T")
 
 _LARGE = 1_000
 """The number of characters from which data other than turns is compressed."""
@@ -23,43 +24,34 @@ _LARGE = 1_000
 
 @frozen
 class SQLiteJournals:
-    """Reads and writes the rows of a session, by its number, through the connection `db` to `file`.
+    """Reads and writes the rows of a session, by its number, through the connection `db`.
 
-    The checksum of each row is verified.
+    The checksum of each row is verified; a row that differs raises `ValueError`.
     """
 
-    file: SQLiteFile
     db: sqlite3.Connection
 
     # --- reading ---------------------------------------------------------------------
 
     def find(self, session_id: str) -> tuple[int | None, int]:
         """Return the number of a session (None if there is none) and its revision."""
-        known = self.file.known.get(session_id)
-        if known is not None:
-            return known
-        found = self.db.execute(sql.FIND, (session_id,)).fetchone()
-        if found is None:
-            return None, 0
-        session, least, last = found
-        self._check((last or 0) >= least, f"{last or 0} events are there of {least}")
-        self.file.known[session_id] = session, last or 0
-        return session, last or 0
+        return self.db.execute(sql.FIND, (session_id,)).fetchone() or (None, 0)
 
     def load(self, session: int, after: int, revision: int) -> Stored:
         """Return the events of a session from `after` to `revision`, and its companions."""
         where = f"{sql.EVENTS} AND e.number > ? ORDER BY e.number"
         rows = self.db.execute(where, (session, after)).fetchall()
         events = list(self._events(session, rows, after))
-        self._check(
+        _check(
             len(events) == max(0, revision - after),
             f"{len(events)} events are there of {revision - after}",
         )
         select = "SELECT name, body, checksum FROM companions WHERE session = ?"
-        companions = self.db.execute(select, (session,)).fetchall()
-        for name, body, checksum in companions:
-            self._check(crc32(body.encode()) == checksum, f"companion {name!r}")
-        return Stored(events, {name: body for name, body, _ in companions}, self._newest(session))
+        companions = {}
+        for name, body, checksum in self.db.execute(select, (session,)):
+            _check(crc32(body.encode()) == checksum, f"companion {name!r}")
+            companions[name] = body
+        return Stored(events, companions, self._newest(session))
 
     def snapshot(self, session: int) -> tuple[list[tuple[int, bytes]], bytes] | None:
         """Return the pieces and head of a session's newest snapshot, None if there is none."""
@@ -96,38 +88,27 @@ class SQLiteJournals:
 
     def _events(self, session: int, rows: Iterable[Any], after: int) -> Iterator[Event]:
         for number, (found, event) in enumerate(self._numbered(session, rows), after + 1):
-            self._check(found == number, f"event {number} is missing")
+            _check(found == number, f"event {number} is missing")
             yield event
 
     def _numbered(self, session: int, rows: Iterable[Any]) -> Iterator[tuple[int, Event]]:
-        for number, row in self._rows(rows):
-            try:
-                yield number, event_of_row(row, lambda numbers: self.turns_at(session, numbers))
-            except InvalidDataError as error:
-                raise self.file.damaged(f"event {number}: {error}") from error
+        turns_at = partial(self.turns_at, session)
+        return self._decoded(rows, lambda row: event_of_row(row, turns_at))
 
     def _turns(self, rows: Iterable[Any]) -> Iterator[tuple[int, Turn]]:
-        for number, row in self._rows(rows):
-            try:
-                yield number, turn_of_row(row)
-            except InvalidDataError as error:
-                raise self.file.damaged(f"event {number}: {error}") from error
+        return self._decoded(rows, turn_of_row)
 
-    def _rows(self, rows: Iterable[Any]) -> Iterator[tuple[int, Row]]:
+    def _decoded(self, rows: Iterable[Any], decode: Callable[[Row], T]) -> Iterator[tuple[int, T]]:
         for number, *columns, text, checksum, content, more, words in rows:
-            self._check(
+            _check(
                 _checksum(number, *columns) == checksum, f"event {number} is not what was written"
             )
-            self._check(
+            _check(
                 text is None or words == _words_checksum(content, more),
                 f"the words of event {number} are not what was written",
             )
             rest = decompress(more).decode() if isinstance(more, bytes) else more
-            yield number, Row._make([*columns, content, rest])
-
-    def _check(self, holds: object, what: str) -> None:
-        if not holds:
-            raise self.file.damaged(what)
+            yield number, decode(Row._make([*columns, content, rest]))
 
     # --- writing ---------------------------------------------------------------------
 
@@ -146,6 +127,7 @@ class SQLiteJournals:
         rows = rows_of(events, base + 1, lambda ids: self._numbers_of(session, ids))
         for number, row in rows:
             self._add_row(session, number, row)
+        self.db.execute(sql.SET_REVISION, (base + len(events), session))
 
     def replace_events(self, session: int, events: Mapping[int, Event]) -> None:
         """Replace events by their numbers, and delete texts that no event uses any more."""
@@ -164,12 +146,15 @@ class SQLiteJournals:
 
         An id that several events used, after a rewind, is left out; such a turn is stored itself.
         """
-        select = sql.NUMBERS.format(marks=", ".join("?" * len(resource_ids)))
-        return dict(self.db.execute(select, (session, *resource_ids)).fetchall())
+        sought = orjson.dumps(resource_ids).decode()
+        return dict(self.db.execute(sql.NUMBERS, (session, sought)).fetchall())
 
     def _add_row(self, session: int, number: int, row: Row) -> None:
-        *columns, content, _ = row
-        more, text = _pack(row), None
+        *columns, content, rest = row
+        more: str | bytes | None = rest
+        if content is None and rest is not None and len(rest) >= _LARGE:
+            more = compress(rest.encode(), 1)
+        text = None
         if content is not None or more is not None:
             insert = "INSERT INTO texts (content, more, checksum) VALUES (?, ?, ?)"
             words = (content, more, _words_checksum(content, more))
@@ -190,7 +175,6 @@ class SQLiteJournals:
             self.delete_rows(session, "snapshots")
         elif snapshot.base != newest:
             return
-        self.db.execute("UPDATE sessions SET revision = ? WHERE id = ?", (revision, session))
         drop = "UPDATE snapshots SET head = NULL WHERE session = ? AND revision = ?"
         self.db.execute(drop, (session, newest))
         insert = "INSERT INTO snapshots VALUES (?, ?, ?, ?)"
@@ -210,6 +194,12 @@ class SQLiteJournals:
             self.db.execute(sql.DELETE_ROWS.format(table=table), (session,))
 
 
+def _check(holds: object, what: str) -> None:
+    """Raise if data differs from what was written."""
+    if not holds:
+        raise ValueError(what)
+
+
 def _checksum(*values: object) -> int:
     return crc32(repr(values).encode())
 
@@ -217,13 +207,3 @@ def _checksum(*values: object) -> int:
 def _words_checksum(content: str | None, more: str | bytes | None) -> int:
     rest = more if isinstance(more, bytes) else (more or "").encode()
     return crc32(rest, crc32((content or "").encode(), content is None))
-
-
-def _pack(row: Row) -> str | bytes | None:
-    """Return what a row stores besides its content.
-
-    Large data other than turns, such as gists, is compressed.
-    """
-    if row.more is None or row.content is not None or len(row.more) < _LARGE:
-        return row.more
-    return compress(row.more.encode(), 1)

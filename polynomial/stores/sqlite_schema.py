@@ -5,8 +5,8 @@ everything else. `snapshots` is derived; the newest row alone has a head. `words
 the postings of the events that a session has `indexed` (`word_index`). Losing snapshots costs time
 and nothing else. If rows of `words` are lost, a search finds less: delete the rest, and set
 `indexed` to 0. Each other row that is read back has a checksum (a snapshot is compressed, which
-includes one), and each session records how many events it had when the file was last closed or a
-snapshot was made, since SQLite does not detect missing or changed rows.
+includes one), and each session records how many events it has, since SQLite does not detect missing
+or changed rows.
 """
 
 import sqlite3
@@ -14,7 +14,7 @@ import sqlite3
 APPLICATION_ID = 0x504C5943
 """The application id ("PLYC") that distinguishes these files from other databases."""
 
-SCHEMA = 2
+SCHEMA = 3
 """The version of the tables; files of another one are refused."""
 
 TABLES = """
@@ -47,10 +47,7 @@ OF_A_SESSION = ("words", "snapshots", "commands", "companions", "events")
 
 # --- statements ---------------------------------------------------------------------------
 
-FIND = (
-    "SELECT id, revision, (SELECT max(number) FROM events WHERE session = sessions.id) "
-    "FROM sessions WHERE name = ?"
-)
+FIND = "SELECT id, revision FROM sessions WHERE name = ?"
 EVENTS = """
 SELECT e.number, e.kind, e.state, e.at, e.resource_id, e.class, e.pinned, e.tokens, e.text,
 e.checksum, t.content, t.more, t.checksum
@@ -66,8 +63,8 @@ SELECT DISTINCT sessions.name, other.resource_id FROM events own JOIN events oth
 = own.at AND other.kind = own.kind
 JOIN sessions ON sessions.id = other.session LEFT JOIN texts said ON said.id = own.text LEFT
 JOIN texts its ON its.id = other.text
-WHERE own.session = (SELECT id FROM sessions WHERE name = ?) AND own.resource_id = ? AND
-own.kind <> 'promote'
+WHERE own.session = (SELECT id FROM sessions WHERE name = ?) AND own.kind <> 'promote'
+AND own.resource_id IN (SELECT value FROM json_each(?))
 AND (own.resource_id = other.resource_id OR said.content IS its.content)
 """
 DELETE_TEXTS = """
@@ -77,7 +74,7 @@ events WHERE text IS NOT NULL)
 TURNS = "'system', 'user', 'assistant', 'tool'"
 NUMBERS = """
 SELECT resource_id, min(number) FROM events WHERE session = ? AND kind IN ('system', 'user',
-'assistant', 'tool') AND resource_id IN ({marks})
+'assistant', 'tool') AND resource_id IN (SELECT value FROM json_each(?))
 GROUP BY resource_id HAVING count(*) = 1
 """
 DELETE_OWN_TEXTS = """
@@ -95,6 +92,7 @@ MARK_UNCLEAN = "CREATE TABLE IF NOT EXISTS unclean (mark)"
 
 IS_UNCLEAN = "SELECT 1 FROM sqlite_master WHERE name = 'unclean'"
 MARK_CLEAN = "DROP TABLE IF EXISTS unclean"
+SET_REVISION = "UPDATE sessions SET revision = ? WHERE id = ?"
 PUT_COMPANION = "INSERT OR REPLACE INTO companions VALUES (?, ?, ?, ?)"
 DELETE_ROWS = "DELETE FROM {table} WHERE session = ?"
 

@@ -413,18 +413,14 @@ def said(process: "subprocess.Popen[str]") -> list[str]:
     return out.split()
 
 
-def test_a_second_process_on_one_file_is_refused_in_words_and_goes_on_afterwards(
-    tmp_path: Path,
-) -> None:
-    """A second process on one SQLite file gets StoreBusyError, and neither loses a write."""
+def test_agents_in_several_processes_write_one_file(tmp_path: Path) -> None:
+    """Other processes write the context in one SQLite file while it is open here."""
     url = f"sqlite:///{tmp_path / 'sessions.db'}"
     with ContextSession.open(url, "s", max_tokens=2_000) as session:
         kept = KeptContextStore(session, "plan", START)
         kept.append("intent_detection", {INTENTS: [intent("mine")]})
-        waiting = writing("intent_detection", INTENTS, 3, url)
-        assert "StoreBusyError" in waiting.communicate(timeout=60)[1]
-    for agent, key in (("intent_detection", INTENTS), ("reasoning_structure", HYPOTHESES)):
-        assert said(writing(agent, key, 3, url)) == ["0", "1", "2", "refused"]
+        for agent, key in (("intent_detection", INTENTS), ("reasoning_structure", HYPOTHESES)):
+            assert said(writing(agent, key, 3, url)) == ["0", "1", "2", "refused"]
     with ContextSession.open(url, "s", max_tokens=2_000) as session:
         kept = KeptContextStore(session, "plan")
         assert names(kept) == ["mine", "0", "1", "2"]

@@ -2,8 +2,12 @@
 
 import os
 import resource
+import signal
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
+from functools import partial
+from itertools import count
 from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
@@ -12,9 +16,9 @@ from time import sleep
 from polycontext.base import PolycontextError
 from polycontext.polynomial import ContextSession
 from polycontext.polynomial.errors import StoreError
-from tests.faults.crowds import crowd_of_tasks, crowd_of_threads
+from tests.faults.crowds import crowd_of_processes, crowd_of_tasks, crowd_of_threads
 from tests.faults.numbered_commands import BUDGET, SESSION, Tally, judge, opened, say
-from tests.faults.processes import in_a_child, joined, kill_writers, started
+from tests.faults.processes import ending, in_a_child, joined, kill_writers, started
 from tests.polynomial.conversations import WORDS
 
 NOBODY = 65534
@@ -161,39 +165,138 @@ def backwards(folder: Path, rounds: int, random: Random) -> Tally:
 
 
 def crowded(folder: Path, rounds: int, random: Random) -> Tally:
-    """Let four processes write one file: each gets the lock, waits, or is rejected with a hint."""
+    """Let four processes with the same keys open one file again and again: each key once."""
     path, each = folder / "crowded.db", 10 * rounds
-    tally = Tally("4 processes, one file", rounds=4)
+    tally = Tally("4 with the same keys", rounds=4)
 
     def write(own: Tally) -> None:
-        number = own.rounds * each
-        end = number + each
-        while number < end:
-            try:
-                with ContextSession.open(
-                    path, SESSION, max_tokens=BUDGET, counter=WORDS, timeout=0.2
-                ) as session:
-                    for _ in range(5):
-                        session.add_user_turn(f"<{number}.0> is said", idempotency_key=f"{number}")
-                        number += 1
-                        own.acknowledged += 1
-            except StoreError as error:
-                own.told += bool(error.legal)
-                sleep(0.01)
+        for first in range(0, each, 5):
+            with opened(path) as session:
+                for number in range(first, first + 5):
+                    session.add_user_turn(f"turn {number}", idempotency_key=f"{number}")
+                    own.acknowledged += 1
 
     children = [started(Tally("", rounds=writer), write) for writer in range(4)]
-    for child in children:
-        own = joined(*child)
-        tally.acknowledged += own.acknowledged
-        tally.told += own.told
+    tally.acknowledged = sum(joined(*child).acknowledged for child in children)
+    _count(tally, path, SESSION, each)
+    return tally
+
+
+def processes(folder: Path, rounds: int, random: Random) -> Tally:
+    """Let four processes write one session."""
+    return crowd_of_processes(Tally("4 to one session"), folder / "processes.db", rounds)
+
+
+def apart(folder: Path, rounds: int, random: Random) -> Tally:
+    """Let four processes write a session each."""
+    path, tally = folder / "apart.db", Tally("4 to four sessions", rounds=4)
+
+    def write(own: Tally) -> None:
+        with _session(path, f"s{own.rounds}") as session:
+            for number in range(rounds):
+                session.add_user_turn(f"turn {number}")
+                own.acknowledged += 1
+
+    children = [started(Tally("", rounds=writer), write) for writer in range(4)]
+    tally.acknowledged = sum(joined(*child).acknowledged for child in children)
+    for writer in range(4):
+        _count(tally, path, f"s{writer}", rounds)
+    return tally
+
+
+def killed_beside(folder: Path, rounds: int, random: Random) -> Tally:
+    """Kill one writer after the other while two more go on: all that was acknowledged is there."""
+    path, tally = folder / "beside.db", Tally("killed beside others")
+    reader, writer = os.pipe()
+
+    def write(name: str) -> None:
+        with opened(path) as session:
+            for number in count():
+                session.add_user_turn(f"{name}/{number}")
+                os.write(writer, f"{name}/{number}\n".encode())
+
+    steady = [_child(partial(write, f"steady {number}")) for number in range(2)]
+    with os.fdopen(reader) as lines, ThreadPoolExecutor(1) as threads:
+        heard = threads.submit(lambda: [line.strip() for line in lines])
+        for number in range(rounds):
+            child = _child(partial(write, f"killed {number}"))
+            sleep(random.random() * LONGEST[1])
+            _kill(child)
+            tally.rounds += 1
+        for child in steady:
+            _kill(child)
+        os.close(writer)
+        acknowledged = heard.result()
     with opened(path) as session:
         said = [turn.text for turn in session.log()]
-        tally.lost += 4 * each - len(set(said))
-        tally.duplicated += len(said) - len(set(said))
-        tally.half += [turn.resource_id for turn in session.log()] != sorted(
-            {turn.resource_id for turn in session.log()}, key=lambda name: int(name[1:])
-        )
+    tally.acknowledged = len(acknowledged)
+    tally.lost = len(set(acknowledged) - set(said))
+    tally.duplicated = len(said) - len(set(said))
+    # Whoever is killed may have stored one turn more than it said.
+    tally.half = max(0, len(said) - len(acknowledged) - rounds - len(steady))
     return tally
+
+
+def erased_beside(folder: Path, rounds: int, random: Random) -> Tally:
+    """Forget, retain and search while two processes write: no erased word is left in any file."""
+    inside = folder / "erased"
+    inside.mkdir()
+    path, tally = inside / "erased.db", Tally("erased beside writers", rounds=rounds)
+
+    def write(own: Tally) -> None:
+        with opened(path) as session:
+            for number in range(rounds * 4):
+                session.add_user_turn(f"secret{own.rounds}q{number}z is said")
+                own.acknowledged += 1
+
+    children = [started(Tally("", rounds=writer), write) for writer in range(2)]
+    gone = []
+    with opened(path) as session:
+        session.add_user_turn("first")
+        for _ in range(rounds):
+            log = session.history.refresh().log()
+            turn = random.choice(log)
+            tally.half += len(session.history.search(turn.text, 3)) == 0 and "z is" in turn.text
+            if turn.text.startswith("secret") and session.history.forget(turn.resource_id):
+                gone.append(turn.text.split()[0].encode())
+            session.history.retain(max_bytes=10**6)
+    written = [joined(*child).acknowledged for child in children]
+    tally.acknowledged = sum(written) + 1
+    with opened(path) as session:
+        said = [turn.text for turn in session.log()]
+    tally.lost = tally.acknowledged - len(said)
+    tally.half += said.count("[forgotten]") != len(gone)
+    held = b"".join(file.read_bytes() for file in inside.iterdir())
+    tally.half += sum(word in held for word in gone)
+    tally.told += len(gone)
+    return tally
+
+
+def _count(tally: Tally, path: Path, name: str, each: int) -> None:
+    """Count what is lost, doubled or out of order of the turns ``0..each`` of a session."""
+    with _session(path, name) as session:
+        said = [turn.text for turn in session.log()]
+    tally.lost += each - len(set(said))
+    tally.duplicated += len(said) - len(set(said))
+    tally.half += said != [f"turn {number}" for number in range(each)]
+
+
+def _session(path: Path, name: str) -> ContextSession:
+    return ContextSession.open(path, name, max_tokens=BUDGET, counter=WORDS, timeout=60)
+
+
+def _child(act: Callable[[], None]) -> int:
+    """Do something in a forked process, and return its number."""
+    child = os.fork()
+    if child == 0:
+        with ending():
+            act()
+    return child
+
+
+def _kill(child: int) -> None:
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
 
 
 def threads(folder: Path, rounds: int, random: Random) -> Tally:
@@ -212,7 +315,11 @@ FAULTS: tuple[tuple[Callable[[Path, int, Random], Tally], int], ...] = (
     (read_only, 5),
     (damaged, 200),
     (backwards, 20),
-    (crowded, 25),
+    (crowded, 100),
+    (processes, 1_000),
+    (apart, 1_000),
+    (killed_beside, 60),
+    (erased_beside, 50),
     (threads, 500),
     (tasks, 500),
 )

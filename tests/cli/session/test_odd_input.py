@@ -179,20 +179,26 @@ def test_a_file_of_something_else_is_left_alone(ask: Asked, store: Path) -> None
     assert store.read_bytes() == b"Once upon a time" * 100
 
 
-def test_a_store_that_another_process_has_is_busy(small: Asked, store: Path) -> None:
-    """A second process waits for the timeout, then gets an error that names the first one."""
+def test_a_store_that_another_process_keeps_is_busy(small: Asked, store: Path) -> None:
+    """Beside a process that only has it open, a command works; one that writes is waited for."""
     code = (
         "import sys; from polycontext.polynomial.stores import SQLiteStore; held = "
-        "SQLiteStore(sys.argv[1]); print(1, flush=True); sys.stdin.read()"
+        "SQLiteStore(sys.argv[1]); print(1, flush=True); sys.stdin.readline();\n"
+        "with held.alone(): print(2, flush=True); sys.stdin.read()"
     )
     with subprocess.Popen(
         [sys.executable, "-c", code, store], stdin=subprocess.PIPE, stdout=subprocess.PIPE
     ) as holder:
         assert holder.stdout is not None
+        assert holder.stdin is not None
+        holder.stdout.readline()
+        assert small("append", "--role", "user", "x").code == 0
+        holder.stdin.write(b"\n")
+        holder.stdin.flush()
         holder.stdout.readline()
         ran = small("append", "--role", "user", "x", "--timeout", "0.1")
         assert ran.code == 1
-        assert f"process {holder.pid} has it open, for more than the 0.1 seconds" in ran.complaint
+        assert "others wrote to it for more than the 0.1 seconds waited" in ran.complaint
         holder.communicate()
     assert small("append", "--role", "user", "x").code == 0
 
