@@ -5,14 +5,14 @@ from functools import cache
 from inspect import signature
 from typing import Any, Protocol, runtime_checkable
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from polycontext.base import InvalidOptionError
 from polycontext.base.effects import is_async
 from polycontext.window import TokenCounter, Turn
 
 from . import notes
-from .gist import GistJob
+from .gist import GistJob, unframed
 from .plan import Plan
 
 
@@ -129,14 +129,21 @@ class AsyncPlanSummariser(Protocol):
 
 @frozen
 class _Function:
-    """A summariser that calls a function, with `counter` and `query` if it has such parameters."""
+    """A summariser that calls a function, with `counter` and `query` if it has such parameters.
+
+    The function gets earlier summaries without the lines around them.
+    """
 
     function: Callable[..., Any]
 
     def summarise(self, turns: Sequence[Turn], max_tokens: int, **known: Any) -> Any:
         names = signature(self.function).parameters
+        told = [
+            evolve(turn, content=unframed(turn.text), tokens=None) if turn.is_gist else turn
+            for turn in turns
+        ]
         return self.function(
-            turns, max_tokens, **{name: value for name, value in known.items() if name in names}
+            told, max_tokens, **{name: value for name, value in known.items() if name in names}
         )
 
 

@@ -208,7 +208,7 @@ def _shown(message: dict[str, Any], width: int = 88) -> str:
     calls = (call["function"] for call in message.get("tool_calls", ()))
     text = message["content"] or " ".join(f"{call['name']}({call['arguments']})" for call in calls)
     line = f"{message['role']:<9}  {' '.join(text.split())}"
-    return line if len(line) <= width else f"{line[: width - 1]}…"
+    return line if len(line) <= width else f"{line[:width].rpartition(' ')[0]} …"
 
 
 def test_the_picture_of_the_demo_is_what_it_prints(

@@ -103,6 +103,8 @@ def append(
             print_write(session, where.session, output, as_json=write.as_json)
         return 0
     where.check()
+    if role == "user" and text is not None and "[@" in text and not roots:
+        tell("names such as [@src/agent.py] attach nothing without --root DIR", "yellow")
     given = None
     if role is None:
         given = read_messages(source or "-")

@@ -413,3 +413,11 @@ def test_what_writes_more_than_once_takes_no_guard(
         True,
     )
     assert small("show", "--json").json()["revision"] == 0
+
+
+def test_a_name_in_brackets_needs_a_root(polycontext: Command, tmp_path: Path) -> None:
+    """Without `--root` the text is added as it is, and a line says that nothing is attached."""
+    store = ("--store", tmp_path / "a.db")
+    polycontext("session", "new", "s", "--max-tokens", "500", *store)
+    ran = polycontext("session", "append", "s", "Explain [@src/agent.py]", *store)
+    assert (ran.code, "attach nothing without --root DIR" in ran.err) == (0, True)

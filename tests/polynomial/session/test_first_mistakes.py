@@ -301,3 +301,19 @@ def test_a_projection_counts_no_reserve() -> None:
     assert one.tokens_before == one.tokens_after == project([USER], 1000, counter=FAST).tokens_after
     assert (one.reserve, one.reached, one.report()["reserve"]) == (400, True, 400)
     assert project([USER], "gpt-4o").tokens_before < 20
+
+
+def test_a_function_gets_earlier_summaries_without_their_frame() -> None:
+    """What quotes the first turn does not quote the lines that stand around a summary."""
+    read = list[str]()
+
+    def first_words(turns: Any, max_tokens: int) -> str:
+        read.extend(turn.text for turn in turns if turn.is_gist)
+        return f"What happened: {turns[0].text[:40]}"
+
+    chatting = ContextSession(400, counter=FAST, projector=ContextProjector(first_words))
+    for number in range(30):
+        chatting.add_user_turn(f"Question {number}: please explain this at some length.")
+        chatting.add_assistant_turn("It is explained. " * 5)
+    assert read
+    assert not any("ummary of earlier" in text for text in read)
