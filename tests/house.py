@@ -77,12 +77,12 @@ def examples(text: str, language: str) -> list[tuple[int, str]]:
 
 
 def modules() -> Iterator[ModuleType]:
-    """Yield every shipped module, except those whose framework is not installed."""
+    """Yield every shipped module, except adapters whose framework is not installed."""
     for name in module_names():
         try:
             yield import_module(name)
         except MissingExtraError:
-            if not name.startswith(("polycontext.adapters.", "polycontext.bulk.ray_engine")):
+            if not name.startswith("polycontext.adapters."):
                 raise
 
 

@@ -109,7 +109,7 @@ def test_every_module_imports(python: Path) -> None:
     }
     extras |= {"langchain": "langchain", "litellm": "litellm", "semantic_kernel": "semantic-kernel"}
     extras |= {"haystack": "haystack", "llama_index.core": "llama-index", "strands": "strands"}
-    extras |= {"agent_framework": "agent-framework", "pyarrow": "bulk", "ray": "ray"}
+    extras |= {"agent_framework": "agent-framework", "pyarrow": "bulk"}
     assert needs == {
         need
         for need in needs

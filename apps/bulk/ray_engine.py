@@ -1,5 +1,6 @@
 """A Ray cluster as the engine of a run: the same work, as tasks of Ray Data on its nodes."""
 
+import logging
 import os
 import pickle
 from collections.abc import Iterator
@@ -11,15 +12,6 @@ from attrs import frozen
 from polycontext.base import require_extra
 
 from .pieces import Done, Piece, Work
-
-require_extra("ray", extra="ray", purpose="the engine ray")
-
-# No statistics are sent unless the environment asks for it.
-os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-
-import pyarrow as pa  # noqa: E402 - an extra
-import ray  # noqa: E402
-import ray.data  # noqa: E402
 
 _FOR_EACH_CPU = 16
 """The pieces that are held for each CPU of the cluster: about 10 seconds of work."""
@@ -36,10 +28,19 @@ class RayEngine:
 
     address: str | None = None
 
+    def __attrs_post_init__(self) -> None:
+        require_extra("ray", extra="ray", purpose="the engine ray")
+
     def map(self, work: Work, pieces: Iterator[Piece]) -> Iterator[Done]:
         """Yield what `work` makes of each piece, in order."""
+        # No statistics are sent unless the environment asks for it.
+        os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+        import ray  # noqa: PLC0415 - an extra
+        import ray.data  # noqa: PLC0415
+
         if not ray.is_initialized():
             ray.init(self.address, log_to_driver=False, logging_level="ERROR")
+        logging.getLogger("ray.data").setLevel(logging.ERROR)
         ray.data.DataContext.get_current().enable_progress_bars = False
         held = _FOR_EACH_CPU * int(ray.cluster_resources().get("CPU", 1))
         while window := [*islice(pieces, held)]:
@@ -59,6 +60,8 @@ class _Batch:
 
     def __call__(self, batch: Any) -> Any:
         """Return the batch with what became of its pieces."""
+        import pyarrow as pa  # noqa: PLC0415 - an extra
+
         pieces = map(pickle.loads, batch["data"].to_pylist())
         done = [pickle.dumps(self.work(piece)) for piece in pieces]
         return pa.table({"index": batch["index"], "data": pa.array(done, pa.large_binary())})

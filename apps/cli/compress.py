@@ -6,7 +6,16 @@ from time import monotonic
 
 import click
 
-from polycontext.bulk import Engine, Figures, Pool, Progress, Report, RowCompressor, compress_file
+from polycontext.bulk import (
+    Engine,
+    Figures,
+    Pool,
+    Progress,
+    RayEngine,
+    Report,
+    RowCompressor,
+    compress_file,
+)
 from polycontext.window.providers import AUTO
 
 from .command import command
@@ -112,8 +121,6 @@ def _engine(name: str, workers: int | None, address: str | None) -> Engine:
     if name == "ray":
         if workers is not None:
             raise CommandError("--workers is for the engine pool. Ray uses the whole cluster.")
-        from polycontext.bulk import RayEngine  # noqa: PLC0415 - an extra
-
         return RayEngine(address)
     if address is not None:
         raise CommandError("--address is that of a Ray cluster. Pass --engine ray, too.")

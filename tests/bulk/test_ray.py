@@ -13,7 +13,7 @@ import pytest
 from attrs import frozen
 
 from polycontext.base import is_installed
-from polycontext.bulk import Engine, Pool, Progress, RowCompressor, compress_file, lines
+from polycontext.bulk import Engine, Pool, Progress, RayEngine, RowCompressor, compress_file, lines
 from polycontext.bulk.pieces import Done, Piece, Work
 from tests.bulk.data_sets import BUDGET, as_lines, rows, saved
 
@@ -31,8 +31,6 @@ def engine() -> Iterator[Engine]:
     """Return the engine of a cluster of two nodes on this machine."""
     import ray  # noqa: PLC0415 - an extra
     from ray.cluster_utils import Cluster  # noqa: PLC0415
-
-    from polycontext.bulk import RayEngine  # noqa: PLC0415
 
     size = {"num_cpus": 1, "object_store_memory": 100_000_000, "include_dashboard": False}
     cluster = Cluster(initialize_head=True, head_node_args=size)

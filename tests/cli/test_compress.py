@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from polycontext.base import is_installed
 from polycontext.bulk import Pool, Progress, RowCompressor, lines
 from polycontext.cli import compress
 from tests.bulk.data_sets import BUDGET, as_lines, little_space, read, rows, saved
@@ -74,6 +75,19 @@ def test_a_line_a_minute_says_how_far_a_run_is(
     assert " rows/s, " in first
     assert " tokens/s, " in first
     assert first.endswith(" min left")
+
+
+def test_an_engine_takes_its_own_options(polycontext: Command, tmp_path: Path) -> None:
+    """Workers are the pool's, an address is a cluster's, and the cluster needs its extra."""
+    source = saved(tmp_path / "in.jsonl", as_lines(rows(3)))
+    asked = ("compress", source, tmp_path / "o.jsonl", "--max-tokens", BUDGET)
+    ran = polycontext(*asked, "--engine", "ray", "--workers", 2)
+    assert (ran.code, "Ray uses the whole cluster" in ran.complaint) == (2, True)
+    ran = polycontext(*asked, "--address", "auto")
+    assert (ran.code, "Pass --engine ray, too" in ran.complaint) == (2, True)
+    if not is_installed("ray"):
+        ran = polycontext(*asked, "--engine", "ray")
+        assert (ran.code, "needs ray" in ran.complaint) == (2, True)
 
 
 def test_one_process_for_each_core_is_the_default() -> None:
