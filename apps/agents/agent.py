@@ -338,7 +338,7 @@ class Agent:
             text = str(error)
         else:
             entities = tool.entities_in(result)
-            for report, kind, id, _ in entities:
+            for report, kind, id, *_ in entities:
                 registry, _ref = getattr(registry, report)(kind, id, turn=number)
             text = json.dumps(registry.hide_ids(result, tool.entities), ensure_ascii=False)
         turn = Turn(

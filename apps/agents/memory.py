@@ -7,6 +7,7 @@ here. See docs/agents.md.
 import json
 import logging
 from collections.abc import Iterable, Mapping
+from operator import attrgetter
 from typing import Any
 
 import orjson
@@ -167,13 +168,11 @@ class AgentMemory:
         result = None if is_erased(turn) else _loaded(turn.text)
         rows = result if isinstance(result, list) else [result]
         registry, number = self.conversation.id_registry, self.turn.turn_num
-        for report, kind, id, label_key in thaw(turn.metadata.get(ENTITIES, ())):
+        for report, kind, id, label_key, place in thaw(turn.metadata.get(ENTITIES, ())):
+            row = rows[place] if place < len(rows) and isinstance(rows[place], Mapping) else {}
+            label = str(row.get(label_key, ""))
             seen = getattr(registry, report)
-            registry, ref = seen(kind, id, turn=number)
-            row = next((r for r in rows if isinstance(r, Mapping) and ref in r.values()), None)
-            if row is not None:
-                label = str(row.get(label_key, ""))
-                registry, _ = getattr(registry, report)(kind, id, label, turn=number, data=row)
+            registry, _ = seen(kind, id, label, turn=number, data=row or None)
         return evolve(self.with_registry(registry), results=(*self.results, result))
 
     def _answered(self, answer: Turn) -> "AgentMemory":
@@ -205,20 +204,17 @@ def _bounded(
     shared: AgentContext, paths: Iterable[str], validator: ContextValidator
 ) -> AgentContext:
     """Return the shared context without the oldest entries of lists that have become long."""
-    lists = {path: extend_lists(shared, {path: ()})[path] for path in paths}
+    lists = {path: attrgetter(path)(shared) for path in paths}
     long = {
-        path: entries[-MOST_SHARED:]
-        for path, entries in lists.items()
-        if len(entries) >= 2 * MOST_SHARED
+        path: held[-MOST_SHARED:] for path, held in lists.items() if len(held) >= 2 * MOST_SHARED
     }
     return validator.safe_update(shared, "orchestrator", long) if long else shared
 
 
 def next_id(letter: str, entries: Iterable[Any]) -> int:
-    """Return the number after the greatest in ids such as ``p7``."""
-    ids = (str(entry.id) for entry in entries)
-    numbers = (int(id[1:]) for id in ids if id[:1] == letter and id[1:].isdecimal())
-    return max(numbers, default=0) + 1
+    """Return the number after the last in ids such as ``p7``."""
+    ids = (str(entry.id) for entry in reversed(tuple(entries)))
+    return next((int(id[1:]) for id in ids if id[:1] == letter and id[1:].isdecimal()), 0) + 1
 
 
 def _loaded(text: str) -> Any:

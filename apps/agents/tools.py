@@ -54,11 +54,11 @@ class Tool:
             raise InvalidOptionError("report", report, "'read', 'create' or 'link'")
 
     def entities_in(self, result: Any) -> list[list[Any]]:
-        """Return the entities in a result, without their words."""
+        """Return the entities in a result by their ids and places, without their words."""
         rows = result if isinstance(result, list | tuple) else [result]
         return [
-            [self.report, self.entities, row[self.id], self.label]
-            for row in rows
+            [self.report, self.entities, row[self.id], self.label, number]
+            for number, row in enumerate(rows)
             if self.entities and isinstance(row, Mapping) and self.id in row
         ]
 
