@@ -16,7 +16,7 @@ from .options import Json, MessageFormat, complete_file
 from .output import FAULT, one_line, tell, write, write_json
 from .recordings.conversation import detect_provider
 from .recordings.documents import Document, Place, has_any, opened
-from .recordings.shapes import HOLDERS, documents_of
+from .recordings.shapes import HOLDERS, MESSAGES, documents_of
 
 _SHAPES = "a list of messages, a request as an object, or a list of such"
 
@@ -36,7 +36,7 @@ class _Asked:
         """Return the place of the request's messages."""
         if not isinstance(self.value, Mapping):
             return self.path
-        return (*self.path, "input" if self.provider == "openai-responses" else "messages")
+        return (*self.path, MESSAGES.get(self.provider, "messages"))
 
     def line_of(self, found: InvalidMessagesError) -> int:
         """Return the line of the rejected message, or of the request if no message is named."""
@@ -110,7 +110,7 @@ def _judged(asked: _Asked) -> Any:
 def _guessed(value: Any) -> str:
     is_request = isinstance(value, Mapping)
     if is_request and "messages" not in value:
-        return "openai-responses"
+        return next(each for each, name in MESSAGES.items() if name in value)
     items = value["messages"] if is_request else value
     return str(detect_provider(items, has_system=is_request and "system" in value))
 

@@ -25,7 +25,7 @@ from .session.settings import Settings, find_session, session_of
 STORE, SESSION = "POLYCONTEXT_STORE", "POLYCONTEXT_SESSION"
 """Environment variables that name the store and the session if the command line does not."""
 
-FORMATS = ("openai", "anthropic", "openai-responses")
+FORMATS = tuple(map(str, Provider))
 """The names of the message formats, the same as elsewhere in the library."""
 
 _STORES = "the path of a SQLite file, or the address of a PostgreSQL database"

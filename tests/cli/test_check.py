@@ -112,6 +112,14 @@ def test_openais_formats_are_judged_too(polycontext: Command, tmp_path: Path) ->
         assert [(each["provider"], each["index"]) for each in told] == [("openai-responses", 1)]
 
 
+def test_a_request_of_gemini_is_judged(polycontext: Command, tmp_path: Path) -> None:
+    """Its messages are `contents`."""
+    answer = {"functionResponse": {"name": "look", "response": {}}}
+    contents = [{"role": "user", "parts": [{"text": "a"}]}, {"role": "user", "parts": [answer]}]
+    ran = polycontext("check", saved(tmp_path, "a.json", {"contents": contents}), "--json")
+    assert [(each["provider"], each["index"]) for each in ran.json()["findings"]] == [("gemini", 1)]
+
+
 @pytest.mark.parametrize(
     ("data", "words"),
     [("42", "neither messages nor a request"), ('{"a": 1}', "neither messages"), ("{", "not JSON")],

@@ -4,7 +4,7 @@ Every command that takes a conversation reads its files here, so that all know t
 """
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 
 from attrs import evolve
@@ -15,7 +15,10 @@ from polycontext.window.providers import Provider
 
 from .documents import Document, has_any, read_documents
 
-HOLDERS = ("messages", "input")
+MESSAGES: Mapping[str, str] = {Provider.RESPONSES: "input", Provider.GEMINI: "contents"}
+"""The field of a request that holds its messages, by format, where it is not `messages`."""
+
+HOLDERS = ("messages", *MESSAGES.values())
 """The fields of a request that hold its messages."""
 
 

@@ -26,6 +26,7 @@ from ..options import (
 )
 from ..output import FAULT, CommandError, progress, tell, write_json
 from ..pills import print_attachments, resolvers_of, typed
+from ..recordings.shapes import MESSAGES
 from .input import read_messages, read_text
 from .settings import session_at
 from .standing import print_write
@@ -214,8 +215,10 @@ def request_fields(request: Rendered, provider: Provider) -> dict[str, Any]:
     Headers are not included.
     """
     options = {name: value for name, value in request.options.items() if name != "betas"}
-    system = {"system": list(request.system)} if request.system else {}
-    name = "input" if provider is Provider.RESPONSES else "messages"
+    system: dict[str, Any] = {"system": [*request.system]} if request.system else {}
+    if system and provider is Provider.GEMINI:
+        system = {"systemInstruction": {"parts": system["system"]}}
+    name = MESSAGES.get(provider, "messages")
     return {**options, **system, name: request.messages}
 
 

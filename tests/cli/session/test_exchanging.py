@@ -14,6 +14,7 @@ from rich.progress import Progress
 
 from polycontext import ContextSession
 from polycontext.cli.app import main
+from polycontext.cli.options import FORMATS
 from polycontext.cli.session import exchange
 from polycontext.cli.session import input as session_input
 from tests.cli.command import Command, assistant, chat, result, user
@@ -96,7 +97,7 @@ def test_the_log_goes_out_for_other_programs(lived: Asked, store: Path) -> None:
         ]
 
 
-@pytest.mark.parametrize("provider", ["openai", "anthropic", "openai-responses"])
+@pytest.mark.parametrize("provider", FORMATS)
 def test_messages_go_out_in_the_format_that_is_named(
     lived: Asked, store: Path, provider: str
 ) -> None:
@@ -109,6 +110,25 @@ def test_messages_go_out_in_the_format_that_is_named(
     lived("new", "--max-tokens", "9000", of="again")
     assert lived("append", "--format", provider, of="again", stdin=out).code == 0
     assert lived("search", "日本語", of="again").code == 0
+
+
+def test_a_request_of_gemini_has_its_own_fields(small: Asked) -> None:
+    """`contents` and `systemInstruction`, from contents as the vendor's SDK writes them."""
+    small("new", "--format", "gemini", "--max-tokens", "3000", of="g")
+    contents = [
+        {"role": "user", "parts": [{"text": "Look."}]},
+        {"role": "model", "parts": [{"functionCall": {"name": "look", "args": {}}}]},
+        {
+            "role": "user",
+            "parts": [{"functionResponse": {"name": "look", "response": {"result": "Plums."}}}],
+        },
+    ]
+    assert small("append", "--role", "system", "Be brief.", of="g").code == 0
+    assert small("append", of="g", stdin=json.dumps(contents)).code == 0
+    assert small("messages", of="g").json() == {
+        "systemInstruction": {"parts": [{"text": "Be brief."}]},
+        "contents": contents,
+    }
 
 
 DAMAGED: dict[str, tuple[Callable[[list[str]], list[str]], str]] = {

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from polycontext import ContextSession
 from polycontext.testing.strict import check_request, findings
 from polycontext.window.errors import InvalidMessagesError
 from polycontext.window.providers import check
@@ -343,3 +344,17 @@ def test_judging_goes_on_from_a_copy() -> None:
             copy.end()
         with pytest.raises(InvalidMessagesError, match="unanswered-call"):
             judge.end()
+
+
+def test_a_function_of_the_deprecated_form_is_answered_later() -> None:
+    """The call and its result may come one by one, as an agent adds them."""
+    session = ContextSession(2_000)
+    session.add_user_turn("Look.")
+    called = {"role": "assistant", "content": None}
+    called |= {"function_call": {"name": "look", "arguments": "{}"}}
+    result = {"role": "function", "name": "look", "content": "Plums."}
+    session.add_message(called)
+    assert len(session.open_calls) == 1
+    session.add_message(result)
+    assert session.open_calls == ()
+    assert session.messages()[1:] == [called, result]

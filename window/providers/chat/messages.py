@@ -51,20 +51,22 @@ def parse(messages: object, *, repair: bool = False, waiting: Iterable[str] = ()
     ... ).turns[0].role
     <Role.SYSTEM: 'system'>
     """
-    copies = copied_messages(Provider.OPENAI, messages)
+    copies, waiting = copied_messages(Provider.OPENAI, messages), [*waiting]
+    modern = _modern(copies, is_called=LEGACY in waiting)
     turns = [
         (_parse_turn(message, Place(Provider.OPENAI, ("messages", index))), index)
-        for index, message in enumerate(_named(_modern(copies), [*waiting]))
+        for index, message in enumerate(_named(modern, [*waiting]))
     ]
     return paired(Provider.OPENAI, turns, copies, repair=repair, waiting=waiting)
 
 
-def _modern(messages: Sequence[Message]) -> Iterator[Message]:
+def _modern(messages: Sequence[Message], *, is_called: bool) -> Iterator[Message]:
     """Yield `messages` with calls and results of the deprecated form in today's form.
+
+    `is_called` states whether such a call waits for the first of them.
 
     A result without its call stays a message of its own, and so does a call that nothing answers.
     """
-    is_called = False
     for message, following in pairwise([*messages, None]):
         assert message is not None
         called = message.get("function_call")
