@@ -350,8 +350,8 @@ def test_a_function_of_the_deprecated_form_is_answered_later() -> None:
     """The call and its result may come one by one, as an agent adds them."""
     session = ContextSession(2_000)
     session.add_user_turn("Look.")
-    called = {"role": "assistant", "content": None}
-    called |= {"function_call": {"name": "look", "arguments": "{}"}}
+    function = {"name": "look", "arguments": "{}"}
+    called = {"role": "assistant", "content": None, "function_call": function}
     result = {"role": "function", "name": "look", "content": "Plums."}
     session.add_message(called)
     assert [call.name for call in session.open_calls] == ["look"]
