@@ -78,6 +78,12 @@ _CLOSER = re.compile(
     r"|de nada|gracias)\b[^,.;:!?]*\W*$",
     re.IGNORECASE,
 )
+_CHANGE = re.compile(
+    r"\b(?:instead|rather|prefer|no longer|not \d|moved?|chang|switch|swap|scratch|drop|forget"
+    r"|replac|place of|update|correct|postpon|shift|convert|from [^.]{1,40} to\b|statt"
+    r"|verschoben|geändert|plutôt|lieu|passe|déplac|lugar|cambi|ya no)|\(was |换成|改成|改为|変更",
+    re.IGNORECASE,
+)
 _READS = frozenset(
     re.findall(
         r"\w+",
@@ -122,6 +128,15 @@ def failing(lines: Sequence[str]) -> Iterator[int]:
             if frame >= 0:
                 yield from (frame, frame + 1)
             frame, error = -1, place
+
+
+def says_change(text: str) -> bool:
+    """Return whether a statement has a word of change, which may correct an earlier one.
+
+    >>> says_change("Take the morning train instead."), says_change("The train leaves at nine.")
+    (True, False)
+    """
+    return text[-1:] not in {"?", "？"} and _CHANGE.search(text) is not None
 
 
 def may_change(name: str, command: str = "") -> bool:

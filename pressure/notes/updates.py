@@ -4,20 +4,22 @@ Text that only looks similar is kept, and says nothing about each other.
 
 A result is replaced by that of the same call, and a text of a file by a later one of the same file.
 A pair is replaced by that of the same record and key, and a setting by that of the same file and
-section. No sentence replaces another one: words of change do not tell which one they correct.
+section. No sentence replaces another one: words of change do not tell which one they correct. The
+sentence that they may correct stays, and is worth less.
 """
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from itertools import groupby
+from itertools import chain, groupby
 from operator import attrgetter
 
 from polycontext.window import Role
 
-from .cues import says_failure
+from .cues import says_change, says_failure
 from .lines import Entry, Unit
+from .terms import terms_of
 
 LONGEST_WAS = 40
 """The most characters of an old value that is shown."""
@@ -25,8 +27,13 @@ LONGEST_WAS = 40
 MOST_NEWS = 3
 """The most pairs of a result that are its outcome."""
 
-NEWER_BOOST = 3.0
-"""The factor by which the worth of a unit rises when it replaces another."""
+NEWER_BOOST, OLDER = 3.0, 0.1
+"""The factor by which the worth of a unit rises when it replaces another, and the worth of one that
+a later one may replace."""
+
+LEAST_SHARED, SHARED, LEAST_WORDS = 2, 0.34, 4
+"""How many of its words a statement shares with a later one that may replace it: at least a number
+and a share with a word of change, and all of at least `LEAST_WORDS` if only numbers differ."""
 
 _SETTING = re.compile(
     r"^(?:export |const |let |var |set |- )*[\"']?([\w.\-/ ]{1,60}?)[\"']?\s?(?::?=|:(?=\s|\d|$)"
@@ -57,7 +64,8 @@ _SCOPE = re.compile(
 _OF_FILE = "="
 """The first letter of the topic of a setting."""
 
-_MOST_PAIRS, _LONGEST = 100, 300
+_MOST_PAIRS, _LONGEST, _STEM, _MOST_HOLDING = 100, 300, 5, 8
+_NUMBER, _CODE = re.compile(r"(?<!\w)\d[\d.,:]*"), re.compile(r"[={}<>\\|_]|\w\(")
 _RANKS = {str(Role.USER): 2, str(Role.SYSTEM): 2, str(Role.ASSISTANT): 1}
 
 
@@ -90,8 +98,52 @@ def drop_outdated(entries: Mapping[int, Entry], units: Sequence[Unit]) -> list[U
         elif new.value != old.value or old.outcome:
             continue
         gone.add(index)
-    kept = ((index, unit) for index, unit in enumerate(units) if index not in gone)
+    yielding = {*_older(entries, units)}
+    kept = (
+        (index, unit._replace(boost=OLDER) if index in yielding else unit)
+        for index, unit in enumerate(units)
+        if index not in gone
+    )
     return [_mark_newer(unit, was[index]) if index in was else unit for index, unit in kept]
+
+
+def _older(entries: Mapping[int, Entry], units: Sequence[Unit]) -> Iterator[int]:
+    """Yield the sentences and lines that a later one may replace."""
+    forms, holding = dict[str, int](), defaultdict[str, list[int]](list)
+    for index, unit in enumerate(units):
+        if unit.subject or unit.header or unit.record or unit.standing:
+            continue
+        if unit.said and _CODE.search(unit.text):
+            continue
+        form, found = _form(unit.text), set[int]()
+        if form.count(" ") >= LEAST_WORDS - 1:
+            found.update([forms[form]] if form in forms else ())
+            forms[form] = index
+        stems = _stems(unit.text) if unit.said else ()
+        if unit.said and says_change(unit.text):
+            shared = Counter(chain.from_iterable(holding[stem][-_MOST_HOLDING:] for stem in stems))
+            found.update(
+                place
+                for place, count in shared.items()
+                if count >= max(LEAST_SHARED, SHARED * len(_stems(units[place].text)))
+            )
+        for place in found:
+            older, newer = entries[units[place].entry], entries[unit.entry]
+            if older is not newer and _rank(older) <= _rank(newer):
+                yield place
+        if unit.opens and unit.ends:
+            for stem in stems:
+                holding[stem].append(index)
+
+
+@lru_cache(20_000)
+def _form(text: str) -> str:
+    return _NUMBER.sub("#", text)
+
+
+@lru_cache(20_000)
+def _stems(text: str) -> frozenset[str]:
+    return frozenset(term.lower()[:_STEM] for term in terms_of(text))
 
 
 def mark_outcomes(

@@ -128,6 +128,31 @@ def test_a_tool_puts_nothing_right_that_somebody_said() -> None:
     assert "user: The kiln in the yard stands at 900 degrees." in text
 
 
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("The ferry to Elba leaves at 17:30 today.", "The ferry to Elba leaves at 19:15 today."),
+        ("The kitchen worktop shall be of oak.", "Make the kitchen worktop of bamboo instead."),
+    ],
+)
+def test_the_newer_of_two_statements_is_told_first(old: str, new: str) -> None:
+    """A sentence that a later one may correct stands with room for both, and otherwise yields."""
+    turns = [user(old), BETWEEN, user(new)]
+    assert old in told(*turns)
+    assert new in told(*turns)
+    assert "(was" not in told(*turns)
+    older, _, newer = ExtractiveSummariser().read(turns, counter=EXACT).units
+    assert older.boost < newer.boost
+
+
+def test_a_question_and_code_correct_nothing() -> None:
+    """Words of change in them are about something else."""
+    for later in ("Why is the kitchen worktop not of bamboo?", "worktop = kitchen.swap(bamboo)"):
+        read = [user("The kitchen worktop shall be of oak."), BETWEEN, user(later)]
+        first, *_ = ExtractiveSummariser().read(read, counter=EXACT).units
+        assert first.boost > 1
+
+
 def test_the_same_call_has_one_result_and_a_failed_one_replaces_nothing() -> None:
     """A later answer takes the place of an earlier one, an error does not."""
     first, second = (
