@@ -123,6 +123,8 @@ def check_whole(
             case "tool_use" | "function_call" | "function_call_output":
                 caller = block["caller"]
                 made.append(caller.get("tool_id") or caller["caller_id"])
+            case _:
+                pass
     assert starts[: len(starts) - running] == ends
     assert {name: made.count(name) for name in ends} == {name: calls[name] for name in ends}
     assert {*made} <= {*starts}
