@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from benchmarks.margins import measured
+from benchmarks.margins import main, measured
 from polycontext import ContextSession, project
 from polycontext.base import UnknownNameError
 from polycontext.window import TiktokenCounter, Turn, count_tools, count_turn
@@ -47,6 +47,13 @@ def test_the_margins_bound_what_the_tokenizers_count() -> None:
     for name, shares in measured([*TEXTS.items()]):
         assert max(shares.values()) <= 1, (name, {k: v for k, v in shares.items() if v > 1})
         assert shares["English"] > 0.55, (name, "a window of English is wasted")
+
+
+@pytest.mark.gate
+def test_the_benchmark_finds_every_margin_wide_enough(capsys: pytest.CaptureFixture[str]) -> None:
+    """On this project's code and pages and on recordings, too."""
+    assert main([]) == 0
+    assert "qwen (qwen3)" in capsys.readouterr().out
 
 
 def test_a_digit_costs_what_it_costs() -> None:
