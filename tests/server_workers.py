@@ -171,11 +171,13 @@ async def watch(client: Client, url: str) -> None:
 
 
 async def kill(store: Path, until: float, every: float, random: Random) -> int:
-    """Kill a worker from time to time, and return how many were killed."""
+    """Kill a worker from time to time, beside another one, and return how many were killed."""
     killed = 0
     while monotonic() + every < until:
         await asyncio.sleep(every)
-        worker = random.choice(workers_of(store))
+        while len(running := workers_of(store)) < 2:  # noqa: ASYNC110 - as below
+            await asyncio.sleep(0.05)
+        worker = random.choice(running)
         worker.unlink()
         os.kill(int(worker.name.removeprefix("worker-")), signal.SIGKILL)
         killed += 1

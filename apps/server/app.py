@@ -90,6 +90,7 @@ def create_app(
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncGenerator[None]:
+        chats.load()
         watching = asyncio.create_task(chats.watch())
         yield
         watching.cancel()

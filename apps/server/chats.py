@@ -3,7 +3,7 @@
 import asyncio
 from collections import OrderedDict
 from collections.abc import AsyncGenerator, Awaitable, Callable
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager, closing, suppress
 from hashlib import sha256
 from typing import Any
 from uuid import uuid4
@@ -11,6 +11,7 @@ from weakref import WeakValueDictionary
 
 from polycontext.base import PolycontextError, UnknownNameError
 from polycontext.models import Answering
+from polycontext.nodes import ComponentRenderer
 from polycontext.polynomial import ContextSession, SessionWriteError
 from polycontext.polynomial.stores import SessionStore, SharedStore
 
@@ -112,6 +113,16 @@ class Chats:
             if chat is not None:
                 await chat.close()
             await asyncio.to_thread(self._store.delete, key)
+
+    def load(self) -> None:
+        """Load the modules that chats load on first use, so that the first requests are answered.
+
+        A worker that replaces another one gets all of its clients at once.
+        """
+        with closing(ContextSession(max_tokens=1_000)) as session:
+            session.add_user_turn("first")
+            session.answer().close()
+            ComponentRenderer().render_chat(session, answering=False)
 
     async def watch(self) -> None:
         """Publish what other processes write to the chats in use, until the task is cancelled."""
