@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from polycontext import ContextSession
 from polycontext.testing import wire_turns
 from polycontext.window.errors import InvalidMessagesError
 from polycontext.window.part import Part, PartKind
@@ -123,6 +124,15 @@ def test_a8_an_empty_message_is_refused(content: Any) -> None:
     """A message that was emptied as a whole is refused, unless it is the assistant's and final."""
     assert refused([ASK, {"role": "assistant", "content": content}, ASK]) == ("empty-message", 1)
     assert refused([{"role": "user", "content": content}]) == ("empty-message", 0)
+
+
+def test_an_answer_without_content_is_taken() -> None:
+    """Of a compatible server; a request leaves it out."""
+    session = ContextSession(1_000, provider="anthropic")
+    session.add_user_turn("Look.")
+    session.add_message({"role": "assistant", "content": None, "stop_reason": "end_turn"})
+    session.add_user_turn("Look again.")
+    check(session.request("anthropic").messages)
 
 
 def test_a8_a_final_assistant_message_may_be_empty() -> None:

@@ -44,7 +44,13 @@ def parse(messages: object, *, repair: bool = False, waiting: Iterable[str] = ()
     >>> [turn.content for turn in parse([{"role": "user", "content": "hi"}]).turns]
     ['hi']
     """
-    copies = copied_messages(Provider.ANTHROPIC, messages)
+    # A compatible server may answer with no content at all.
+    copies = [
+        {**message, "content": []}
+        if message.get("role") == "assistant" and message.get("content", "") is None
+        else message
+        for message in copied_messages(Provider.ANTHROPIC, messages)
+    ]
     entries = read_entries(copies)
     found: list[tuple[Turn, int]] = []
     start = 0
