@@ -3,7 +3,7 @@ of_dependencies := replace("""
 tests/base/test_codec.py tests/base/test_json_data.py tests/linearity/test_ledger_data.py
 tests/window/items tests/pills tests/window/tokens tests/window/test_front_doors.py tests/test_front.py
 tests/polynomial/machine tests/polynomial/stores
-tests/adapters tests/agent_context tests/cli tests/nodes/history tests/nodes/memory tests/models tests/testing
+tests/adapters tests/agent_context tests/bulk tests/cli tests/nodes/history tests/nodes/memory tests/models tests/testing
 tests/server/test_agui.py tests/server/test_chats.py tests/server/test_server_command.py tests/server/test_uploads.py
 """, "\n", " ")
 

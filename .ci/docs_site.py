@@ -29,6 +29,7 @@ CONTENTS = {
     "Guides": [
         "docs/session",
         "docs/project",
+        "docs/bulk",
         "docs/summarisers",
         "docs/gists",
         "docs/native-compaction",
