@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from benchmarks.retention.noted import Item, written_lines
-from polycontext.pressure.notes.injections import CERTAIN, FILE, features
+from polycontext.pressure.injections import CERTAIN, FILE, features
 
 ROUNDS, STEP, DECAY = 30, 0.3, 4.0
 """The passes over the sentences, the learning rate, and the decay of a weight in one pass."""

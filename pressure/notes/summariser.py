@@ -16,9 +16,9 @@ from attrs import evolve, field, frozen, validators
 from polycontext.window import EstimatingCounter, Role, TokenCounter, Turn
 
 from ..gist import unframed
+from ..injections import ASKS_OF_INSTRUCTIONS
 from .choice import Bundle, Chooser, Fitter
 from .cues import is_intention
-from .injections import ASKS_OF_INSTRUCTIONS
 from .lines import HEADED_FROM, NEW_LINE, Entry, Unit, render_notes
 from .pieces import GAP, clip, excerpt, one_line
 from .terms import relevance, weights_of

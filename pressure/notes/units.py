@@ -17,8 +17,8 @@ from polycontext.window import Role, TokenCounter, ToolCall, Turn
 from polycontext.window.items import attached_outline, attachment_of
 
 from ..gist import NO_TEXT, unframed
+from ..injections import LIKELY, flag_injections, score
 from . import cues
-from .injections import LIKELY, flag_injections, score
 from .lines import LAWGIVERS, Entry, Unit, left_out, opening_of, parse_summary
 from .pieces import GAP, Hides, Piece, excerpt, one_line, split
 from .records import (

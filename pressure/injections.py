@@ -8,7 +8,7 @@ from itertools import pairwise
 from math import inf
 from pathlib import Path
 
-from .cues import says_failure
+from .notes.cues import says_failure
 
 FILE = Path(__file__).with_name("injections.json")
 CERTAIN, LIKELY, BESIDE = -0.5, -1.0, -2.0

@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from benchmarks.retention import teaching
-from polycontext.pressure.notes.injections import BESIDE, CERTAIN, FILE, flag_injections, score
+from polycontext.pressure.injections import BESIDE, CERTAIN, FILE, flag_injections, score
 from tests.growth import BOUND, growth
 
 STEERING = (
@@ -166,7 +166,7 @@ def test_the_file_is_small_and_read_when_it_is_needed() -> None:
     """Up to 40 kB; who imports the module has not read it yet."""
     assert FILE.stat().st_size <= 40_000
     code = (
-        "from polycontext.pressure.notes import injections as i; import polycontext; "
+        "from polycontext.pressure import injections as i; import polycontext; "
         "print(i.table.cache_info().currsize, i.score('x') < 0, i.table.cache_info().currsize)"
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
