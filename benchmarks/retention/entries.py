@@ -368,7 +368,7 @@ def gist_entry(text: str, tools: Iterable[str]) -> Entry:
         rest = text[called.end() :]
         opened, arrow, said = rest.partition(") -> ") if rest.startswith("(") else ("", "", rest)
         if rest.startswith("(") and not arrow:
-            opened = rest.rstrip().removesuffix(")")
+            opened = rest.rstrip().removesuffix(") …").removesuffix(")")
         return Entry(text, called[1], opened[1:], said.removeprefix(" -> "), is_gist=True)
     spoken = SPEAKER.match(text)
     return Entry(text, said=text[spoken.end() :] if spoken else text, is_gist=True)
