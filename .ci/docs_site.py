@@ -23,6 +23,7 @@ SITE = ROOT / "build" / "site"
 CONTENTS = {
     "Get started": [
         "docs/quickstart",
+        "docs/choose",
         "docs/concepts",
         "docs/index",
     ],
@@ -52,11 +53,14 @@ CONTENTS = {
         "docs/command-line",
         "docs/terminal",
         "docs/server",
+        "docs/fastapi",
+        "docs/troubleshooting",
     ],
     "Formats and laws": [
         "docs/providers",
         "docs/window",
         "docs/paths",
+        "docs/errors",
         "docs/laws",
     ],
     "Internals": [

@@ -35,6 +35,12 @@ Names are loaded on first access, so one statement accesses some.
 """
 
 
+_FIRST = (
+    "from polycontext import ContextSession; "
+    "ContextSession(max_tokens=8000).add_user_turn('Where is my parcel?')"
+)
+
+
 def projection_rows(scale: Scale) -> Iterator[Row]:
     """Yield the cost of a first projection, of recorded turns if available, and of hostile text."""
     messages, of = _long_list(scale)
@@ -160,6 +166,14 @@ def command_rows(scale: Scale) -> Iterator[Row]:
         for option, most in (("--version", 10), ("--help", 25))
     ]
     yield Row("starting the command line", tuple(found))
+    begun = [
+        Found(name, (_cpu("-c", code) - empty) * 1e3, most, " ms")
+        for name, code, most in (
+            ("import polycontext", "import polycontext", 60),
+            ("first counted message", _FIRST, 400),
+        )
+    ]
+    yield Row("first contact, beside an empty program", tuple(begun))
 
 
 def _cpu(*arguments: str) -> float:
