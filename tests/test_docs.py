@@ -327,7 +327,6 @@ WORDS = (
     "comonad",
     "Galois connection",
     "rooms",
-    "the house",
 )
 
 
