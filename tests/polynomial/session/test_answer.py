@@ -107,7 +107,7 @@ def test_an_answer_that_is_refused_is_not_lost() -> None:
     session = session_of(600)
     answer = session.answer()
     answer.add("Nobody has asked.")
-    with pytest.raises(Exception, match="assistant_turn is illegal"):
+    with pytest.raises(Exception, match="assistant_turn is not allowed"):
         answer.close()
     assert answer.text == "Nobody has asked."
     assert session.output.answering is None

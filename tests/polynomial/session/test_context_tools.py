@@ -189,7 +189,7 @@ def test_turns_are_read_word_for_word_and_nothing_in_them_ends_their_frame() -> 
         < answer.index("t4 user")
     )
     assert "t4 user" in answer
-    assert "with 1 blocks that are no text" in answer
+    assert "with 1 blocks that are not text" in answer
 
 
 def test_a_gist_is_read_as_the_turns_behind_it(long: ContextSession) -> None:
@@ -250,9 +250,9 @@ def test_the_description_tells_what_is_seen_and_what_stands_for_the_rest(
         ("context_search", {"query": 5}, "5 is not text"),
         ("context_search", {"query": "a", "limit": 0}, "0 is not a number of turns"),
         ("context_search", {"query": "a", "limit": True}, "True is not a number of turns"),
-        ("context_recall", "{}", "None are no ids"),
-        ("context_recall", {"ids": []}, "are no ids"),
-        ("context_recall", {"ids": [1]}, "are no ids"),
+        ("context_recall", "{}", "None are not ids"),
+        ("context_recall", {"ids": []}, "are not ids"),
+        ("context_recall", {"ids": [1]}, "are not ids"),
         ("context_recall", {"ids": ["t2222"]}, "no turn has the id t2222. Did you mean"),
         ("context_recall", {"ids": "\ud800"}, r'no turn has the id "\ud800". context_search'),
         ("context_recall", b"\xff", "not JSON"),

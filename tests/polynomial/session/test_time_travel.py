@@ -329,7 +329,7 @@ def test_a_fork_takes_no_id_that_is_there() -> None:
     session = spoken("one")
     session.history.fork("second")
     for taken in ("second", "session"):
-        with pytest.raises(ConflictError, match=f"session id {taken!r} is taken"):
+        with pytest.raises(ConflictError, match=f"session {taken!r}: expected an unused id"):
             session.history.fork(taken)
     for none in ("", None, "\ud800"):
         with pytest.raises(InvalidOptionError):
