@@ -16,6 +16,7 @@ from contextlib import suppress
 from pathlib import Path
 from textwrap import dedent
 from threading import Thread
+from threading import enumerate as all_threads
 from time import monotonic, sleep
 from typing import Any
 
@@ -347,7 +348,8 @@ def test_reading_waits_for_no_writer(path: Path) -> None:
         assert lock.acquire(0)
         writing = Thread(target=session.add_user_turn, args=("two",))
         writing.start()
-        sleep(0.1)
+        while not any("(_wait)" in thread.name for thread in all_threads()):
+            sleep(0.01)
         store = session._writer.store
         assert isinstance(store, SQLiteStore)
         assert len(store.load("s").events) == 1
@@ -503,6 +505,24 @@ def test_a_forked_child_goes_on_beside_its_parent(path: Path, *, again: bool) ->
     assert Counter(texts(path)) == Counter(
         ["first", *(f"child {n}" for n in range(30)), *(f"parent {n}" for n in range(10))]
     )
+
+
+@needs_forks
+def test_no_connection_is_carried_through_a_fork(path: Path) -> None:
+    """It is closed before the fork, and both sides connect again when they use the file."""
+    with opened(path) as session:
+        session.add_user_turn("one")
+        store = session._writer.store
+        assert isinstance(store, SQLiteStore)
+
+        def look() -> None:
+            assert store._file._connection is None
+            assert len(store.load("s").events) == 1
+
+        assert os.waitpid(forked(look), 0)[1] == 0
+        assert store._file._connection is None
+        session.add_user_turn("two")
+    assert texts(path) == ["one", "two"]
 
 
 @needs_forks
