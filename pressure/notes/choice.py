@@ -182,7 +182,7 @@ class Chooser:
         units, taken, unit = self._units, self._taken, self._units[bundle[-1]]
         parts: list[Unit | _Part] = [units[index] for index in bundle if index not in taken]
         if opening := self._openings.get(unit.entry):
-            parts.append(opening._replace(boost=min(1.0, unit.boost)))
+            parts.append(opening if unit.boost >= 1 else opening._replace(boost=unit.boost))
         if unit.header and (unit.entry, unit.record) not in self._headed:
             tokens = 2 + (len(unit.header) + len(unit.parent)) // 4
             parts.append(_Part(self._terms(unit.header), tokens, unit.boost))

@@ -113,14 +113,14 @@ def _older(entries: Mapping[int, Entry], units: Sequence[Unit]) -> Iterator[int]
     for index, unit in enumerate(units):
         if unit.subject or unit.header or unit.record or unit.standing:
             continue
-        if unit.said and _CODE.search(unit.text):
+        if unit.said and _is_code(unit.text):
             continue
         form, found = _form(unit.text), set[int]()
         if form.count(" ") >= LEAST_WORDS - 1:
             found.update([forms[form]] if form in forms else ())
             forms[form] = index
         stems = _stems(unit.text) if unit.said else ()
-        if unit.said and says_change(unit.text):
+        if unit.said and _is_change(unit.text):
             shared = Counter(chain.from_iterable(holding[stem][-_MOST_HOLDING:] for stem in stems))
             found.update(
                 place
@@ -134,6 +134,15 @@ def _older(entries: Mapping[int, Entry], units: Sequence[Unit]) -> Iterator[int]
         if unit.opens and unit.ends:
             for stem in stems:
                 holding[stem].append(index)
+
+
+# Sentences are looked at again in every compression.
+_is_change = lru_cache(20_000)(says_change)
+
+
+@lru_cache(20_000)
+def _is_code(text: str) -> bool:
+    return _CODE.search(text) is not None
 
 
 @lru_cache(20_000)
