@@ -29,7 +29,6 @@ from .gist import (
     unframed,
     with_rules,
 )
-from .notes.lines import TITLES
 from .plan import Plan
 from .summariser_protocol import (
     LEAST_ASKED,
@@ -349,7 +348,7 @@ class Quotes:
         lines, under, left = dict[object, str](), "", MOST_QUOTES
         for number, line in enumerate(summary.splitlines()):
             title = line.strip().strip("#*: ") + ":"
-            if title in TITLES:
+            if title in notes.TITLES:
                 lines[number] = under = title
             elif under != TITLE:
                 lines[number] = line

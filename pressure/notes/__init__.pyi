@@ -1,11 +1,12 @@
 from .facts import Fact, complete_text, facts_of
-from .lines import Head, SummaryLine, parse_summary
+from .lines import TITLES, Head, SummaryLine, parse_summary
 from .pieces import clip, excerpt
 from .provenance import find_sources
 from .summariser import MOST_CHARS_A_TOKEN, Candidates, ExtractiveSummariser, truncate
 
 __all__ = [
     "MOST_CHARS_A_TOKEN",
+    "TITLES",
     "Candidates",
     "ExtractiveSummariser",
     "Fact",
