@@ -228,9 +228,7 @@ class ContextSession:
             preserved_share=preserved_share,
             machine=machine,
         )
-        construction.attach_writer(self, empty, policy, store, session_id)
-        if listeners:
-            parts.machine_of(self, listeners)
+        construction.attach_writer(self, empty, policy, store, session_id, listeners=listeners)
 
     @classmethod
     def open(
@@ -504,9 +502,24 @@ class ContextSession:
         >>> session.send("user_turn", "Where is my parcel?").state
         <ContextState.ACCUMULATING: 'ACCUMULATING'>
         """
-        return parts.send_event(self, event, args, kwargs)
+        return parts.dispatch.send_event(self, event, args, kwargs)
 
     asend = twin(send)
+
+    @procedure
+    def tick(self, now: datetime | None = None) -> Steps[tuple[str, ...]]:
+        """Send the events of timers that have run out by `now`, and return their names.
+
+        A timer is a guard of your machine, `after(seconds)`, on an event that takes no arguments.
+        It counts from the event that entered the state, so it goes on after a restart. Call this
+        when the session is opened, and from time to time. See docs/machine.md.
+
+        Raises:
+            InvalidOptionError: `now` has no time zone.
+        """
+        return parts.dispatch.fire_timers(self, self._clock() if now is None else now)
+
+    atick = twin(tick)
 
     def answer(self) -> "parts.Answer":
         """Open a streamed answer, which becomes one assistant turn when it is closed.
@@ -1012,7 +1025,7 @@ class ContextSession:
         You can add python-statemachine listeners to it. An exception in a listener is logged and
         changes nothing. See docs/machine.md.
         """
-        return parts.machine_of(self)
+        return parts.dispatch.machine_of(self)
 
     def log(self) -> tuple[Turn, ...]:
         """Return every turn ever accepted, in order, including those that left the view."""
@@ -1125,6 +1138,8 @@ class ContextSession:
         ):
             built = yield in_thread(command)
         request = self._request(built, expected_revision, idempotency_key)
+        if self._writer.live.machine.acts:
+            self._writer.live.serve(self)
         output: ContextOutput = yield call(self._writer, "write", request)
         if self.policy.background:
             output = yield call(self.background, "after", output)

@@ -28,6 +28,8 @@ from .state import State
 class InputKind(StrEnum):
     """The directions of the polynomial: the kinds of input."""
 
+    __hash__ = str.__hash__
+
     USER_TURN = "user_turn"
     ASSISTANT_TURN = "assistant_turn"
     TOOL_TURN = "tool_turn"

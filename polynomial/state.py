@@ -6,6 +6,9 @@ from enum import StrEnum
 class ContextState(StrEnum):
     """The states of the machine: the positions of the context polynomial (docs/machine.md)."""
 
+    # An Enum's hash is written in Python, and a turn looks up some dozens of states and events.
+    __hash__ = str.__hash__
+
     EMPTY = "EMPTY"
     """No turns yet."""
     ACCUMULATING = "ACCUMULATING"

@@ -57,6 +57,7 @@ app = Group(
         "serve": ("serve", "Serve conversations over HTTP."),
         "pills": ("pills", "List the files and symbols that a message can attach."),
         "diagram": ("diagram", "Draw the state machine."),
+        "verify": ("verify", "Check a policy of a state machine over all orders of events."),
         "laws": ("laws", "Test the library's laws on generated input or on your object."),
         "completion": ("completion", "Print the completion script of a shell."),
     },

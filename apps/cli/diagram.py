@@ -43,7 +43,7 @@ def diagram(*, machine: str | None, notation: str | None, output: Output) -> int
     working directory are found. A file that ends in .png, .svg or .pdf is drawn by Graphviz, one in
     .mmd or .dot is written in that notation.
     """
-    drawn = _machine(machine)
+    drawn = load_machine(machine)
     ending = "" if output is None else output.suffix.lower()
     if output is not None and notation is None and ending in PICTURES:
         _draw(dot(drawn.table), output)
@@ -77,7 +77,7 @@ def _draw(text: str, output: Path) -> None:
     save(output, write_picture)
 
 
-def _machine(name: str | None) -> type[ContextMachine]:
+def load_machine(name: str | None) -> type[ContextMachine]:
     """Return the machine class that ``module:Class`` names, or the library's own for None.
 
     Raises:

@@ -91,9 +91,10 @@ def create_app(
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncGenerator[None]:
         chats.load()
-        watching = asyncio.create_task(chats.watch())
+        tasks = [asyncio.create_task(each()) for each in (chats.watch, chats.keep_ticking)]
         yield
-        watching.cancel()
+        for task in tasks:
+            task.cancel()
         await chats.close()
 
     # FastAPI's documentation pages load scripts from other hosts, so only /openapi.json is served.

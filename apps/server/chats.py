@@ -25,6 +25,9 @@ stay open beyond that."""
 LOOKS = 0.1
 """Seconds between two looks at whether another process has written to the store."""
 
+TICK = 5.0
+"""Seconds between two looks at the timers of open chats."""
+
 _ONES_OWN = "one of those that GET /api/sessions lists"
 
 
@@ -164,6 +167,15 @@ class Chats:
             await self._sources.close()
             await self._answering.aclose()
 
+    async def keep_ticking(self) -> None:
+        """Fire the timers of open chats until cancelled; those of others fire when it is opened."""
+        while True:
+            await asyncio.sleep(TICK)
+            for chat in [*self._open.values()]:
+                # A chat that is answering or closed is left alone until the next time.
+                with suppress(PolycontextError):
+                    await chat.change(ContextSession.atick)
+
     async def _open_chat(self, key: str, made: Callable[[str], Awaitable[ContextSession]]) -> Chat:
         if self._closed:
             raise SessionWriteError("the server is being stopped", "Ask again when it is back")
@@ -190,6 +202,7 @@ class Chats:
             self._shared is None or await asyncio.to_thread(self._shared.revision, key) is None
         ):
             raise _unknown(key)
+        await session.atick()
         return session
 
     async def _evict(self) -> None:

@@ -26,6 +26,7 @@ from polycontext.polynomial import (
     sequential,
     through,
 )
+from polycontext.polynomial.policies import Policy
 from polycontext.pressure import ContextProjector, ExtractiveSummariser, View
 from polycontext.window import ContextWindow, Role, TiktokenCounter, Turn
 from polycontext.window.providers import Provider, get_format
@@ -313,6 +314,8 @@ _DRAWINGS: Final[Mapping[str, Drawing | st.SearchStrategy[Any]]] = {
     "agent": _agents,
     "choices": CHOICES,
     "inputs": machine_inputs(),
+    "machine_class": _one_of(ContextMachine),
+    "machine_policy": _one_of(Policy("assistant_turn", "user_turn")),
     "session": sessions(),
     "max_tokens": _one_of(60, 150, 300, 1_000, 100_000),
     "renderer": _one_of(ComponentRenderer()),

@@ -18,9 +18,9 @@ from hypothesis import strategies as st
 
 from polycontext.base import InvalidDataError
 from polycontext.linearity import LinearityMap
-from polycontext.polynomial import ContextSession, PolyAgent
+from polycontext.polynomial import ContextMachine, ContextSession, PolyAgent
 from polycontext.pressure import Summariser
-from polycontext.window import ContextWindow, StoreComonad
+from polycontext.window import ContextWindow, StoreComonad, TokenCounter, Turn
 
 from .law_inputs import Strategies, focused_anywhere
 from .law_strategies import ledgers
@@ -146,6 +146,31 @@ def _has(value: Any, method: str, *arguments: object) -> bool:
     return callable(function) and _takes(function, *arguments)
 
 
+def _summarises(value: Any) -> bool:
+    """Return whether `value` is a function that writes summaries, by the name of its allowance."""
+    return inspect.isroutine(value) and {"turns", "max_tokens"} <= {
+        *inspect.signature(value).parameters
+    }
+
+
+@frozen
+class _Summarising:
+    """A summariser that calls a function."""
+
+    function: Callable[..., str]
+
+    def summarise(
+        self,
+        turns: Sequence[Turn],
+        max_tokens: int,
+        *,
+        counter: TokenCounter,
+        query: str | None = None,
+    ) -> str:
+        """Return what the function writes."""
+        return self.function(turns, max_tokens, counter=counter, query=query)
+
+
 # --- strategies -----------------------------------------------------------
 
 
@@ -179,6 +204,11 @@ def _continued(window: ContextWindow) -> Strategies:
 
 
 KINDS: Final = (
+    Kind(
+        "a machine (ContextMachine)",
+        lambda value: isinstance(value, ContextMachine),
+        lambda value: {"machine": st.just(type(value))},
+    ),
     Kind("a store (StoreComonad)", lambda value: isinstance(value, StoreComonad), _refocused),
     Kind("a window (ContextWindow)", lambda value: isinstance(value, ContextWindow), _continued),
     Kind(
@@ -193,17 +223,19 @@ KINDS: Final = (
     ),
     Kind(
         "a classifier (called with role, content, metadata)",
-        lambda v: callable(v) and _takes(v, "user", "text", {}),
+        lambda v: callable(v) and _takes(v, "user", "text", {}) and not _summarises(v),
         _fixed("classifier"),
     ),
     Kind(
         "a summariser (summarise(turns, max_tokens, *, counter, query))",
-        lambda v: isinstance(v, Summariser),
-        _fixed("summariser"),
+        lambda v: isinstance(v, Summariser) or _summarises(v),
+        lambda v: {"summariser": st.just(_Summarising(v) if _summarises(v) else v)},
     ),
     Kind(
         "a projector (compress(window, target))",
-        lambda v: _has(v, "compress", None, 0.5) and not isinstance(v, ContextSession),
+        lambda v: (
+            _has(v, "compress", None, 0.5) and not isinstance(v, ContextSession | ContextMachine)
+        ),
         _fixed("projector"),
     ),
     Kind("an agent (PolyAgent)", lambda value: isinstance(value, PolyAgent), _fixed("agent")),

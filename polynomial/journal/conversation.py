@@ -4,6 +4,7 @@
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from datetime import datetime
 from typing import Any, Self
 
 from attrs import evolve as evolved
@@ -54,7 +55,7 @@ class Conversation:
     `revision` counts the events so far. `companions` are stored JSON texts by name, `documents` the
     patched documents by name, as immutable JSON data. `past` holds the turns that compressions took
     out of the view. `joints` has, for each rewind, the length of the log and the revision it went
-    back to, and its own revision.
+    back to, and its own revision. `since` is the time of the event that entered the state.
     """
 
     window: ContextWindow
@@ -66,19 +67,25 @@ class Conversation:
     joints: tuple[tuple[int, int, int], ...] = ()
     documents: Mapping[str, Any] = field(factory=dict)
     machine: type[ContextMachine] = field(default=ContextMachine, repr=False)
+    since: datetime | None = None
 
     def after(self, event: InputEvent, window: ContextWindow) -> Self:
         """Return the conversation after `event`, whose window is `window`; O(1)."""
-        log = self.log.append(event.turn) if type(event) is TurnEvent else self.log
-        past = self.past
+        log, past = self.log, self.past
+        if isinstance(event, TurnEvent):
+            log = log.append(event.turn)
         if type(event) is CompressEvent:
             past = past.after(self.window, event.edit)
         elif type(event) is ClearEvent:
             past = Past()
-        revision = self.revision + 1
-        return evolved(
-            self, window=window, state=event.state, log=log, revision=revision, past=past
-        )
+        return evolved(self, window=window, log=log, past=past, **self._entered(event))
+
+    def _entered(self, event: InputEvent | EraseEvent) -> dict[str, Any]:
+        """Return the fields that every event changes."""
+        since = self.since
+        if event.state != self.state:
+            since = event.turn.timestamp if isinstance(event, TurnEvent) else event.at
+        return {"state": event.state, "since": since, "revision": self.revision + 1}
 
     def takes(self, kind: Kind) -> bool:
         """Return whether the machine accepts `kind` in the current state."""
@@ -100,15 +107,19 @@ class Conversation:
         return evolved(self, revision=self.revision + 1, documents=documents, window=window)
 
     def rewound(
-        self, target: "Conversation", state: State, window: ContextWindow | None = None
+        self, target: "Conversation", event: RewindEvent, window: ContextWindow | None = None
     ) -> "Conversation":
-        """Return `target`, an earlier conversation, in a new epoch; no turn id is reused."""
+        """Return `target`, an earlier conversation, in a new epoch; no turn id is reused.
+
+        Its state is entered again.
+        """
         window = target.window.standing_again(self.window) if window is None else window
         revision = self.revision + 1
         return evolved(
             target,
             window=window,
-            state=state,
+            state=event.state,
+            since=event.at,
             revision=revision,
             companions=self.companions,
             joints=(*target.joints, (len(target.log), target.revision, revision)),
@@ -135,9 +146,7 @@ class Conversation:
             told = [turn for turn in window.all_turns() if is_summary(turn)]
             past = Past.told(told)
             window = window.with_facts(rules=window.rules.after(*told))
-        return evolved(
-            self, window=window, state=event.state, revision=self.revision + 1, past=past
-        )
+        return evolved(self, window=window, past=past, **self._entered(event))
 
     def has_passed(self, revision: int) -> bool:
         """Return whether the conversation passed `revision` and was not rewound past it since."""
@@ -180,7 +189,7 @@ def evolve(
         if type(event) is CompressEvent and event.names_ranges:
             event = journal.source_ranges.compression_with_sources(event, conversation.window)
         if isinstance(event, RewindEvent):
-            return conversation.rewound(_check_target(conversation, event, target), event.state)
+            return conversation.rewound(_check_target(conversation, event, target), event)
         if isinstance(event, PatchEvent):
             _check_state(conversation, "a patch", [conversation.state], event.state)
             return conversation.patched(event)
@@ -251,8 +260,7 @@ def _check_input(conversation: Conversation, kind: Kind, state: State) -> None:
     """Raise unless the table, guards aside, has a transition for `kind` that leads to `state`."""
     table = conversation.machine.table
     table.legal(state)
-    rows = table.rows(conversation.state, kind)
-    _check_state(conversation, kind, dict.fromkeys(row.target for row in rows), state)
+    _check_state(conversation, kind, table.targets(conversation.state, kind), state)
 
 
 def _check_state(

@@ -23,8 +23,8 @@ from polycontext.window.part_removal import bare, unbound
 
 from ..errors import StoreError
 from ..inputs import ContextInput
+from ..machine.context_machine import decider
 from ..machine.step import ContextPolicy, Step
-from ..machine.table_compiler import run
 from ..stores.session_store import Rewritten
 from .conversation import Conversation, replay, replayed
 from .conversation import evolve as evolve_conversation
@@ -148,7 +148,7 @@ def expiring(
 def _with_state(event: EraseEvent, stands: Conversation, policy: ContextPolicy) -> EraseEvent:
     """Return `event` with the state that the guards choose after the erasure in `stands`."""
     step = Step(ContextInput.forget(stands.erased(event).window), stands.window, policy, event.at)
-    return evolve(event, state=run(stands.machine.table, stands.state, step))
+    return evolve(event, state=decider(stands.machine).decide(step, stands.state))
 
 
 @define

@@ -194,6 +194,7 @@ def _head(now: Conversation) -> dict[str, Any]:
         "tellers": [CONVERTER.unstructure(turn) for turn in now.past.tellers.values()],
         "read": _read(now.past),
         "documents": now.documents,
+        "since": None if now.since is None else microseconds(now.since),
     }
 
 
@@ -247,6 +248,7 @@ def _restore(opened: Opened, empty: Conversation) -> Conversation:
         empty,
         window=empty.window.restored(turns, ledger, facts).with_room(head["room"]),
         state=state_of(head["state"]),
+        since=None if (since := head.get("since")) is None else moment(since),
         log=log,
         revision=pieces[-1]["revision"],
         past=past,

@@ -1,4 +1,4 @@
-"""The state machine: its declaration, compiled table, transition function and diagram."""
+"""The state machine: its declaration, engine, timers and diagram."""
 
 import lazy_loader
 

@@ -1,17 +1,18 @@
 """Diagrams of the machine: Mermaid for a README, dot for Graphviz.
 
-A diagram is drawn from the compiled table, so it always matches the machine. The output is
+A diagram is drawn from the table, so it always matches the machine. The output is
 deterministic: the same table gives the same bytes.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
 
 from attrs import frozen
+from statemachine.transition import Transition
 
 from ..inputs import KIND_OF_ROLE, InputKind, Kind
 from ..state import State, state_of
 from .context_machine import ContextMachine
-from .table_compiler import Row, Table
+from .declaration import Table
 
 TURN_KINDS = tuple(KIND_OF_ROLE.values())
 """The inputs that add a turn. If all of them do the same, an arrow says `ANY_TURN`."""
@@ -106,13 +107,13 @@ def _moves(table: Table) -> Iterator[tuple[State, State, str, Kind]]:
     for source, by_kind in table.cells.items():
         for kind, rows in by_kind.items():
             for row, guard in () if kind in ANYWHERE else zip(rows, _guards(rows), strict=True):
-                yield source, row.target, guard, kind
+                yield source, table.leaves[row], guard, kind
 
 
-def _guards(rows: Sequence[Row]) -> list[str]:
+def _guards(rows: Sequence[Transition]) -> list[str]:
     """Return the label of each row: its guards, `else` after guarded rows, or nothing if alone."""
     # Rows are tried in order, so an unguarded row after others covers the remaining cases.
-    names = [" and ".join(map(str, row.guards)) for row in rows]
+    names = [" and ".join(str(each).replace("!", "not ") for each in row.cond) for row in rows]
     return [name or (OTHERWISE if len(rows) > 1 else "") for name in names]
 
 

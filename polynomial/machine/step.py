@@ -1,8 +1,8 @@
 """A step: one input to the machine, with the answers of its guards, validators and actions.
 
 Guards run before actions, so a guard must compute the window that the input *would* produce. The
-step computes it once and caches every answer, so the live machine gets the same answers as the
-table without computing them again. A step changes nothing outside itself.
+step computes it once and caches every answer, so that performing it asks for nothing again. A step
+changes nothing outside itself.
 """
 
 from collections.abc import Mapping
@@ -11,6 +11,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from attrs import define, evolve, field, frozen
+from statemachine.transition import Transition
 
 from polycontext.base import InvalidOptionError
 from polycontext.linearity import UNIX_EPOCH, ResourceClass
@@ -38,10 +39,11 @@ from ..inputs import (
     ContextInput,
     ContextOutput,
     InputKind,
+    Kind,
     Promotion,
     Standing,
 )
-from ..state import ContextState, State
+from ..state import State
 
 if TYPE_CHECKING:
     from polycontext.pressure.schedule import Prices
@@ -126,15 +128,18 @@ def default_policy() -> ContextPolicy:
 class Step:
     """An input at time `at`, with its window, the policy, and every answer computed so far.
 
-    Nothing is computed or counted twice. `after` is the window that the input leads to. Guards and
-    validators take the step.
+    `since` is the time when the machine entered its state, if known. Nothing is computed or counted
+    twice. `after` is the window that the input leads to. `moves` are
+    the transitions that the machine selected, each with the state it starts in and its event.
     """
 
     input: ContextInput
     window: ContextWindow
     policy: ContextPolicy
     at: datetime = UNIX_EPOCH
+    since: datetime | None = None
     compression: CompressionResult | None = None
+    moves: "tuple[tuple[State, Transition, Kind | None], ...]" = ()
     _after: ContextWindow | None = None
     _checked: bool = False
     _pressured: bool | None = None
@@ -147,15 +152,10 @@ class Step:
         window: ContextWindow,
         policy: ContextPolicy,
         after: ContextWindow,
-        state: State,
     ) -> "Step":
-        """Return a step with the answers of a journal: `state` with the window `after`."""
+        """Return a step with the answer of a journal: the window `after`."""
         step = cls(context_input, window, policy)
         step._after, step._checked = after, True
-        step._pressured, step._cooling = (
-            state is ContextState.PRESSURED,
-            state is ContextState.COMPRESSED,
-        )
         return step
 
     @property

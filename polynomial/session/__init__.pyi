@@ -1,4 +1,4 @@
-from . import children, context_tools, plugins
+from . import children, context_tools, dispatch, plugins
 from .answer import Answer, open_answer
 from .background import Background
 from .commands import Oversize, utc_now
@@ -8,7 +8,6 @@ from .documents import Documents
 from .embedding import Embedder, Embeddings
 from .export import Archive, Imported, store_whole
 from .history import History
-from .live_machine import machine_of, send_event
 from .options import NAME, is_name
 from .paths import invoke
 from .plugins import PromptMaker, Renderer
@@ -42,19 +41,18 @@ __all__ = [
     "Usage",
     "children",
     "context_tools",
+    "dispatch",
     "explain",
     "held_attachment",
     "input_tokens",
     "invoke",
     "is_name",
-    "machine_of",
     "merge_options",
     "open_answer",
     "options_for",
     "pairs_of",
     "plugins",
     "says_the_same",
-    "send_event",
     "store_whole",
     "sync",
     "utc_now",

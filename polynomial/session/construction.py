@@ -125,6 +125,8 @@ def attach_writer(
     policy: ContextPolicy,
     store: Place | None,
     session_id: str,
+    *,
+    listeners: Sequence[object] = (),
 ) -> None:
     """Attach a writer to a new session, opening its store if necessary."""
     has_methods = all(callable(getattr(store, name, None)) for name in ("load", "append"))
@@ -138,8 +140,9 @@ def attach_writer(
         store = session._opened
     try:
         session._writer = Writer(
-            empty, policy, InMemoryStore() if store is None else store, session_id
+            empty, policy, InMemoryStore() if store is None else store, session_id, listeners
         )
+        session._writer.live.serve(session)
     except BaseException:
         session.close()
         raise

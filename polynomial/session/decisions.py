@@ -23,6 +23,7 @@ from ..inputs import ContextInput, ContextOutput, InputKind
 from ..journal.conversation import Conversation
 from ..journal.events import Event, TurnEvent
 from ..journal.log import Log
+from ..machine.context_machine import ContextMachine, decider
 from ..machine.step import ContextPolicy, Step, is_over_budget
 from ..state import ContextState
 from .commands import (
@@ -130,20 +131,29 @@ def decide(
     policy: ContextPolicy,
     *,
     unstored: bool = False,
+    machine: ContextMachine | None = None,
 ) -> DecisionSteps:
     """Decide what a command does.
 
     Yields the summaries that are needed and is sent their fulfilment. If the budget or state of the
     conversation is `unstored`, a `ResizeEvent` that records it comes first. With `auto`, if the
     view is over its budget at the end, a compression comes last: every commit leaves a view that
-    can be sent. If the budget has grown, truncated turns that fit now are restored.
+    can be sent. If the budget has grown, truncated turns that fit now are restored. `machine`
+    decides, by default one that all sessions of its class share.
 
     Raises any error of the machine; then nothing has happened.
 
     Law: folding `evolve` over the decision's events from `conversation` gives ``decision.after``.
     """
     epoch = conversation.window.epoch.number if request.sent is None else request.sent
-    begun = Draft(conversation, policy, request.at, epoch, ready=request.ready)
+    begun = Draft(
+        conversation,
+        policy,
+        request.at,
+        epoch,
+        machine or decider(conversation.machine),
+        ready=request.ready,
+    )
     if unstored:
         begun = begun.settle()
     draft = yield from _apply(begun, request.command)

@@ -13,12 +13,12 @@ from polycontext.linearity import UNIX_EPOCH
 from polycontext.pressure import Fulfilment, Plan, Reading, Rejection
 from polycontext.window import Turn
 
+from .. import journal
 from ..inputs import ContextInput, InputKind, Promotion
 from ..journal.conversation import Conversation
 from ..journal.events import Event, PatchEvent, RewindEvent, event_of
-from ..journal.json_patch import encode
+from ..machine.context_machine import ContextMachine
 from ..machine.step import ContextPolicy, Step
-from ..machine.table_compiler import run
 from ..state import ContextState, State
 from .commands import Patch
 
@@ -39,13 +39,14 @@ class Draft:
     policy: ContextPolicy
     at: datetime
     epoch: int
+    machine: ContextMachine
     before: "Draft | None" = None
     last: tuple[Event, Cause] | None = None
     refused: tuple[Rejection, ...] = ()
     ready: Fulfilment | None = None
 
     def take(self, context_input: ContextInput) -> "Draft":
-        """Return the draft after one more input, taken through the table."""
+        """Return the draft after one more input, which the machine decides."""
         conversation = self.conversation
         step, state = self._decide(context_input)
         event = event_of(step, state, self.at)
@@ -54,6 +55,7 @@ class Draft:
             self.policy,
             self.at,
             self.epoch,
+            self.machine,
             self,
             (event, step),
             ready=self.ready,
@@ -81,8 +83,8 @@ class Draft:
 
     def _decide(self, context_input: ContextInput) -> tuple[Step, State]:
         conversation = self.conversation
-        step = Step(context_input, conversation.window, self.policy, self.at)
-        return step, run(conversation.machine.table, conversation.state, step)
+        step = Step(context_input, conversation.window, self.policy, self.at, conversation.since)
+        return step, self.machine.decide(step, conversation.state)
 
     def rewind(self, target: Conversation) -> "Draft":
         """Return the draft rewound to `target`, or itself if nothing has happened since."""
@@ -92,11 +94,17 @@ class Draft:
         step, state = self._decide(
             ContextInput.rewind(target.window.standing_again(conversation.window), target.state)
         )
-        event, stands = (
-            RewindEvent(state, target.revision, self.at),
-            conversation.rewound(target, state, step.after),
+        event = RewindEvent(state, target.revision, self.at)
+        stands = conversation.rewound(target, event, step.after)
+        return evolve(
+            self,
+            conversation=stands,
+            epoch=stands.window.epoch.number,
+            before=self,
+            last=(event, step),
+            refused=(),
+            ready=None,
         )
-        return Draft(stands, self.policy, self.at, stands.window.epoch.number, self, (event, step))
 
     def patch(self, command: Patch) -> "Draft":
         """Return the draft with a document changed, or itself if the change is empty."""
@@ -110,9 +118,12 @@ class Draft:
         change = command.change(conversation.documents.get(command.name))
         if not change:
             return self
-        event = PatchEvent(conversation.state, command.name, encode(change, command.name), self.at)
+        patch = journal.json_patch.encode(change, command.name)
+        event = PatchEvent(conversation.state, command.name, patch, self.at)
         after = conversation.patched(event)
-        return Draft(after, self.policy, self.at, self.epoch, self, (event, after))
+        return evolve(
+            self, conversation=after, before=self, last=(event, after), refused=(), ready=None
+        )
 
     def steps(self) -> list[tuple[Event, Cause]]:
         """Return the events so far and their causes, in order."""

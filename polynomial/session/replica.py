@@ -3,19 +3,23 @@
 Readers need no lock: they read a value that is replaced as a whole.
 """
 
+import logging
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from threading import RLock
-from typing import Any
+from threading import Lock, RLock
+from typing import Any, NamedTuple
+from weakref import ref
 
 from attrs import evolve
+from statemachine.engines.async_ import AsyncEngine
 
 from polycontext.base import InvalidOptionError
+from polycontext.base.effects import Steps, call, procedure, twin
 from polycontext.pressure import ConflictError
 
 from .. import journal
-from ..inputs import ContextInput, InputKind, Standing
+from ..inputs import ContextInput, ContextOutput, InputKind, Standing
 from ..journal.conversation import Conversation, replay, replayed
 from ..journal.events import (
     CompressEvent,
@@ -27,8 +31,9 @@ from ..journal.events import (
     input_of,
 )
 from ..journal.past import Past
+from ..machine.context_machine import ContextMachine, decider
+from ..machine.engine import REFUSED, ContextModel
 from ..machine.step import ContextPolicy, Step
-from ..machine.table_compiler import run
 from ..state import ContextState
 from ..stores.session_store import (
     AsyncSessionStore,
@@ -39,6 +44,9 @@ from ..stores.session_store import (
 )
 from .commands import Companion
 from .drafts import Cause
+from .options import is_in_loop
+
+_LOG = logging.getLogger("polycontext.session")
 
 _NEAR = 32
 """How many conversations are remembered, so that a short rewind replays little."""
@@ -56,7 +64,9 @@ class Replica:
         policy: ContextPolicy,
         store: SessionStore,
         session_id: str,
+        listeners: Sequence[object] = (),
     ) -> None:
+        self.listeners = listeners
         self.conversation = self.stored = self._snapped = self.empty = conversation
         self.policy = policy
         # The tokens that were requested, without later measurements.
@@ -69,7 +79,7 @@ class Replica:
 
     def _open(self) -> None:
         """Create what is not copied: the live machine, the lock and recent conversations."""
-        self.live: Any = None  # a LiveMachine after the first access
+        self.live = LiveMachine(self, self.listeners)
         # Guards the replacement of the value and the queue of the live machine. Nothing waits
         # inside it, but a listener may access the machine.
         self._publishing = RLock()
@@ -125,7 +135,7 @@ class Replica:
             if behind:
                 # Forget facts that were read from turns whose text was erased.
                 self.empty = evolve(self.empty, past=Past())
-                if self.live is None:
+                if not self.live.machine.acts:
                     self._load(reads_ahead=False)
                     return
                 known, events = self.empty, self.store.load(self.session_id).events
@@ -137,8 +147,8 @@ class Replica:
                 self._publish(conversation)
                 if conversation.revision == stored.snapshot:
                     self._snapped = conversation
-                if self.live is not None:
-                    self.live.add(self._made(before, event, conversation), before.state)
+                if self.live.machine.acts:
+                    self.live.add(self._made(before, event, conversation))
             if behind:
                 # Earlier conversations may hold text that was erased.
                 self._near.clear()
@@ -163,7 +173,8 @@ class Replica:
             if isinstance(event, InputEvent)
             else ContextInput(kind, Standing(window, event.state))
         )
-        return Step.recorded(given, before.window, self.policy, window, event.state)
+        step = Step.recorded(given, before.window, self.policy, window)
+        return self.live.machine.retrace(step, before.state, event.state)
 
     def events(self, after: int = 0) -> tuple[Event, ...]:
         """Return the stored events after revision `after`, up to that of the conversation."""
@@ -264,9 +275,115 @@ class Replica:
             self.conversation = stored
             return
         step = Step(ContextInput.resize(room), window, self.policy)
-        state = run(stored.machine.table, stored.state, step)
+        state = self.live.machine.decide(step, stored.state)
         self.conversation = (
             stored
             if same and state == stored.state
             else evolve(stored, window=step.after, state=state)
         )
+
+
+# --- its machine ----------------------------------------------------------------------
+
+
+class Sent(NamedTuple):
+    """An event that an action has sent during a write."""
+
+    event: Any
+    args: tuple[Any, ...]
+    kwargs: Mapping[str, Any]
+
+
+class LiveMachine(ContextModel):
+    """The model of a session's machine: it stands where the session stands, and writes through it.
+
+    `machine` decides for the session. A session without a class or listeners of its own shares one
+    with others, until somebody looks at `ContextSession.machine`.
+    """
+
+    def __init__(self, writer: Any, listeners: Sequence[object]) -> None:
+        self._writer, self._listeners = writer, [*listeners]
+        super().__init__(None)
+        self.session: Callable[[], Any] = lambda: None
+        self._steps: deque[Step] = deque()
+        self._sent: deque[Sent] = deque()
+        self._playing = Lock()
+        kind = writer.conversation.machine
+        is_plain = kind is ContextMachine and not listeners
+        self.machine = decider(kind) if is_plain else self._make()
+
+    def _make(self) -> ContextMachine:
+        machine: ContextMachine = self._writer.conversation.machine(
+            model=self, listeners=self._listeners, policy=self._writer.policy
+        )
+        return machine
+
+    def own(self, session: Any) -> ContextMachine:
+        """Return the machine of this session alone; it keeps its session alive."""
+        self.session = lambda: session
+        if self.machine.model is not self:
+            self.machine = self._make()
+        return self.machine
+
+    def serve(self, session: Any) -> None:
+        """Send what actions send through `session`, unless another one is known."""
+        if self.session() is None:
+            self.session = ref(session)
+
+    # --- the model --------------------------------------------------------------------
+
+    @property
+    def stands(self) -> Any:
+        """Return the conversation of the session."""
+        return self._writer.conversation
+
+    def write_event(self, event: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+        """Write an event through the session, or queue it if it is sent from inside a write."""
+        if self._writer.is_inside():
+            self._sent.append(Sent(event, args, kwargs))
+            return ContextOutput(self.window, self.now.state)
+        session = self.session()
+        return (session.send if self.may_block() else session.asend)(event, *args, **kwargs)
+
+    # --- called by the session ----------------------------------------------------------
+
+    def may_block(self) -> bool:
+        """Return whether actions can be called without awaiting them.
+
+        True if none is a coroutine function, or if no event loop is running in this thread.
+        """
+        return (
+            not isinstance(self.machine._engine, AsyncEngine) or not is_in_loop()
+        )  # the library exposes it nowhere else
+
+    def add(self, made: object) -> None:
+        """Queue a step; a patch of a document is not a step."""
+        if isinstance(made, Step):
+            self._steps.append(made)
+
+    @procedure
+    def play(self) -> Steps[None]:
+        """Perform the queued steps, and await actions that are coroutine functions.
+
+        If another thread is already performing, it performs these steps, too.
+        """
+        while self._steps and self._playing.acquire(blocking=False):
+            try:
+                if self._steps:
+                    yield from self.machine.perform(self._steps.popleft())
+            finally:
+                self._playing.release()
+
+    aplay = twin(play)
+
+    @procedure
+    def send_waiting(self) -> Steps[None]:
+        """Send the events that actions have queued; an event that is refused is logged."""
+        while self._sent:
+            event, args, kwargs = self._sent.popleft()
+            try:
+                yield call(self.session(), "send", event, *args, **kwargs)
+            except Exception:  # noqa: BLE001 - as an error of an action
+                _LOG.exception(REFUSED, event)
+
+    asend_waiting = twin(send_waiting)

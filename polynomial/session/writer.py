@@ -27,7 +27,6 @@ from .. import journal
 from ..errors import SessionWriteError
 from ..inputs import ContextOutput
 from ..journal.conversation import Conversation
-from ..journal.json_patch import encode
 from ..stores.in_memory import InMemoryStore
 from .commands import WriteRequest
 from .decisions import Decision, DecisionSteps, decide, go_on, log_rejections
@@ -72,6 +71,7 @@ class Writer(Replica):
         return {name: getattr(self, name) for name in _TRAVELS}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
+        self.listeners = ()
         for name in _TRAVELS:
             setattr(self, name, state[name])
         self.keep_in(self.store)
@@ -81,9 +81,7 @@ class Writer(Replica):
     def past(self, conversation: Conversation) -> "Writer":
         """Return a writer of this session that shows a past state and refuses to write."""
         past = object.__new__(Writer)
-        vars(past).update(
-            vars(self), conversation=conversation, stored=conversation, is_past=True, live=None
-        )
+        vars(past).update(vars(self), conversation=conversation, stored=conversation, is_past=True)
         return past
 
     # --- writing ---------------------------------------------------------------
@@ -98,10 +96,10 @@ class Writer(Replica):
             SessionWriteError: the call comes from inside another write of this session, or a
                 listener must be awaited and an event loop is running.
         """
-        live = self.live
+        live = self.live if self.live.machine.acts else None
         if live is not None and not live.may_block():
             raise SessionWriteError(
-                "a listener of the machine is a coroutine function",
+                "an action of the machine is a coroutine function",
                 "Await the asynchronous method instead",
             )
         with self._enter(), self._turnstile:
@@ -116,7 +114,7 @@ class Writer(Replica):
 
     async def awrite(self, request: WriteRequest) -> ContextOutput:
         """Do what `write` does without blocking; tasks of one event loop take turns."""
-        live = self.live
+        live = self.live if self.live.machine.acts else None
         with self._enter():
             async with self._task_lock():
                 try:
@@ -161,9 +159,9 @@ class Writer(Replica):
         if key is not None and (yield in_thread(self.has_happened, key)):
             return ContextOutput(self.conversation.window, self.conversation.state)
         base = self._base(request.expected_revision)
-        decision = yield from self._drive_decision(
-            decide(base, request, self.policy, unstored=base is not self.stored), base, alone=alone
-        )
+        unstored, machine = base is not self.stored, self.live.machine
+        steps = decide(base, request, self.policy, unstored=unstored, machine=machine)
+        decision = yield from self._drive_decision(steps, base, alone=alone)
         stored = decision is not None and (yield from self._store(base, decision, key))
         return decision.output if decision is not None and stored else None
 
@@ -276,7 +274,8 @@ class Writer(Replica):
         if not self.companions:
             return {}
         now = {
-            name: encode(companion.to_data(), name) for name, companion in self.companions.items()
+            name: journal.json_patch.encode(companion.to_data(), name)
+            for name, companion in self.companions.items()
         }
         return {name: text for name, text in now.items() if text != base.companions.get(name)}
 
@@ -300,7 +299,7 @@ class Writer(Replica):
             # A late writer has already loaded these events.
             if self.conversation.revision != base.revision:
                 return
-            state, room = self.stored.state, after.window.max_tokens
+            room = after.window.max_tokens
             if room != base.window.max_tokens:
                 self.given, self.empty = room, self.empty.with_room(room)
             # The guards chose this state. Run them again only if budget or policy changed since.
@@ -308,15 +307,14 @@ class Writer(Replica):
             self.stored = self.conversation = after
             if self.empty.window.max_tokens != room or self.policy is not decision.policy:
                 self._settle(decision.events)
-            for made, event in zip(decision.made, decision.events, strict=True):
-                if self.live is not None:
-                    self.live.add(made, state)
-                state = event.state
+            if self.live.machine.acts:
+                for made in decision.made:
+                    self.live.add(made)
 
     def catch_up(self) -> Conversation:
         """Load what the store has, tell the live machine, and return the conversation."""
         conversation = super().catch_up()
-        if not self.is_past and self.live is not None and self.live.may_block():
+        if not self.is_past and self.live.machine.acts and self.live.may_block():
             with nullcontext() if self.is_inside() else self._enter():
                 self.live.play()
         return conversation

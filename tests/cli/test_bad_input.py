@@ -206,6 +206,7 @@ USAGE: dict[str, tuple[tuple[object, ...], ...]] = {
     "project": ((EXAMPLE, "--max-tokens", "0"), (EXAMPLE, "--format", "x")),
     "check": ((), (EXAMPLE, "--format", "x")),
     "diagram": (("--notation", "x"),),
+    "verify": ((), ("x:Y",), ("x:Y", "--never", "a", "--before", "b", "--depth", "0")),
     "laws": (("--room", "x"), ("--examples", "0")),
     "pills": ((), ("x", "--root", "/gone"), ("x", "--type", "y")),
     "chat": (("--max-tokens", "0"), ("a", "b")),

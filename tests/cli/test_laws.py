@@ -172,6 +172,17 @@ def test_a_summariser_that_keeps_its_budget_passes(check: Check) -> None:
     }
 
 
+@pytest.mark.parametrize(
+    ("subject", "kind"), [("short", "a summariser"), ("Paused", "a machine (ContextMachine)")]
+)
+def test_a_function_and_a_machine_are_subjects(check: Check, subject: str, kind: str) -> None:
+    """A function that summarises is no classifier, and a machine is no projector."""
+    ran = check(subject, "--json")
+    assert ran.code == 0
+    (found,) = ran.json()["subject"]["kinds"]
+    assert found.startswith(kind)
+
+
 def test_a_summariser_that_raises_is_found_out(check: Check) -> None:
     """An exception of the summariser is reported as the finding."""
     ran = check("Away", "--json")

@@ -12,7 +12,7 @@ from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
 
-from tests.faults import postgresql, sqlite
+from tests.faults import machines, postgresql, sqlite
 from tests.faults.numbered_commands import COUNTED, Tally
 from tests.postgresql.server import running
 
@@ -53,7 +53,8 @@ def _asked(
     """Yield each fault with its rounds: on SQLite files, and on a durable PostgreSQL server."""
     if only != "postgresql":
         folder = Path(stack.enter_context(TemporaryDirectory()))
-        yield from ((partial(act, folder), rounds) for act, rounds in sqlite.FAULTS)
+        faults = (*sqlite.FAULTS, *machines.FAULTS)
+        yield from ((partial(act, folder), rounds) for act, rounds in faults)
     if only != "sqlite" and postgresql.MISSING is None:
         server = stack.enter_context(running(durable=True))
         yield from (

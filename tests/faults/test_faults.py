@@ -8,6 +8,7 @@ from random import Random
 import pytest
 
 from tests.faults.__main__ import row
+from tests.faults.machines import FAULTS as MACHINE_FAULTS
 from tests.faults.numbered_commands import COUNTED, Tally, judge, opened, say
 from tests.faults.postgresql import FAULTS as SERVER_FAULTS
 from tests.faults.postgresql import MISSING, Act, done
@@ -26,7 +27,11 @@ pytestmark = [
 
 
 @pytest.mark.gate
-@pytest.mark.parametrize(("act", "rounds"), FAULTS, ids=[act.__name__ for act, _ in FAULTS])
+@pytest.mark.parametrize(
+    ("act", "rounds"),
+    [*FAULTS, *MACHINE_FAULTS],
+    ids=[act.__name__ for act, _ in (*FAULTS, *MACHINE_FAULTS)],
+)
 def test_nothing_is_lost(
     act: Callable[[Path, int, Random], Tally], rounds: int, tmp_path: Path
 ) -> None:

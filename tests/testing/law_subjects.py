@@ -5,9 +5,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
 from attrs import frozen
+from statemachine import State
 
 from polycontext.linearity import LinearityMap, ResourceClass
-from polycontext.polynomial import ContextSession, PolyAgent
+from polycontext.polynomial import ContextMachine, ContextSession, PolyAgent
 from polycontext.pressure import ContextProjector
 from polycontext.window import ContextWindow, Store, TokenCounter, Turn
 
@@ -189,3 +190,21 @@ class Demanding:
 
     def __init__(self, name: str) -> None:
         self.name = name
+
+
+def short(
+    turns: Sequence[Turn], max_tokens: int, *, counter: TokenCounter, query: str | None = None
+) -> str:
+    """Summarise as a function: the first words, as many as fit."""
+    words = " ".join(turn.text for turn in turns).split()
+    while words and counter.count(" ".join(words)) > max_tokens:
+        del words[len(words) // 2 :]
+    return " ".join(words) or "-"
+
+
+class Paused(ContextMachine):
+    """A machine with a state of its own."""
+
+    pause = State("PAUSED", value="PAUSED")
+    hold = ContextMachine.accumulating.to(pause)
+    go = pause.to(ContextMachine.accumulating)

@@ -37,11 +37,19 @@ from polycontext.polynomial import (
 )
 from polycontext.polynomial.algebra.poly_agent import Position
 from polycontext.polynomial.context_session import HistoryPart
-from polycontext.polynomial.laws import agents, histories, machines, operads, projections
+from polycontext.polynomial.laws import (
+    agents,
+    histories,
+    machines,
+    operads,
+    policies,
+    projections,
+)
 from polycontext.polynomial.laws.agents import Combine
 from polycontext.polynomial.laws.projections import Projecting
+from polycontext.polynomial.machine.context_machine import decider
 from polycontext.polynomial.machine.step import Step
-from polycontext.polynomial.machine.table_compiler import Table, run
+from polycontext.polynomial.policies import Policy
 from polycontext.polynomial.session.history import History
 from polycontext.pressure import ContextProjector, Reach, Signals
 from polycontext.testing import FAST, filled
@@ -440,29 +448,24 @@ TALK = [
 ]
 
 
-def redirected(state: ContextState, kind: InputKind, target: ContextState) -> Table:
-    """Return the table with one transition changed."""
-    table = ContextMachine.table
-    rows = tuple(evolve(row, target=target) for row in table.cells[state][kind])
-    return evolve(table, cells={**table.cells, state: {**table.cells[state], kind: rows}})
-
-
 class Changed(TableMachine):
-    """Run a table in which compressing does not lead to COMPRESSED."""
+    """Run a machine in which compressing does not lead to COMPRESSED."""
 
-    table = redirected(ContextState.ACCUMULATING, InputKind.COMPRESS, ContextState.ACCUMULATING)
+    changed = (ContextState.ACCUMULATING, InputKind.COMPRESS)
 
     def advance(self, context_input: ContextInput) -> ContextOutput:
         step = Step(context_input, self.window, self.policy)
-        target = run(self.table, self.context_state, step)
+        target = decider(ContextMachine).decide(step, self.context_state)
+        if (self.context_state, context_input.kind) == self.changed:
+            target = ContextState.ACCUMULATING
         self.restore(target, step.output(target).window)
         return step.output(target)
 
 
 class Restless(Changed):
-    """Run a table without a cooldown."""
+    """Run a machine without a cooldown."""
 
-    table = redirected(ContextState.COMPRESSED, InputKind.USER_TURN, ContextState.ACCUMULATING)
+    changed = (ContextState.COMPRESSED, InputKind.USER_TURN)
 
 
 class Dirty(TableMachine):
@@ -502,6 +505,19 @@ breaks(
     machines.the_state_is_what_the_guards_say,
     "a machine that does not cool down",
     lambda law: law(Restless, EMPTY, POLICY, TALK),
+)
+
+
+class Early(ContextMachine):
+    """Let the assistant begin."""
+
+    assistant_turn = ContextMachine.empty.to(ContextMachine.accumulating)
+
+
+breaks(
+    policies.nothing_happens_before_its_permission,
+    "a machine that takes an answer before a question",
+    lambda law: law(Early, Policy("assistant_turn", "user_turn")),
 )
 
 

@@ -4,8 +4,10 @@ import re
 from itertools import product
 
 import pytest
+from statemachine import State
 
-from polycontext.polynomial import ContextMachine, ContextState, InputKind
+from polycontext.polynomial import ContextMachine, ContextState
+from polycontext.polynomial.machine.declaration import Table
 from polycontext.polynomial.machine.diagram import (
     ANY_TURN,
     ANYWHERE,
@@ -17,7 +19,6 @@ from polycontext.polynomial.machine.diagram import (
     initial_state,
     mermaid,
 )
-from polycontext.polynomial.machine.table_compiler import Check, Row, Table
 
 Move = tuple[str, str, str, str]
 TABLE = ContextMachine.table
@@ -29,8 +30,8 @@ def moves_of_the_table(table: Table = TABLE) -> set[Move]:
         (
             source,
             kind,
-            row.guards[0].name if row.guards else OTHERWISE if len(rows) > 1 else "",
-            row.target,
+            next(map(str, row.cond), OTHERWISE if len(rows) > 1 else ""),
+            table.leaves[row],
         )
         for source, by_kind in table.cells.items()
         for kind, rows in by_kind.items()
@@ -123,15 +124,19 @@ def test_a_diagram_is_the_same_every_time() -> None:
 
 
 def test_inputs_that_do_the_same_under_two_guards_get_two_labels() -> None:
-    """A table with several guards on one arrow keeps them apart."""
-    rows = (
-        Row(ContextState.EMPTY, (), (Check("is_late", bool),)),
-        Row(ContextState.EMPTY, (), (Check("is_late", bool, expected=False),)),
-    )
-    (arrow,) = arrows(
-        Table(
-            ContextMachine,
-            {ContextState.EMPTY: {InputKind.CLEAR: rows, InputKind.COMPRESS: rows[:1]}},
+    """Several guards on one arrow are kept apart."""
+
+    class Late(ContextMachine):
+        late = State("LATE", value="LATE")
+        leave = ContextMachine.accumulating.to(late, cond="is_late")
+        go = ContextMachine.accumulating.to(late, cond="is_late") | (
+            ContextMachine.accumulating.to(late, unless="is_late")
         )
-    )
-    assert arrow.labels == ("compress, clear [is_late]", "clear [not is_late]")
+        back = late.to(ContextMachine.accumulating)
+
+        def is_late(self) -> bool:
+            """Say no."""
+            return False
+
+    (arrow,) = (arrow for arrow in arrows(Late.table) if arrow.target == "LATE")
+    assert arrow.labels == ("leave, go [is_late]", "go [not is_late]")

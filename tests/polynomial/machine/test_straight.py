@@ -5,7 +5,6 @@ Behind a session, it follows the stored events.
 
 import asyncio
 from collections.abc import Callable
-from random import Random
 from typing import Any
 
 import pytest
@@ -14,8 +13,6 @@ from statemachine import State, StateChart
 from polycontext.base import InvalidOptionError, PolycontextError, UnknownNameError
 from polycontext.linearity import ResourceClass, UnknownResourceError
 from polycontext.polynomial import (
-    VALID_DIRECTIONS,
-    ContextInput,
     ContextMachine,
     ContextOverflowError,
     ContextPolicy,
@@ -26,13 +23,10 @@ from polycontext.polynomial import (
     InputKind,
 )
 from polycontext.polynomial.journal.events import InputEvent, input_of
-from polycontext.polynomial.journal.log import Log
-from polycontext.polynomial.session.recall import recall_edit
-from polycontext.pressure import ConflictError, FixedThreshold
+from polycontext.pressure import FixedThreshold
 from polycontext.window import ContextWindow, OrderError, ToolCall, Turn
-from tests.laws.internal.machines import TableMachine
 from tests.polynomial.conversations import WORDS, words
-from tests.polynomial.session.faulty import Counting, seeded
+from tests.polynomial.session.faulty import Counting
 
 
 def machine_of(
@@ -102,12 +96,12 @@ def test_compress_takes_a_target_or_none() -> None:
 
 REFUSALS: dict[str, tuple[Callable[[ContextMachine], object], type[PolycontextError], str]] = {
     "illegal": (
-        lambda machine: machine.clear() or machine.assistant_turn("hi"),
+        lambda machine: (machine.clear(), machine.assistant_turn("hi")),
         IllegalDirectionError,
         "not allowed in state EMPTY",
     ),
     "twice cleared": (
-        lambda machine: machine.clear() or machine.send("clear"),
+        lambda machine: (machine.clear(), machine.send("clear")),
         IllegalDirectionError,
         "input clear is not allowed",
     ),
@@ -220,59 +214,41 @@ def test_a_listener_may_send_the_next_event() -> None:
     assert [turn.text for turn in machine.window.all_turns()] == ["hello", "at your service"]
 
 
-INSIDE: dict[str, tuple[Callable[[ContextMachine], object], bool, type[PolycontextError]]] = {
-    "for a window that is gone": (
-        lambda machine: machine.assistant_turn("too early"),
-        True,
-        ConflictError,
-    ),
-    "two for one window": (
+INSIDE: dict[str, tuple[Callable[[ContextMachine], object], bool, list[str], int]] = {
+    "before the move": (lambda machine: machine.assistant_turn("early"), True, ["early"], 0),
+    "two": (
         lambda machine: (machine.user_turn("one"), machine.user_turn("two")),
         False,
-        ConflictError,
+        ["one", "two"],
+        0,
     ),
-    "out of order": (
-        lambda machine: machine.tool_turn("x", tool_call_id="nobody's"),
-        False,
-        OrderError,
-    ),
-    "unknown": (lambda machine: machine.send("nonsense"), False, UnknownNameError),
+    "out of order": (lambda machine: machine.tool_turn("x", "nobody's"), False, [], 1),
+    "unknown": (lambda machine: machine.send("nonsense"), False, [], 1),
     "one that may, and one that may not": (
-        lambda machine: (machine.promote("t2", ResourceClass.PRESERVED), machine.send("nonsense")),
+        lambda machine: (machine.assistant_turn("well"), machine.send("nonsense")),
         False,
-        UnknownNameError,
+        ["well"],
+        1,
     ),
 }
 
 
 @pytest.mark.parametrize("name", INSIDE)
-def test_what_a_listener_sends_is_taken_whole_or_refused_in_words(name: str) -> None:
-    """If an event sent from a listener is refused, the outer event is too, and nothing changes."""
-    act, before, error = INSIDE[name]
-    machine = machine_of()
-    machine.user_turn("hello")
-    stood = place(machine)
-    machine.add_listener(Inside(act, before=before))  # type: ignore[no-untyped-call]
-    with pytest.raises(error):
+def test_what_an_action_sends_is_taken_afterwards(
+    name: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Events sent from an action follow the outer one; a refused one is logged, as in a session."""
+    act, before, taken, refused = INSIDE[name]
+    session = ContextSession(1000, counter=WORDS)
+    for machine in (machine_of(), session.machine):
+        caplog.clear()
+        machine.user_turn("hello")
+        machine.add_listener(Inside(act, before=before))
         machine.user_turn("and?")
-    assert place(machine) == stood
-    machine.user_turn("once more")
-    assert [turn.text for turn in machine.window.all_turns()] == ["hello", "once more"]
-
-
-def test_an_illegal_event_from_inside_undoes_the_outer_one() -> None:
-    """An illegal event sent from a listener raises our error and undoes the outer event."""
-    machine = machine_of()
-    machine.user_turn("hello")
-    stood = place(machine)
-    machine.add_listener(  # type: ignore[no-untyped-call]
-        Inside(lambda machine: machine.assistant_turn("to whom?"))
-    )
-    with pytest.raises(
-        IllegalDirectionError, match="input assistant_turn is not allowed in state EMPTY"
-    ):
-        machine.clear()
-    assert place(machine) == stood
+        texts = [turn.text for turn in machine.window.all_turns()]
+        assert texts == ["hello", "and?", *taken]
+        assert len(caplog.records) == refused
+        machine.user_turn("once more")
 
 
 class Lamp(StateChart[Any]):
@@ -285,15 +261,14 @@ class Lamp(StateChart[Any]):
     switch = off.to(on)
 
 
-def test_the_refusal_of_another_machine_is_its_own() -> None:
-    """Another machine's error in a listener is passed on, and our machine stays where it was."""
+def test_the_refusal_of_another_machine_is_kept() -> None:
+    """An error of another machine in a listener is kept as it is, and the event stays accepted."""
     lamp = Lamp()
     lamp.switch()
     machine = machine_of(Inside(lambda _: lamp.switch()))
-    with pytest.raises(Exception, match="Can't Switch") as failure:
-        machine.user_turn("hello")
-    assert type(failure.value).__name__ == "TransitionNotAllowed"
-    assert place(machine) == (ContextState.EMPTY, ContextWindow(1000, counter=WORDS))
+    machine.user_turn("hello")
+    assert [type(error).__name__ for error in machine.errors] == ["TransitionNotAllowed"]
+    assert len(machine.window) == 1
 
 
 class Awaiting:
@@ -312,21 +287,19 @@ class Awaiting:
 
 
 def test_a_machine_with_coroutine_listeners_is_awaited() -> None:
-    """The library's async way works: events are awaited, refusals are ours and change nothing."""
+    """The library's async way works: events are awaited, and refusals change nothing."""
 
     async def scene() -> None:
         listener = Awaiting()
         machine = machine_of(listener)
-        await machine.activate_initial_state()
         await machine.user_turn("hello")
         await machine.send("user_turn", "again")
-        before = place(machine)
         with pytest.raises(OrderError):
             await machine.tool_turn("x", tool_call_id="nobody's")
         listener.fails = True
-        with pytest.raises(RuntimeError):
-            await machine.user_turn("lost")
-        assert place(machine) == before
+        with pytest.raises(ExceptionGroup), machine.raising_errors():
+            await machine.user_turn("kept")
+        assert len(machine.window) == 3
         assert listener.heard == [("user_turn", 1), ("user_turn", 2), ("user_turn", 3)]
 
     asyncio.run(scene())
@@ -370,96 +343,5 @@ def test_a_listener_with_a_machine_of_its_own_does_not_break_the_engine(
     session.add_assistant_turn("hi")
     assert place(session.machine) == (session.state, session.window)
     assert [record.message for record in caplog.records] == [
-        "a listener of the machine failed; the input stays accepted"
+        "an action of the machine failed; the input stays accepted"
     ]
-
-
-# --- lockstep --------------------------------------------------------------------------------
-
-
-@pytest.mark.gate
-@pytest.mark.no_cover
-def test_table_and_machine_keep_in_step() -> None:
-    """Over 10,000 random inputs, both engines agree on states, windows and error messages."""
-    random = seeded(5)
-    met: set[tuple[str, str, bool]] = set()
-    for _ in range(100):
-        policy = ContextPolicy(threshold=FixedThreshold(0.6, 0.3), cooldown=random.randrange(3))
-        machine = machine_of(max_tokens=200, policy=policy)
-        table = TableMachine(ContextWindow(200, counter=WORDS), policy)
-        inputs = Inputs(random, table)
-        for _ in range(100):
-            given, state = inputs.next(), table.context_state
-            refused = outcome(machine.advance, given)
-            assert outcome(table.advance, given) == refused
-            assert place(machine) == (table.context_state, table.window)
-            met.add((state, given.kind, refused is None))
-            if refused is None:
-                inputs.taken(given)
-    cells = {(state, kind) for state in ContextState for kind in InputKind}
-    assert {(state, kind) for state, kind, _ in met} == cells
-    assert {(state, kind) for state, kind, taken in met if taken} == {
-        (s, kind) for s in ContextState for kind in VALID_DIRECTIONS[s]
-    }
-
-
-def outcome(advance: Callable[[ContextInput], object], given: ContextInput) -> str | None:
-    """Return None where an engine takes an input, the refusal where it does not."""
-    try:
-        advance(given)
-    except PolycontextError as refused:
-        return f"{type(refused).__name__}: {refused}"
-    return None
-
-
-class Inputs:
-    """Generated inputs for an engine, most of them legal, with a log of what can be recalled."""
-
-    def __init__(self, random: Random, table: TableMachine) -> None:
-        self.random, self.table, self.log, self.windows = random, table, Log(), [table.window]
-
-    def taken(self, given: ContextInput) -> None:
-        """Keep a turn that was taken in, and the window."""
-        self.windows.append(self.table.window)
-        turn = self.table.window.extract()
-        if isinstance(given.payload, Turn | str) and turn is not None:
-            self.log = self.log.append(turn)
-
-    def next(self) -> ContextInput:
-        """Return the next input."""
-        open_calls = self.table.window.open_calls
-        if open_calls and self.random.random() < 0.8:
-            return ContextInput.tool_turn(self.text(), open_calls[0])
-        makers: list[Callable[[], ContextInput]] = [
-            lambda: ContextInput.user_turn(self.text(), self.random.choice([None, *ResourceClass])),
-            lambda: ContextInput.assistant_turn(self.text(), self.calls()),
-            lambda: ContextInput.tool_turn(self.text(), "nobody's"),
-            lambda: ContextInput.system(self.text()),
-            lambda: ContextInput.compress(self.random.choice([0.0, 0.3, 0.7, 1.0])),
-            ContextInput.clear,
-            lambda: ContextInput.promote(
-                self.random.choice([*self.table.window.linearity, "t99"]),
-                self.random.choice([*ResourceClass]),
-            ),
-            lambda: ContextInput.recall(recall_edit(self.table.window, self.log, self.recalled())),
-            lambda: ContextInput.resize(self.random.choice([60, 200, 400])),
-            lambda: ContextInput.rewind(
-                self.random.choice(self.windows).with_room(self.table.window.max_tokens)
-            ),
-            lambda: ContextInput.forget(self.table.window),
-        ]
-        return self.random.choice(makers)()
-
-    def text(self) -> str:
-        """Return a text, now and then one that is most of the window or more."""
-        return words(self.random.choice([1, 5, 20, 60, 300]))
-
-    def calls(self) -> list[ToolCall]:
-        """Return no call, or a few."""
-        return [
-            ToolCall(f"c{number}", "look") for number in range(self.random.choice([0, 0, 1, 2]))
-        ]
-
-    def recalled(self) -> list[str]:
-        """Return the id of a turn that was taken in, if there is one."""
-        return [self.random.choice(self.log).resource_id] if self.log else []

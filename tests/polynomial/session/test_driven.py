@@ -28,7 +28,6 @@ from polycontext.polynomial import (
 from polycontext.polynomial.journal.events import MoveEvent
 from polycontext.polynomial.machine.diagram import mermaid
 from polycontext.polynomial.machine.step import Step
-from polycontext.polynomial.machine.table_compiler import OwnStates
 from polycontext.window import ContextWindow, ToolCall, Turn
 from tests.house import ROOT
 from tests.polynomial.conversations import session_of, text_of
@@ -231,7 +230,7 @@ def test_an_event_from_inside_a_callback_is_written_after_the_commit(
         ("assistant_turn", "ACCUMULATING", 2),
     ]
     assert [record.getMessage() for record in caplog.records] == [
-        "event nonsense, sent by a listener of the machine, was refused"
+        "event nonsense, sent by an action of the machine, was refused"
     ]
 
 
@@ -243,7 +242,7 @@ def test_a_listener_that_raises_undoes_nothing(caplog: pytest.LogCaptureFixture)
     session.add_assistant_turn("hi")
     assert told(session) == ["hello", "hi"]
     assert [name for name, *_ in listener.heard] == ["user_turn", "assistant_turn"]
-    assert "a listener of the machine failed" in caplog.text
+    assert "an action of the machine failed" in caplog.text
     assert session.machine.context_state == session.state
 
 
@@ -361,7 +360,7 @@ def test_a_state_of_its_own_is_persisted(tmp_path: Path) -> None:
     with ContextSession.open(place, "one", max_tokens=600, machine=Approval) as session:
         session.add_user_turn("Pay the bill.")
         assert session.add_assistant_turn(tool_calls=PAY).state == "APPROVAL"
-        assert Approval.entered == []  # nobody looks at the machine yet
+        assert Approval.entered == ["APPROVAL"]
         with pytest.raises(
             IllegalDirectionError,
             match=r"not allowed in state APPROVAL. Send resize, rewind, forget, approve",
@@ -400,10 +399,11 @@ def test_a_state_of_its_own_is_persisted(tmp_path: Path) -> None:
         )
 
 
-def test_entering_is_heard_when_the_step_is_played() -> None:
-    """A state's entry action runs once, after the commit."""
+@pytest.mark.parametrize("listeners", [[], [Heard()]], ids=["alone", "with a listener"])
+def test_entering_runs_once(listeners: list[object]) -> None:
+    """A state's entry action runs once, after the commit, whether or not anything listens."""
     Approval.entered.clear()
-    session = session_of(600, machine=Approval, listeners=[Heard()])
+    session = session_of(600, machine=Approval, listeners=listeners)
     session.add_user_turn("Pay the bill.")
     session.add_assistant_turn(tool_calls=PAY)
     assert Approval.entered == ["APPROVAL"]
@@ -554,33 +554,6 @@ def test_a_class_body_that_fails_leaves_no_trace() -> None:
 
     assert Whole.table.directions == ContextMachine.table.directions
     assert begun(machine=Whole).add_user_turn("on").state == ContextState.ACCUMULATING
-
-
-WRONG: dict[str, Callable[[], object]] = {
-    "an expression": lambda: ContextMachine.accumulating.to(
-        ContextMachine.empty, cond="is_empty and is_cooling"
-    ),
-    "a function": lambda: ContextMachine.accumulating.to(
-        ContextMachine.empty, cond=lambda step: True
-    ),
-    "no method": lambda: ContextMachine.accumulating.to(ContextMachine.empty, cond="nowhere"),
-}
-
-
-@pytest.mark.parametrize("name", WRONG)
-def test_a_guard_that_is_no_method_is_refused_when_the_class_is_made(name: str) -> None:
-    """The error names the class and what guards may be."""
-    with pytest.raises(InvalidOptionError, match=r"machine Wrong.*plain methods"):
-        OwnStates("Wrong", (ContextMachine,), {"__module__": __name__, "go": WRONG[name]()})
-
-
-def test_a_final_state_is_refused() -> None:
-    """A conversation has no end."""
-    with pytest.raises(InvalidOptionError, match="neither nested, parallel nor final"):
-
-        class Ending(ContextMachine):  # pyright: ignore[reportUnusedClass] - it is refused
-            over = State("OVER", value="OVER", final=True)
-            end = ContextMachine.accumulating.to(over)
 
 
 def begun_alone() -> Approval:

@@ -216,7 +216,7 @@ def test_helpers_may_not_write(way: str, tasks: bool, caplog: pytest.LogCaptureF
         logged = [
             record
             for record in caplog.records
-            if "a listener of the machine failed" in record.message
+            if "an action of the machine failed" in record.message
         ]
         assert len(logged) == (way == "listener")
         assert all(REFUSED in str(record.exc_info) for record in logged)

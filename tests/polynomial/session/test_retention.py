@@ -130,7 +130,7 @@ def test_after_any_life_words_are_gone_and_all_else_is_there(seed: int) -> None:
 
 
 def _fields(conversation: Conversation) -> dict[str, Any]:
-    names = ("window", "state", "log", "revision", "past", "joints")
+    names = ("window", "state", "log", "revision", "past", "joints", "since")
     return {name: getattr(conversation, name) for name in names}
 
 

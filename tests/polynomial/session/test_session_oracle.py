@@ -18,8 +18,8 @@ from polycontext.polynomial import (
     replay,
 )
 from polycontext.polynomial.journal.events import ResizeEvent, TurnEvent
+from polycontext.polynomial.machine.context_machine import decider
 from polycontext.polynomial.machine.step import Step
-from polycontext.polynomial.machine.table_compiler import run
 from polycontext.pressure import Signals
 from polycontext.testing import CLASSES, FAST, PROSE, TARGETS
 from polycontext.window import ContextWindow, Role, ToolCall, Turn
@@ -32,7 +32,7 @@ NUMBERS = st.integers(0, 40)
 def settled(told: Conversation, policy: ContextPolicy) -> Conversation:
     """Return the conversation in the state that the guards choose under `policy`."""
     step = Step(ContextInput.resize(told.window.max_tokens), told.window, policy)
-    return evolve(told, state=run(told.machine.table, told.state, step))
+    return evolve(told, state=decider(told.machine).decide(step, told.state))
 
 
 class SessionAgainstReplay(RuleBasedStateMachine):

@@ -355,8 +355,8 @@ BROKEN: dict[str, tuple[str, object]] = {
         lambda window: False,
     ),
     "a live machine that misses patches of the window": (
-        "polycontext.polynomial.session.live_machine.LiveMachine.add",
-        lambda self, made, state: None,
+        "polycontext.polynomial.session.replica.LiveMachine.add",
+        lambda self, made: None,
     ),
 }
 

@@ -28,7 +28,7 @@ from polycontext.window import ContextItem, Turn
 from polycontext.window.providers import Provider
 from tests.polynomial.conversations import WORDS
 
-MOST_NAMES = 46
+MOST_NAMES = 48
 MOST_FILES = 36
 SUBJECTS = (ContextSession, History, Usage, Background, Documents)
 OTHERS = (

@@ -1,0 +1,107 @@
+"""`polycontext verify`: a policy of a state machine, checked over all orders of events."""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import click
+
+from polycontext.polynomial.policies import Found, Policy, find_violation
+
+from .command import command
+from .diagram import load_machine
+from .options import Json
+from .output import FAULT, CommandError, write, write_json
+
+
+@command(
+    "polycontext verify my_agent.machines:Approval --never pay --before approve",
+    "polycontext verify my_agent.machines:Approval --never pay --before approve --each "
+    '--with \'approve={"by": "ana"}\'',
+)
+@click.argument("machine", metavar="MODULE:CLASS")
+@click.option("--never", required=True, metavar="NAME", help="The event or tool to forbid.")
+@click.option("--before", required=True, metavar="NAME", help="The event or tool that permits it.")
+@click.option("--each", is_flag=True, help="Each one needs a permission of its own.")
+@click.option(
+    "--depth",
+    type=click.IntRange(1, 12),
+    default=6,
+    metavar="N",
+    help="The number of events in the longest order.",
+)
+@click.option(
+    "--with",
+    "arguments",
+    multiple=True,
+    metavar="EVENT=JSON",
+    help="Keyword arguments of an event, as a JSON object. May be repeated.",
+)
+def verify(
+    *,
+    machine: str,
+    never: str,
+    before: str,
+    each: bool,
+    depth: int,
+    arguments: Sequence[str],
+    as_json: Json,
+) -> int:
+    """Check that one thing never happens before another, in any order of events.
+
+    Tries messages, calls of the two tools and their results, compressions, rewinds, reopening,
+    timers and the events that the machine adds. A tool happens when its result is accepted. Prints
+    the shortest order that breaks the policy, and exits with 1. MODULE:CLASS is a subclass of
+    ContextMachine; modules in the working directory are found.
+    """
+    found = find_violation(
+        load_machine(machine),
+        Policy(never, before, each),
+        depth=depth,
+        arguments=_read(arguments),
+    )
+    _check(found, never, before)
+    if as_json:
+        write_json(
+            {"ok": not found.violation, "conversations": found.seen, "violation": found.violation}
+        )
+    else:
+        write(_told(found, never, before, depth))
+    return FAULT if found.violation else 0
+
+
+def _told(found: Found, never: str, before: str, depth: int) -> str:
+    if not found.violation:
+        return f"ok: {never} never happens before {before}, in any order of {depth} events\n"
+    steps = [f"  {number}. {said}" for number, said in enumerate(found.violation, 1)]
+    return "\n".join([f"not ok: {never} happens before {before}", *steps]) + "\n"
+
+
+def _check(found: Found, never: str, before: str) -> None:
+    """Raise if nothing was checked, because one of both never happens."""
+    for name in (never, before):
+        if not found.violation and name not in found.happened:
+            advice = (
+                f"Check the name, raise --depth, or pass its arguments: --with '{name}={{...}}'"
+            )
+            raise CommandError(f"{name} never happens, so nothing was checked. {advice}.")
+
+
+def _read(arguments: Sequence[str]) -> Mapping[str, Mapping[str, Any]]:
+    """Return the arguments of each event.
+
+    Raises:
+        CommandError: they are not a JSON object.
+    """
+    read: dict[str, Mapping[str, Any]] = {}
+    for given in arguments:
+        event, _, text = given.partition("=")
+        try:
+            value = json.loads(text)
+        except ValueError:
+            value = None
+        if not isinstance(value, dict):
+            advice = """Write EVENT=JSON, such as 'approve={"by": "ana"}'."""
+            raise CommandError(f"--with {given}: no JSON object. {advice}")
+        read[event] = value
+    return read

@@ -1,0 +1,400 @@
+"""A machine that decides a step, and performs it once it stands; both by python-statemachine.
+
+To *decide* is to select the enabled transitions: guards and validators run, nothing changes. To
+*perform* is to take them: actions run. A session stores the step in between. Many threads and tasks
+decide with one machine at once: each stands at its own state and window while it works on a step.
+"""
+
+import logging
+from collections import deque
+from collections.abc import Collection, MutableSet
+from contextlib import suppress
+from contextvars import ContextVar
+from functools import partial
+from inspect import isawaitable
+from typing import Any, ClassVar, Self
+
+from statemachine import State as DeclaredState
+from statemachine import StateChart
+from statemachine.configuration import Configuration
+from statemachine.engines.async_ import AsyncEngine
+from statemachine.engines.sync import SyncEngine
+from statemachine.event_data import TriggerData
+from statemachine.orderedset import OrderedSet
+from statemachine.transition import Transition
+from statemachine.transition_list import TransitionList
+from statemachine.utils import run_async_from_sync
+
+from polycontext.base import InvalidOptionError
+from polycontext.base.effects import Effect, Steps, adrive, drive
+from polycontext.window import ContextWindow
+
+from ..errors import illegal
+from ..inputs import ContextInput, ContextOutput, Kind
+from ..state import ContextState, State, state_of
+from .declaration import OwnStates, Table
+from .step import ContextPolicy, Step, default_policy
+
+# python-statemachine logs every step at debug level, about eleven lines a turn.
+logging.getLogger("statemachine").setLevel(logging.INFO)
+
+_LOG = logging.getLogger("polycontext.session")
+_FAILED = "an action of the machine failed; the input stays accepted"
+REFUSED = "event %s, sent by an action of the machine, was refused"
+_ACTIONS = ("BEFORE@", "EXIT@", "ON@", "ENTER@", "AFTER@")
+_RESERVED = frozenset({"key", "on_error"})
+"""Arguments of events that the library cannot pass on; they are in `Step.kwargs` only."""
+
+_ERRORS = 100
+"""How many errors of actions a machine keeps."""
+
+_FOLLOWING = 64
+"""How many eventless transitions a step can take."""
+
+_MOMENT: ContextVar["Moment | None"] = ContextVar("polycontext_moment", default=None)
+
+
+class Moment:
+    """Where a machine stands: between two steps, or as a context manager in this thread or task.
+
+    A move leads to the window `after`.
+    """
+
+    __slots__ = ("_token", "after", "model", "state", "window")
+
+    def __init__(self, model: object, state: Any, window: Any, after: Any = None) -> None:
+        self.model, self.state, self.window, self.after = model, state, window, after
+
+    def __enter__(self) -> Self:
+        self._token = _MOMENT.set(self)
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        _MOMENT.reset(self._token)
+        self.model = None  # tasks that an action has created see it, too
+
+
+class ContextModel:
+    """The model of a machine: where the step of this thread or task stands, else the machine.
+
+    `sent` holds the events that actions have sent.
+    """
+
+    def __init__(self, window: ContextWindow | None, state: State = ContextState.EMPTY) -> None:
+        self._stands = Moment(self, state, window)
+        self.table: Table | None = None
+        self.sent = deque[ContextInput]()
+
+    @property
+    def stands(self) -> Any:
+        """Return what has the state and window between two steps."""
+        return self._stands
+
+    def stand(self, state: State, window: ContextWindow) -> None:
+        """Change the state and window between two steps."""
+        self._stands = Moment(self, state, window)
+
+    @property
+    def now(self) -> Any:
+        """Return what has the present state and window."""
+        moment = _MOMENT.get()
+        return moment if moment is not None and moment.model is self else self.stands
+
+    @property
+    def window(self) -> Any:
+        """Return the window."""
+        return self.now.window
+
+    @property
+    def state(self) -> Any:
+        """Return the configuration, in python-statemachine's form."""
+        return None if self.table is None else self.table.configurations[self.now.state]
+
+    @state.setter
+    def state(self, configuration: Any) -> None:
+        """Move within a step, whose window then stands; nothing else moves the machine."""
+        nested = isinstance(configuration, MutableSet)
+        leaf, now = [*configuration][-1] if nested else configuration, self.now
+        if now is not self.stands and leaf is not None:
+            now.state = state_of(leaf)
+            now.window = now.window if now.after is None else now.after
+
+    def at(self, state: State, window: object, after: object = None) -> Moment:
+        """Return a context manager that stands at `state` and `window`."""
+        return Moment(self, state, window, after)
+
+
+class _Nothing(dict[Any, Any]):
+    """A cache that keeps nothing: its keys are ids, which threads would share."""
+
+    def __setitem__(self, key: object, value: object) -> None:
+        """Keep nothing."""
+
+
+class DecidingMachine(StateChart[Any], metaclass=OwnStates):
+    """A machine of python-statemachine that decides before it performs."""
+
+    table: ClassVar[Table]
+
+    # The library's defaults swallow illegal events and exceptions; this machine must raise.
+    allow_event_without_transition = False
+    enable_self_transition_entries = False
+    atomic_configuration_update = True
+    catch_errors_as_events = False
+
+    def __init__(
+        self,
+        window: ContextWindow | None = None,
+        policy: ContextPolicy | None = None,
+        state: Any = ContextState.EMPTY,
+        *,
+        model: Any = None,
+        **options: Any,
+    ) -> None:
+        self.policy = policy or default_policy()
+        self.errors: deque[Exception] = deque(maxlen=_ERRORS)
+        self.failures = 0
+        self._selection = SyncEngine(self)
+        self._selection._cache = _Nothing()
+        self._bound: dict[Kind | None, Any] = {}
+        self._active: dict[State, OrderedSet[DeclaredState]] = {}
+        model = ContextModel(window, state) if model is None else model
+        model.table = self.table
+        super().__init__(model, **options)
+        self._inspect_callbacks()
+
+    def in_order(self, step: Step) -> None:
+        """Raise if the input is not allowed now or cannot fit; override it to refuse more."""
+        step.check()
+
+    # --- deciding -----------------------------------------------------------------
+
+    def decide(self, step: Step, state: State) -> State:
+        """Select the transitions of a step in `state`, and return the state that it leads to.
+
+        They are that of its event, and then eventless ones. Guards and validators run; nothing
+        changes but `step.moves`.
+
+        Raises:
+            IllegalDirectionError: the event is illegal in `state`, or no guard lets it pass
+                (ContextPressureError in PRESSURED).
+            UnknownNameError: no state has such an event.
+            InvalidOptionError: the eventless transitions never end.
+            Any error that a validator or guard raises.
+        """
+        table, event = self.table, step.input.kind
+        rows = table.cells[state].get(event) or table.rows(state, event)
+        with self.model.at(state, step.window) as here:
+            self.in_order(step)
+            if not self._follow(step, here, event, rows):
+                raise illegal(state, event, table.legal(state))
+            if table.goes_on:
+                here.window = step.after
+                self._go_on(step, here)
+            return here.state  # type: ignore[no-any-return]
+
+    def _follow(
+        self, step: Step, here: Moment, event: Kind | None, rows: Collection[Transition]
+    ) -> bool:
+        """Return whether the library takes one of `rows` now; then it is one of the moves."""
+        move = self._selection._first_transition_that_matches(
+            self._config._instance_states[here.state],
+            self._trigger(step, event),
+            lambda move, _: move in rows,
+        )
+        if move is not None:
+            step.moves = (*step.moves, (here.state, move, event))
+            here.state = self.table.leaves[move]
+        return move is not None
+
+    def _go_on(self, step: Step, here: Moment) -> None:
+        """Follow eventless transitions, and the event of a final state that is entered."""
+        table = self.table
+        while len(step.moves) <= _FOLLOWING:
+            done, cell = table.done(here.state), table.eventless[here.state]
+            if not self._follow(step, here, None, cell) and not (
+                done and self._follow(step, here, done, table.cells[here.state].get(done, ()))
+            ):
+                return
+        name, last = f"machine {type(self).__name__}", str(step.moves[-1][1])
+        raise InvalidOptionError(name, last, "eventless transitions that come to an end")
+
+    def retrace(self, step: Step, state: State, reached: State) -> Step:
+        """Return `step` with transitions from `state` to the `reached` one, as a journal has it.
+
+        They are those that the guards choose, or else the first that were declared.
+        """
+        with suppress(Exception):
+            if self.decide(step, state) == reached:
+                return step
+        step.moves = ()
+        path = next(
+            (path for path, leaf in self.table.paths(state, step.input.kind) if leaf == reached), ()
+        )
+        for event, move in path:
+            step.moves = (*step.moves, (state, move, event))
+            state = self.table.leaves[move]
+        return step
+
+    def _trigger(self, step: Step, event: Kind | None) -> TriggerData:
+        if event not in self._bound:
+            self._bound[event] = getattr(self, event or "", None)
+        own = {name: step.kwargs[name] for name in step.kwargs if name not in _RESERVED}
+        return TriggerData(self, self._bound[event], args=step.args, kwargs={**own, "step": step})
+
+    # --- performing ---------------------------------------------------------------
+
+    def perform(self, step: Step) -> Steps[None]:
+        """Take the selected transitions of a step that stands; actions and listeners run.
+
+        An error in one is logged and kept in `errors`.
+        """
+        window = step.window
+        for state, move, event in step.moves if self.acts else ():
+            at, trigger = (state, window, step.after), self._trigger(step, event)
+            try:
+                yield Effect(
+                    partial(self._act, at, move, trigger), partial(self._aact, at, move, trigger)
+                )
+            except Exception as error:  # noqa: BLE001 - an action cannot undo what stands
+                self.errors.append(error)
+                self.failures += 1
+                _LOG.exception(_FAILED)
+            window = step.after
+
+    def _act(self, at: tuple[Any, ...], move: Transition, trigger: TriggerData) -> None:
+        if isinstance(self._engine, AsyncEngine):
+            run_async_from_sync(self._aact(at, move, trigger))
+            return
+        with self.model.at(*at):
+            self._engine.clear_cache()
+            self._engine.microstep([move], trigger)
+
+    async def _aact(self, at: tuple[Any, ...], move: Transition, trigger: TriggerData) -> None:
+        with self.model.at(*at):
+            self._engine.clear_cache()
+            acted: Any = self._engine.microstep([move], trigger)
+            if isawaitable(acted):
+                await acted
+
+    def add_listener(self, *listeners: object) -> Any:
+        """Add listeners; their callbacks run as actions."""
+        super().add_listener(*listeners)  # type: ignore[no-untyped-call]
+        self._callbacks.async_or_sync()  # type: ignore[no-untyped-call]
+        self._engine = self._get_engine()  # type: ignore[no-untyped-call]
+        self._inspect_callbacks()
+        return self
+
+    def _inspect_callbacks(self) -> None:
+        """Set `acts`: whether there is an action. Refuse callbacks that nothing would run."""
+        found = {key: [*each] for key, each in self._callbacks._registry.items() if [*each]}
+        self.acts = any(key.startswith(_ACTIONS) for key in found)
+        for key, callbacks in found.items():
+            if key.startswith("INVOKE@"):
+                legal = "on_enter to start the work, and an event that brings its result"
+            elif not key.startswith(_ACTIONS) and any(each._iscoro for each in callbacks):
+                legal = (
+                    "guards and validators that are no coroutine functions: they run under a lock"
+                )
+            else:
+                continue
+            name = f"machine {type(self).__name__}"
+            raise InvalidOptionError(name, ", ".join(map(str, callbacks)), legal)
+
+    def _build_configuration(self) -> Configuration:
+        built = super()._build_configuration()
+        for state in built._instance_states.values():
+            # A class body adds to the lists of the class, even one that fails.
+            vars(state)["transitions"] = TransitionList(state.transitions)
+        return built
+
+    @property
+    def configuration(self) -> OrderedSet[DeclaredState]:
+        """Return the active states, resolved once for each state of the machine.
+
+        The library keeps the last ones only, which threads would take from each other.
+        """
+        leaf, built = self.model.now.state, self._config
+        if leaf not in self._active:
+            active = (built._instance_states[value] for value in built._read_from_model())
+            self._active[leaf] = OrderedSet(active)
+        return self._active[leaf]
+
+    @configuration.setter
+    def configuration(self, configuration: OrderedSet[DeclaredState]) -> None:
+        self._config.states = configuration
+
+    # --- driving ------------------------------------------------------------------
+
+    @property
+    def context_state(self) -> Any:
+        """Return the machine's current state."""
+        return self.model.now.state
+
+    @property
+    def window(self) -> ContextWindow:
+        """Return the window; only inputs change it."""
+        window: ContextWindow = self.model.window
+        return window
+
+    def advance(self, context_input: ContextInput) -> ContextOutput:
+        """Process one input and return the output, or raise and change nothing."""
+        output: ContextOutput = self.write(context_input)
+        return output
+
+    def write(self, event: object, *args: Any, **kwargs: Any) -> Any:
+        """Return the output of an event, or an awaitable of it if an action is a coroutine.
+
+        The model of a session's machine writes it (`write_event`).
+        """
+        write_event = getattr(self.model, "write_event", None)
+        if write_event is not None:
+            return write_event(event, args, kwargs)
+        given = event if isinstance(event, ContextInput) else None
+        given = given or ContextInput.named(str(event), *args, **kwargs)
+        if self.model.now is not self.model.stands:
+            self.model.sent.append(given)
+            return ContextOutput(self.window, self.context_state)
+        return (adrive if isinstance(self._engine, AsyncEngine) else drive)(self._take(given))
+
+    def _take(self, given: ContextInput) -> Steps[ContextOutput]:
+        """Take an input, then the events that actions send; a refused one of these is logged."""
+        output = yield from self._advance(given)
+        while self.model.sent:
+            given = self.model.sent.popleft()
+            try:
+                yield from self._advance(given)
+            except Exception:  # noqa: BLE001 - as an error of an action
+                _LOG.exception(REFUSED, given.kind)
+        return output
+
+    def _advance(self, given: ContextInput) -> Steps[ContextOutput]:
+        step = Step(given, self.window, self.policy)
+        output = step.output(self.decide(step, self.context_state))
+        self.restore(output.state, output.window)
+        yield from self.perform(step)
+        return output
+
+    def restore(self, state: Any, window: ContextWindow) -> None:
+        """Set the machine to the `state` and `window` of a journal."""
+        self.model.stand(state, window)
+
+    def _put_nonblocking(
+        self,
+        trigger_data: TriggerData,
+        internal: bool = False,  # noqa: FBT001, FBT002 - the library's signature
+    ) -> None:
+        """Write an event in place of queueing it.
+
+        Both ``machine.send`` and ``machine.user_turn`` pass through here.
+        """
+        name = str(trigger_data.event)
+        if internal and name.startswith("done."):
+            return  # `decide` has already gone on from the final state
+        if delay := getattr(trigger_data.event, "delay", 0):
+            raise InvalidOptionError("delay", delay, "None: guard the event by after(seconds)")
+        trigger_data.future = self.write(name, *trigger_data.args, **trigger_data.kwargs)
+
+    def _processing_loop(self, caller_future: Any | None = None) -> Any:
+        """Return the output, or an awaitable of it: the event has been written."""
+        return caller_future

@@ -1,0 +1,56 @@
+"""Timers: transitions that may be taken once their state has lasted for some time.
+
+A timer is data of the journal: it counts from the time of the event that entered the state. No
+clock runs; `ContextSession.tick` sends the events that are due.
+"""
+
+from collections.abc import Callable, Iterator
+from datetime import datetime
+
+from polycontext.base import require
+
+from ..inputs import InputKind, Kind
+from ..state import State
+from .declaration import Table
+from .step import Step
+
+_DELAYS = "seconds_of_the_timer"
+
+
+def after(seconds: float) -> Callable[[Step], bool]:
+    """Return a guard that holds once the state has lasted `seconds`.
+
+    >>> after(60).__name__
+    'after_60_seconds'
+    """
+    is_time = isinstance(seconds, int | float) and not isinstance(seconds, bool) and seconds >= 0
+    require("seconds", seconds, is_time, "a number of seconds, at least 0")
+
+    def has_passed(step: Step) -> bool:
+        return has_lasted(step.since, step.at, seconds)
+
+    has_passed.__name__ = f"after_{seconds:g}_seconds"
+    setattr(has_passed, _DELAYS, seconds)
+    return has_passed
+
+
+def has_lasted(since: datetime | None, now: datetime, seconds: float) -> bool:
+    """Return whether a state that was entered at `since` has lasted `seconds`."""
+    return since is not None and (now - since).total_seconds() >= seconds
+
+
+def due(table: Table, state: State, since: datetime | None, now: datetime) -> Iterator[Kind]:
+    """Yield the added events of `state` whose timers have run out, those that ran out first first.
+
+    Other guards of their transitions may still refuse them.
+    """
+    waiting = [
+        (getattr(guard.func, _DELAYS), kind)
+        for kind, moves in table.legal(state).items()
+        for move in moves
+        for guard in move.cond
+        if hasattr(guard.func, _DELAYS) and not isinstance(kind, InputKind)
+    ]
+    for seconds, kind in sorted(waiting, key=lambda each: each[0]):
+        if has_lasted(since, now, seconds):
+            yield kind

@@ -1,0 +1,6 @@
+"""Policies of a machine, checked over all orders of events."""
+
+import lazy_loader
+
+# `__init__.pyi` lists the names; each is imported on first access.
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,0 +1,576 @@
+"""What python-statemachine documents works in a session, or is refused with a sentence."""
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from statemachine import Event, HistoryState, State
+
+from polycontext.base import InvalidOptionError
+from polycontext.polynomial import (
+    ContextMachine,
+    ContextSession,
+    ContextState,
+    IllegalDirectionError,
+)
+from polycontext.polynomial.machine.declaration import OwnStates
+from polycontext.polynomial.machine.step import Step
+from polycontext.window import ContextWindow
+from tests.polynomial.conversations import WORDS, session_of, text_of
+
+FROM = ContextMachine.accumulating
+
+
+def machine(name: str, **body: Any) -> type[ContextMachine]:
+    """Return a machine with the state HOLD, which `go` leaves."""
+    hold = body.pop("hold", None) or State("HOLD", value="HOLD")
+    made: type[ContextMachine] = OwnStates(  # type: ignore[assignment]
+        name,
+        (ContextMachine,),
+        {
+            "__module__": __name__,
+            "hold": hold,
+            "go": hold.to(FROM),
+            **{key: value(hold) if key == "pause" else value for key, value in body.items()},
+        },
+    )
+    return made
+
+
+def begun(kind: type[ContextMachine], **options: Any) -> ContextSession:
+    """Return a session with one question."""
+    session = session_of(2_000, machine=kind, **options)
+    session.add_user_turn("hello")
+    return session
+
+
+def yes(self: object) -> bool:
+    """Return True."""
+    return True
+
+
+def no(self: object) -> bool:
+    """Return False."""
+    return False
+
+
+# --- declaring transitions ------------------------------------------------------------
+
+DECLARATIONS: dict[str, dict[str, Any]] = {
+    "an expression": {
+        "pause": lambda hold: FROM.to(hold, cond="yes and not no"),
+        "yes": yes,
+        "no": no,
+    },
+    "a comparison": {
+        "pause": lambda hold: FROM.to(hold, cond="limit >= 3"),
+        "limit": 3,
+    },
+    "a lambda": {"pause": lambda hold: FROM.to(hold, cond=lambda step: len(step.after) == 1)},
+    "a list with a property": {
+        "pause": lambda hold: FROM.to(hold, cond=["yes", "also"]),
+        "yes": yes,
+        "also": property(yes),
+    },
+    "unless": {"pause": lambda hold: FROM.to(hold, unless="no"), "no": no},
+    "injected parameters": {
+        "pause": lambda hold: FROM.to(hold, cond="fits"),
+        "fits": lambda self, source, target, event, model: (
+            (source.id, target.id, event) == ("accumulating", "hold", "pause")
+            and len(model.window) == 1
+        ),
+    },
+    "Event": {"pause": lambda hold: Event(FROM.to(hold), name="Pause it")},
+    "from any state": {"pause": lambda hold: hold.from_.any()},
+    "from some states": {"pause": lambda hold: hold.from_(FROM, ContextMachine.compressed)},
+    "two events": {"pause": lambda hold: FROM.to(hold, event="stop halt")},
+    "a state without a value": {"hold": State(), "pause": FROM.to},
+}
+
+
+@pytest.mark.parametrize("name", DECLARATIONS)
+def test_a_transition_is_declared(name: str) -> None:
+    """The session takes it, stores it, and replays it."""
+    kind = machine("Declared", **DECLARATIONS[name])
+    session = begun(kind)
+    assert session.send("pause").state == kind.hold.value  # type: ignore[attr-defined]
+    again = ContextSession.history.load(text_of(session), machine=kind, counter=WORDS)
+    assert again.conversation == session.conversation
+    session.send("go")
+    assert session.state == ContextState.ACCUMULATING
+
+
+def test_an_event_is_declared_without_a_name() -> None:
+    """``event=`` is enough, for one event or several."""
+
+    class Held(ContextMachine):
+        hold = State("HOLD", value="HOLD")
+        FROM.to(hold, event="pause halt")
+        hold.to(FROM, event="go")
+
+    session = begun(Held)
+    assert session.send("halt").state == "HOLD"
+    assert session.send("go").state == "ACCUMULATING"
+
+
+def test_a_transition_can_be_declared_before_its_class() -> None:
+    """It moves to the states of the class that names it."""
+    hold = State("HOLD", value="HOLD")
+    pause = FROM.to(hold)
+
+    class Held(ContextMachine):
+        held, stop = hold, pause
+        go = hold.to(FROM)
+
+    assert begun(Held).send("stop").state == "HOLD"
+    assert "stop" not in ContextMachine.directions["ACCUMULATING"]
+
+
+def test_a_guard_takes_the_arguments_of_the_event() -> None:
+    """``@event.cond`` and own keyword arguments; names that the library uses stay in the step."""
+    seen: list[Any] = []
+
+    class Held(ContextMachine):
+        hold = State("HOLD", value="HOLD")
+        pause = FROM.to(hold)
+        go = hold.to(FROM)
+
+        @pause.cond  # type: ignore[untyped-decorator]
+        def may(self, step: Step, by: str = "") -> bool:
+            """Return whether ana asks."""
+            seen.append(dict(step.kwargs))
+            return by == "ana"
+
+    session = begun(Held)
+    with pytest.raises(IllegalDirectionError):
+        session.send("pause", by="bob")
+    session.send("pause", by="ana", key="k", target="t")
+    assert seen[-1] == {"by": "ana", "key": "k", "target": "t"}
+
+
+def test_a_guard_reads_what_init_has_set() -> None:
+    """A machine that decides is initialised."""
+
+    class Held(ContextMachine):
+        hold = State("HOLD", value="HOLD")
+        assistant_turn = FROM.to(hold, cond="is_roomy")
+        go = hold.to(FROM)
+
+        def __init__(self, *args: Any, **options: Any) -> None:
+            self.limit = 3
+            super().__init__(*args, **options)
+
+        def is_roomy(self) -> bool:
+            """Return whether there is room."""
+            return self.limit == 3
+
+    assert begun(Held).add_assistant_turn("x").state == "HOLD"
+
+
+class Guarding:
+    """A listener with a guard."""
+
+    def __init__(self, *, answer: bool) -> None:
+        self.answer = answer
+
+    def may(self) -> bool:
+        """Return the answer."""
+        return self.answer
+
+
+@pytest.mark.parametrize("answer", [True, False])
+def test_a_guard_of_a_listener_decides(answer: bool) -> None:
+    """A listener can answer for the machine."""
+    kind = machine("Guarded", pause=lambda hold: FROM.to(hold, cond="may"))
+    session = begun(kind, listeners=[Guarding(answer=answer)])
+    if answer:
+        assert session.send("pause").state == "HOLD"
+        return
+    with pytest.raises(IllegalDirectionError):
+        session.send("pause")
+    assert "pause" not in map(str, session.machine.enabled_events())
+    assert "pause" in map(str, session.machine.allowed_events)
+
+
+def test_a_validator_refuses() -> None:
+    """It raises, and nothing is stored."""
+
+    class Held(ContextMachine):
+        hold = State("HOLD", value="HOLD")
+        pause = FROM.to(hold, validators="refuse")
+        go = hold.to(FROM)
+
+        def refuse(self) -> None:
+            """Refuse."""
+            raise PermissionError("no")
+
+    session = begun(Held)
+    with pytest.raises(PermissionError):
+        session.send("pause")
+    assert session.history.revision == 1
+
+
+# --- compound and eventless -----------------------------------------------------------
+
+
+class Working(ContextMachine):
+    """A machine with a compound state that ends by itself."""
+
+    class work(State.Compound):  # noqa: N801 - a state
+        """The compound state."""
+
+        begun = State("BEGUN", value="BEGUN", initial=True)
+        tested = State("TESTED", value="TESTED")
+        ended = State("ENDED", value="ENDED", final=True)
+        test = begun.to(tested)
+        end = tested.to(ended)
+
+    begin = FROM.to(work)
+    stop = work.to(FROM)
+    done_state_work = work.to(FROM)
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        self.ran: list[str] = []
+        super().__init__(*args, **options)
+
+    def on_enter_state(self, target: Any) -> None:
+        """Write it down."""
+        self.ran.append(target.id)
+
+
+def test_a_compound_state_is_entered_and_left(tmp_path: Path) -> None:
+    """Its substates are states of the session, which is reopened, rewound and replayed in them."""
+    place = tmp_path / "a.db"
+    with ContextSession.open(place, "one", max_tokens=2_000, machine=Working) as session:
+        session.add_user_turn("hello")
+        assert session.send("begin").state == "BEGUN"
+        assert session.send("test").state == "TESTED"
+        assert [state.id for state in session.machine.configuration] == ["work", "tested"]
+    with ContextSession.open(place, "one", machine=Working) as session:
+        assert session.state == "TESTED"
+        session.history.rewind(2)
+        assert session.state == "BEGUN"
+        assert session.send("stop").state == "ACCUMULATING"
+        again = ContextSession.history.load(text_of(session), machine=Working)
+        assert again.conversation == session.conversation
+
+
+def test_a_final_substate_ends_its_compound_state_in_one_commit() -> None:
+    """`done.state` is followed in the same event, and its actions run in order."""
+    session = begun(Working)
+    for event in ("begin", "test"):
+        session.send(event)
+    before = session.history.revision
+    assert session.send("end").state == "ACCUMULATING"
+    assert session.history.revision == before + 1
+    ran = session.machine.ran  # type: ignore[attr-defined]
+    assert ran[-4:] == ["begun", "tested", "ended", "accumulating"]
+
+
+def test_an_eventless_transition_is_taken_in_the_same_commit() -> None:
+    """Its guard sees the window that the event leads to."""
+
+    class Crowded(ContextMachine):
+        full = State("FULL", value="FULL")
+        leave = full.to(FROM, unless="is_full")
+        FROM.to(full, cond="is_full")
+
+        def is_full(self, step: Step) -> bool:
+            """Return whether there are three turns."""
+            return len(step.after) >= 3
+
+    session = begun(Crowded)
+    session.add_assistant_turn("hi")
+    assert session.state == "ACCUMULATING"
+    assert session.add_user_turn("and now").state == "FULL"
+    assert session.history.revision == 3
+    again = ContextSession.history.load(text_of(session), machine=Crowded, counter=WORDS)
+    assert again.state == "FULL"
+
+
+def test_eventless_transitions_that_never_end_are_refused() -> None:
+    """The event is refused, and names the machine."""
+
+    class Endless(ContextMachine):
+        one, two = State("ONE", value="ONE"), State("TWO", value="TWO")
+        pause = FROM.to(one)
+        one.to(two)
+        two.to(one)
+
+    session = begun(Endless)
+    with pytest.raises(InvalidOptionError, match=r"machine Endless.*come to an end"):
+        session.send("pause")
+    assert session.state == "ACCUMULATING"
+
+
+# --- actions ---------------------------------------------------------------------------
+
+
+class Acting(ContextMachine):
+    """A machine that writes down its actions."""
+
+    hold = State("HOLD", value="HOLD", enter="ring")
+    pause = FROM.to(hold, on=lambda event: Acting.ran.append(f"lambda {event}"))
+    go = hold.to(FROM)
+    ran: list[str] = []  # noqa: RUF012
+
+    def prepare_event(self) -> dict[str, str]:
+        """Return what is injected."""
+        return {"who": "ana"}
+
+    @pause.before  # type: ignore[untyped-decorator]
+    def ready(self) -> None:
+        """Write it down."""
+        self.ran.append("before")
+
+    def on_exit_accumulating(self) -> None:
+        """Write it down."""
+        self.ran.append("exit")
+
+    def ring(self) -> None:
+        """Write it down."""
+        self.ran.append(f"ring {self.context_state}")
+
+    def after_pause(self, who: str) -> None:
+        """Write it down."""
+        self.ran.append(f"after {who}")
+
+
+EXPECTED = ["before", "exit", "lambda pause", "ring HOLD", "after ana"]
+
+
+class Nothing:
+    """A listener without callbacks."""
+
+
+def bare() -> None:
+    """Send the event to a machine without a session."""
+    alone = Acting(ContextWindow(2_000))
+    alone.user_turn("hello")
+    alone.send("pause")
+
+
+def awaited() -> None:
+    """Send the event to a session, and await it."""
+
+    async def scene() -> None:
+        session = session_of(2_000, machine=Acting)
+        await session.aadd_user_turn("hello")
+        await session.asend("pause")
+
+    asyncio.run(scene())
+
+
+def reopened(tmp_path: Path) -> None:
+    """Send the event to a session that was stored and opened again."""
+    place = tmp_path / "a.db"
+    with ContextSession.open(place, max_tokens=2_000, machine=Acting) as session:
+        session.add_user_turn("hello")
+    with ContextSession.open(place, machine=Acting) as session:
+        session.send("pause")
+
+
+def replicated(tmp_path: Path) -> None:
+    """Send the event to a session that another one, with no actions of its own, follows."""
+    place = tmp_path / "a.db"
+    with (
+        ContextSession.open(place, max_tokens=2_000, machine=Acting) as first,
+        ContextSession.open(place, machine=Acting) as second,
+    ):
+        first.add_user_turn("hello")
+        first.send("pause")
+        Acting.ran.clear()
+        second.history.refresh()
+
+
+def touched() -> None:
+    """Send the event after somebody has looked at the machine."""
+    session = session_of(2_000, machine=Acting)
+    assert session.machine.acts
+    session.add_user_turn("hello")
+    session.send("pause")
+
+
+MODES: dict[str, Callable[[Path], object]] = {
+    "bare": lambda _: bare(),
+    "in a session": lambda _: begun(Acting).send("pause"),
+    "with a listener": lambda _: begun(Acting, listeners=[Nothing()]).send("pause"),
+    "with a machine that was looked at": lambda _: touched(),
+    "awaited": lambda _: awaited(),
+    "reopened": reopened,
+    "in a replica": replicated,
+}
+
+
+@pytest.mark.parametrize("name", MODES)
+def test_actions_run_once_in_every_mode(name: str, tmp_path: Path) -> None:
+    """The same actions run, in the same order, wherever the event is sent."""
+    Acting.ran.clear()
+    MODES[name](tmp_path)
+    assert Acting.ran == EXPECTED
+
+
+def test_class_listeners_and_coroutine_actions_run() -> None:
+    """A listener that the class names is created for the session; coroutines are awaited."""
+    seen: list[str] = []
+
+    class Listener:
+        async def after_pause(self, event: str) -> None:
+            """Write it down."""
+            await asyncio.sleep(0)
+            seen.append(event)
+
+    kind = machine("Listened", pause=FROM.to, listeners=[Listener])
+    session = begun(kind)
+    session.send("pause")
+
+    async def scene() -> None:
+        await session.asend("go")
+        await session.asend("pause")
+
+    asyncio.run(scene())
+    assert seen == ["pause", "pause"]
+
+
+def test_a_listener_that_is_added_later_is_awaited() -> None:
+    """A coroutine listener makes the machine an awaited one."""
+    seen: list[str] = []
+
+    class Listener:
+        async def after_user_turn(self) -> None:
+            """Write it down."""
+            seen.append("heard")
+
+    session = session_of(2_000)
+    session.machine.add_listener(Listener())
+    session.add_user_turn("hello")
+    assert seen == ["heard"]
+
+
+@pytest.mark.parametrize("send", ["send", "raise_"])
+def test_an_action_sends_an_event(send: str) -> None:
+    """It is taken after the action's own event, bare and in a session."""
+
+    def on_enter_hold(self: Any) -> None:
+        getattr(self, send)("go")
+
+    kind = machine("Sending", pause=FROM.to, on_enter_hold=on_enter_hold)
+    alone = kind(ContextWindow(2_000))
+    alone.user_turn("hello")
+    alone.send("pause")
+    session = begun(kind)
+    session.send("pause")
+    assert alone.context_state == session.state == ContextState.ACCUMULATING
+    assert session.history.revision == 3
+
+
+def test_a_raising_action_undoes_nothing_and_is_reported() -> None:
+    """It is kept in `errors`, and raised for a caller who asks."""
+
+    def before_pause(self: object) -> None:
+        raise OSError("no")
+
+    kind = machine("Failing", pause=FROM.to, before_pause=before_pause)
+    alone = kind(ContextWindow(2_000))
+    alone.user_turn("hello")
+    session = begun(kind)
+    for live in (alone, session.machine):
+        with pytest.raises(ExceptionGroup, match="of the machine failed"), live.raising_errors():
+            live.send("pause")
+        assert (live.context_state, [*map(str, live.errors)]) == ("HOLD", ["no"])
+
+
+# --- refused ---------------------------------------------------------------------------
+
+
+class Inner(State.Parallel):
+    """A parallel state."""
+
+    class left(State.Compound):  # noqa: N801 - a state
+        """One region."""
+
+        one = State(initial=True)
+        two = State()
+        move = one.to(two)
+
+    class right(State.Compound):  # noqa: N801 - a state
+        """The other region."""
+
+        one_ = State(initial=True)
+        two_ = State()
+        move_ = one_.to(two_)
+
+
+class Remembering(State.Compound):
+    """A compound state with history."""
+
+    first = State(initial=True)
+    second = State()
+    back = HistoryState()
+    move = first.to(second)
+
+
+async def coroutine(self: object) -> bool:
+    """Return True."""
+    return True
+
+
+REFUSED: dict[str, tuple[dict[str, Any], str]] = {
+    "parallel": ({"pause": lambda _: FROM.to(Inner), "inner": Inner}, "not in parallel regions"),
+    "history": (
+        {"pause": lambda _: FROM.to(Remembering), "rest": Remembering},
+        "an event per state to return to",
+    ),
+    "final": (
+        {"hold": State("OVER", value="OVER", final=True), "go": FROM, "pause": FROM.to},
+        "a conversation has no end",
+    ),
+    "a number": ({"hold": State("N", value=7), "pause": FROM.to}, "a state whose value is a text"),
+    "no target": ({"pause": lambda _: FROM.to(None)}, "transitions with one target"),
+    "a coroutine guard": (
+        {"pause": lambda hold: FROM.to(hold, cond="may"), "may": coroutine},
+        "no coroutine functions",
+    ),
+    "a method that the library replaces": (
+        {"pause": FROM.to, "prepare": lambda self: None},
+        "another name",
+    ),
+    "invoke": (
+        {"hold": State("HOLD", value="HOLD", invoke=lambda: None), "pause": FROM.to},
+        "on_enter to start the work",
+    ),
+    "an on_invoke method": (
+        {"pause": FROM.to, "on_invoke_hold": lambda self: None},
+        "on_enter to start the work",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_a_session_cannot_run_is_refused(name: str) -> None:
+    """The error names the class and says what to write instead."""
+    body, said = REFUSED[name]
+    body = dict(body)
+    hold = body.get("hold") or State("HOLD", value="HOLD")
+    attrs = {
+        "__module__": __name__,
+        "hold": hold,
+        **({} if hold.final else {"go": hold.to(FROM)}),
+        **{key: value for key, value in body.items() if key not in ("hold", "go", "pause")},
+        "pause": body["pause"](hold),
+    }
+    with pytest.raises(InvalidOptionError, match=said) as refused:
+        ContextSession(2_000, machine=OwnStates("Wrong", (ContextMachine,), attrs))  # type: ignore[arg-type]
+    assert "machine Wrong" in str(refused.value)
+
+
+def test_a_name_of_the_machine_is_no_event() -> None:
+    """An event would hide the method."""
+    with pytest.raises(InvalidOptionError, match=r"decide.*another name"):
+
+        class Hiding(ContextMachine):  # pyright: ignore[reportUnusedClass] - it is refused
+            hold = State("HOLD", value="HOLD")
+            decide = FROM.to(hold)
+            go = hold.to(FROM)

@@ -1,0 +1,147 @@
+"""Timers of a machine: data of the journal, fired by `tick`."""
+
+import asyncio
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from statemachine import State
+
+from polycontext.base import InvalidOptionError
+from polycontext.polynomial import ContextMachine, ContextSession, IllegalDirectionError
+from polycontext.polynomial.machine import after
+from tests.polynomial.conversations import WORDS, text_of
+
+NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
+FROM = ContextMachine.accumulating
+
+
+class Waiting(ContextMachine):
+    """Wait an hour for an answer, remind after half of it, and then give up."""
+
+    approval = State("APPROVAL", value="APPROVAL")
+    reminded = State("REMINDED", value="REMINDED")
+    ask = FROM.to(approval)
+    approve = approval.to(FROM) | reminded.to(FROM)
+    remind = approval.to(reminded, cond=after(1_800))
+    expire = reminded.to(FROM, cond=after(1_800))
+
+
+class Clock:
+    """A clock that is set."""
+
+    def __init__(self) -> None:
+        self.now = NOON
+
+    def __call__(self) -> datetime:
+        """Return the time."""
+        return self.now
+
+    def wait(self, **time: float) -> datetime:
+        """Let time pass."""
+        self.now += timedelta(**time)
+        return self.now
+
+
+def asked(path: Path, clock: Clock) -> ContextSession:
+    """Return a session that waits for approval."""
+    session = opened(path, clock)
+    session.add_user_turn("Pay the bill.")
+    session.send("ask")
+    return session
+
+
+def opened(path: Path, clock: Clock) -> ContextSession:
+    """Return the session, opened."""
+    return ContextSession.open(
+        path, "one", max_tokens=600, counter=WORDS, machine=Waiting, clock=clock
+    )
+
+
+def test_a_timer_fires_when_its_time_has_come(tmp_path: Path) -> None:
+    """Not before, and each once; without a time, `tick` asks the session's clock."""
+    clock = Clock()
+    with asked(tmp_path / "a.db", clock) as session:
+        assert session.tick(clock.wait(minutes=29)) == ()
+        with pytest.raises(IllegalDirectionError):
+            session.send("remind")
+        clock.wait(minutes=1)
+        assert session.tick() == ("remind",)
+        assert session.state == "REMINDED"
+        assert session.tick() == ()
+        assert session.tick(clock.wait(minutes=45)) == ("expire",)
+        assert session.state == "ACCUMULATING"
+        assert session.history.events()[-1].at == clock.now  # type: ignore[union-attr]
+
+
+def test_a_timer_goes_on_after_a_restart(tmp_path: Path) -> None:
+    """It counts from the event that entered the state; a turn or resize in between is no entry."""
+    clock = Clock()
+    asked(tmp_path / "a.db", clock).close()
+    clock.wait(minutes=20)
+    with opened(tmp_path / "a.db", clock) as session:
+        session.send("resize", 500)
+        assert session.tick() == ()
+    clock.wait(minutes=10)
+    with opened(tmp_path / "a.db", clock) as session:
+        assert asyncio.run(session.atick()) == ("remind",)
+        again = ContextSession.history.load(text_of(session), machine=Waiting, counter=WORDS)
+        assert again.conversation == session.conversation
+
+
+def test_a_timer_goes_on_from_a_snapshot(tmp_path: Path) -> None:
+    """A long conversation is opened from a snapshot, which has the time."""
+    clock = Clock()
+    with opened(tmp_path / "a.db", clock) as session:
+        for number in range(700):
+            session.add_user_turn(f"turn {number}")
+        session.send("ask")
+        since = session.conversation.since
+        for number in range(600):
+            session.send("resize", 500 + number % 2)
+    clock.wait(minutes=30)
+    with opened(tmp_path / "a.db", clock) as session:
+        assert session.conversation.since == since == NOON
+        assert session.tick() == ("remind",)
+
+
+def test_a_rewind_starts_the_timer_again(tmp_path: Path) -> None:
+    """The state is entered when the conversation goes back to it."""
+    clock = Clock()
+    with asked(tmp_path / "a.db", clock) as session:
+        waiting = session.history.revision
+        session.send("approve")
+        clock.wait(hours=2)
+        session.history.rewind(waiting)
+        assert (session.state, session.tick()) == ("APPROVAL", ())
+        assert session.tick(clock.wait(minutes=30)) == ("remind",)
+
+
+def test_a_timer_that_another_process_fired_fires_once(tmp_path: Path) -> None:
+    """The second one sees that it was late."""
+    clock = Clock()
+    with asked(tmp_path / "a.db", clock) as first, opened(tmp_path / "a.db", clock) as second:
+        clock.wait(minutes=30)
+        assert (first.tick(), second.tick(), second.tick()) == (("remind",), (), ())
+        assert second.state == "REMINDED"
+
+
+@pytest.mark.parametrize("seconds", [-1, "60", True])
+def test_a_delay_is_a_number_of_seconds(seconds: object) -> None:
+    """Anything else is refused."""
+    with pytest.raises(InvalidOptionError, match="a number of seconds"):
+        after(seconds)  # type: ignore[arg-type]
+
+
+def test_a_time_without_a_zone_is_refused() -> None:
+    """It could not be compared."""
+    with pytest.raises(InvalidOptionError, match="a time with its zone"):
+        ContextSession(600).tick(datetime(2026, 1, 1))  # noqa: DTZ001 - that is the point
+
+
+def test_no_timer_is_no_work() -> None:
+    """A session whose machine has none stores nothing."""
+    session = ContextSession(600)
+    session.add_user_turn("hello")
+    assert session.tick(NOON + timedelta(days=9_999)) == ()
+    assert session.history.revision == 1
