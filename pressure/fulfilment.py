@@ -304,9 +304,8 @@ def _count(turn: Turn, counter: TokenCounter) -> Turn:
 
 SHORTEST_QUOTE, LONGEST_QUOTE, MOST_QUOTES = 4, 400, 100
 """The fewest and the most characters of a quote, and how many quotes of a summary are looked up."""
-TITLE = f"{notes.Head.CONSTRAINTS.value}:"
 USER = "user: "
-"""The prefix of a line under `TITLE` with the user's own words, which a later summary keeps."""
+"""The prefix of a line of constraints with the user's own words, which a later summary keeps."""
 
 _MARKUP = re.compile(r"\A(?:[-*•+>]|\d{1,3}[.)])\s+")
 _LABELS = re.compile(r"\A(?:(?:\[[^\]\s]{1,80}\] )?user(?: [^:\n]{1,64})?:\s*)+")
@@ -335,7 +334,7 @@ class Quotes:
         return cls(tuple((text, unquoted(text)) for text in prose))
 
     def mark(self, summary: str) -> str:
-        r"""Return `summary` with the user's own words marked in the lines under `TITLE`.
+        r"""Return `summary` with the user's own words marked in the lines under "Constraints:".
 
         A line that quotes the user verbatim is marked and kept once; a mark on any other line is
         removed.
@@ -350,7 +349,7 @@ class Quotes:
             title = line.strip().strip("#*: ") + ":"
             if title in notes.TITLES:
                 lines[number] = under = title
-            elif under != TITLE:
+            elif under != f"{notes.Head.CONSTRAINTS.value}:":
                 lines[number] = line
             elif bare := _LABELS.sub("", _MARKUP.sub("", " ".join(line.split()))):
                 quote, left = bare.strip(_MARKS), left - 1
