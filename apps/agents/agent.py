@@ -96,18 +96,17 @@ class Agent:
 
     session: ContextSession
     model: Model
-    tools: Mapping[str, Tool] = field(default=(), converter=_by_name)
+    tools: Mapping[str, Tool] = field(converter=_by_name, factory=tuple)
     summarizes: bool = field(default=False, kw_only=True)
     _recollection: Recollection = field(init=False, repr=False)
 
-    @_recollection.default
-    def _recalls(self) -> Recollection:
+    def __attrs_post_init__(self) -> None:
         machine = self.session.conversation.machine
         legal = "a session with machine=AgentMachine, or a subclass of it"
         require("session", machine.__name__, issubclass(machine, AgentMachine), legal)
         nodes = [*self._machine.nodes.values(), SUMMARIZE]
         writes = {node.name: node.answers.writes for node in nodes if node.answers is not None}
-        return Recollection(self.session, self._machine.forms(), **writes)
+        self._recollection = Recollection(self.session, self._machine.forms(), **writes)
 
     @property
     def memory(self) -> AgentMemory:

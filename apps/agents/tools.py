@@ -3,12 +3,12 @@
 import asyncio
 from collections.abc import Callable, Mapping
 from functools import partial
-from inspect import Parameter, iscoroutinefunction, signature
+from inspect import iscoroutinefunction, signature
 from typing import Any
 
-from attrs import field, frozen
+from attrs import frozen
 
-from polycontext.base import InvalidOptionError
+from polycontext.base import require
 from polycontext.base.effects import Effect, in_thread
 
 from .answers import ToolUse
@@ -34,24 +34,20 @@ class Tool:
     """
 
     name: str
-    run: Callable[..., Any] = field()
+    run: Callable[..., Any]
     description: str = ""
     entities: str = ""
-    report: str = field(default="read")
+    report: str = "read"
     id: str = "id"
     label: str = "name"
 
-    @run.validator
-    def _takes_key(self, _: object, run: Callable[..., Any]) -> None:
-        known = signature(run).parameters.values()
-        if not any(p.name == "idempotency_key" or p.kind is Parameter.VAR_KEYWORD for p in known):
-            legal = "a function with the keyword argument idempotency_key"
-            raise InvalidOptionError(f"tool {self.name}", run, legal)
-
-    @report.validator
-    def _is_report(self, _: object, report: str) -> None:
-        if report not in ("read", "create", "link"):
-            raise InvalidOptionError("report", report, "'read', 'create' or 'link'")
+    def __attrs_post_init__(self) -> None:
+        known = signature(self.run).parameters.values()
+        takes = any(p.name == "idempotency_key" or p.kind is p.VAR_KEYWORD for p in known)
+        legal = "a function with the keyword argument idempotency_key"
+        require(f"tool {self.name}", self.run, takes, legal)
+        reports = ("read", "create", "link")
+        require("report", self.report, self.report in reports, "'read', 'create' or 'link'")
 
     def entities_in(self, result: Any) -> list[list[Any]]:
         """Return the entities in a result by their ids and places, without their words."""

@@ -356,7 +356,7 @@ def answering_at(
         raise CommandError("an agent brings its own model. Pass --agent without --model.")
     from polycontext.agents import AgentAnswering  # noqa: PLC0415 - slow to import
 
-    make = imported(agent)
+    make: Any = imported(agent)
     if not callable(make):
         raise CommandError(f"{agent} is no function. Name one that takes a session.")
     who = AgentAnswering(make)

@@ -12,8 +12,10 @@ from pathlib import Path
 from struct import pack
 from threading import Event, Thread
 
-with suppress(ImportError):  # on Windows
+try:
     import fcntl
+except ImportError:  # on Windows
+    fcntl = None  # type: ignore[assignment]
 
 POSIX = os.name == "posix"
 
