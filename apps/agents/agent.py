@@ -55,8 +55,9 @@ class Model(Protocol):
         ...
 
 
-def _by_name(tools: Iterable[Tool]) -> Mapping[str, Tool]:
-    return {tool.name: tool for tool in tools}
+def _by_name(tools: Iterable[Tool] | Mapping[str, Tool]) -> Mapping[str, Tool]:
+    listed = tools.values() if isinstance(tools, Mapping) else tools
+    return {tool.name: tool for tool in listed}
 
 
 def _situation(session: ContextSession, memory: AgentMemory) -> tuple[Addition, ...]:
@@ -96,7 +97,7 @@ class Agent:
 
     session: ContextSession
     model: Model
-    tools: Mapping[str, Tool] = field(converter=_by_name, factory=tuple)
+    tools: Mapping[str, Tool] = field(converter=_by_name, factory=dict[str, Tool])
     summarizes: bool = field(default=False, kw_only=True)
     _recollection: Recollection = field(init=False, repr=False)
 

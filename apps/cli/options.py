@@ -2,12 +2,12 @@
 
 import os
 import sys
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager
 from pathlib import Path
 from pkgutil import resolve_name
 from shlex import quote
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 import click
 from attrs import define, frozen
@@ -356,10 +356,10 @@ def answering_at(
         raise CommandError("an agent brings its own model. Pass --agent without --model.")
     from polycontext.agents import AgentAnswering  # noqa: PLC0415 - slow to import
 
-    make: Any = imported(agent)
+    make = imported(agent)
     if not callable(make):
         raise CommandError(f"{agent} is no function. Name one that takes a session.")
-    who = AgentAnswering(make)
+    who = AgentAnswering(cast("Callable[[ContextSession], Any]", make))
     return who, {"machine": who.machine}
 
 

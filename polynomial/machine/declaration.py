@@ -260,7 +260,8 @@ class OwnStates(StateMachineMetaclass):
             source.to(state, event="rewind", cond=lambda step: step.stood_in(value))
             _put_first(source, source.transitions.transitions[-1:])
         for move in [*self.states_map[ContextState.EMPTY].transitions]:
-            if move.match(InputKind.REWIND) and move.target.value in tuple(ContextState):
+            target: Any = move.target
+            if move.match(InputKind.REWIND) and target.value in tuple(ContextState):
                 state.transitions.add_transitions(_again(move, {}, state))
         state.to.itself(event="resize forget", internal=True)  # type: ignore[no-untyped-call]
 

@@ -321,8 +321,8 @@ class DecidingMachine(StateChart[Any], metaclass=OwnStates):
         return self._active[leaf]
 
     @configuration.setter
-    def configuration(self, configuration: OrderedSet[DeclaredState]) -> None:
-        self._config.states = configuration
+    def configuration(self, new_configuration: OrderedSet[DeclaredState]) -> None:
+        self._config.states = new_configuration
 
     # --- driving ------------------------------------------------------------------
 

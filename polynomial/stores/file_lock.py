@@ -12,10 +12,8 @@ from pathlib import Path
 from struct import pack
 from threading import Event, Thread
 
-try:
+if os.name == "posix":
     import fcntl
-except ImportError:  # on Windows
-    fcntl = None  # type: ignore[assignment]
 
 POSIX = os.name == "posix"
 
