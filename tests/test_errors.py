@@ -35,4 +35,4 @@ def test_the_page_tells_of_each_error(name: str) -> None:
     cause, _, cure = section.partition("**Cure:**")
     assert cause.strip()
     assert cure.strip()
-    assert name.endswith("Warning") or re.search(rf"\.{name}: .", section)
+    assert name.endswith("Warning") or re.search(rf"\.{name}(?:: |\().", section)

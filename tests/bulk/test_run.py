@@ -231,14 +231,14 @@ if __name__ == "__main__":
 @pytest.mark.no_cover
 def test_a_process_killed_twice_leaves_what_one_run_leaves(tmp_path: Path) -> None:
     """SIGKILL gives no time to write anything; the next process goes on at the checkpoint."""
-    source = saved(tmp_path / "in.jsonl", as_lines(rows(400)))
+    source = saved(tmp_path / "in.jsonl", as_lines(rows(4_000)))
     whole, _ = compressed(source, "whole.jsonl")
     output, script = tmp_path / "out.jsonl", saved(tmp_path / "run.py", KILLED.encode())
     kills = 0
     while not output.exists():
         process = subprocess.Popen([sys.executable, script, source, output], cwd=ROOT)
         for _ in iter(process.poll, 0):  # until it has ended well
-            time.sleep(0.05)
+            time.sleep(0.01)
             if kills < 2 and (tmp_path / "out.jsonl.progress.json").exists():
                 process.send_signal(signal.SIGKILL)
                 process.wait()
