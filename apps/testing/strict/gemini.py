@@ -103,17 +103,17 @@ class StrictGemini:
     @property
     def path(self) -> str:
         """Return the path of a request."""
-        return f"/v1beta/models/{self.model}:generateContent"
+        return f"/v1/models/{self.model}:generateContent"
 
     @property
     def stream_path(self) -> str:
         """Return the path of a request for a stream."""
-        return f"/v1beta/models/{self.model}:streamGenerateContent"
+        return f"/v1/models/{self.model}:streamGenerateContent"
 
     @property
     def endpoints(self) -> Mapping[str, Endpoint]:
         """Return the handler of token counts."""
-        return {f"/v1beta/models/{self.model}:countTokens": self._count}
+        return {f"/v1/models/{self.model}:countTokens": self._count}
 
     def create(self, request: Request, *, headers: Headers | None = None) -> dict[str, Any]:
         """Return the vendor's answer.

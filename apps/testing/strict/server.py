@@ -120,10 +120,15 @@ class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm: ClassVar[bool] = True
 
+    @property
+    def _place(self) -> str:
+        """The path; Google's SDK asks for v1 from its third version on, and for v1beta before."""
+        return self.path.partition("?")[0].replace("/v1beta/models/", "/v1/models/")
+
     def do_POST(self) -> None:
         """Answer one request."""
         server = cast("_Http", self.server)
-        path = self.path.partition("?")[0]
+        path = self._place
         provider, endpoint = server.endpoints.get(path, (server.providers.get(path), None))
         if provider is None:
             # The body is not read, so close the connection: the next request would begin in the
@@ -181,7 +186,7 @@ class _Handler(BaseHTTPRequestHandler):
         headers = {name.lower(): value for name, value in self.headers.items()}
         if endpoint is not None:
             self._send(200, endpoint(body, headers))
-        elif body.get("stream") is True or self.path.partition("?")[0] != provider.path:
+        elif body.get("stream") is True or self._place != provider.path:
             self._send_events(provider.stream(body, headers=headers))
         else:
             self._send(200, provider.create(body, headers=headers))
