@@ -12,7 +12,7 @@ from tests.polynomial.conversations import text_of
 class Noting(ContextMachine):
     """A machine that takes notes."""
 
-    noted = ContextMachine.accumulating.to.itself()
+    noted = ContextMachine.accumulating.to(ContextMachine.accumulating)
 
 
 def noting() -> ContextSession:
