@@ -144,7 +144,7 @@ def read_answer(form: type[T], answer: object) -> T:
 def _text_of(answer: object) -> str:
     if isinstance(answer, str):
         return answer
-    raise InvalidDataError("$", f"{type(answer).__name__} is no answer", "one JSON object")
+    raise InvalidDataError("$", f"{type(answer).__name__} is not an answer", "one JSON object")
 
 
 def _parse(text: str) -> Any:

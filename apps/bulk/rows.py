@@ -152,7 +152,11 @@ def _list_in(body: Mapping[str, Any], column: str) -> tuple[list[Any], bool]:
             raise InvalidDataError(column, f"is not JSON: {error}", "a list, or its text") from None
     if not isinstance(value, list):
         known = ", ".join(map(repr, [*body][:_SHOWN])) or "none"
-        what = "is no list" if column in body else f"is missing; the columns are {known}"
+        what = (
+            f"is {type(value).__name__}, not a list"
+            if column in body
+            else f"is missing; the columns are {known}"
+        )
         raise InvalidDataError(column, what, "a list of messages, or name the column of messages")
     return value, is_text
 

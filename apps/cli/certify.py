@@ -93,7 +93,7 @@ def _falling(budgets: str) -> Sequence[int]:
     try:
         return sorted({int(each) for each in budgets.split(",")}, reverse=True)
     except ValueError:
-        what = f"--max-tokens {budgets} is no list of numbers. Use one, or several with commas."
+        what = f"--max-tokens {budgets} is not a list of numbers. Use one number, or several with commas."
         raise CommandError(what) from None
 
 

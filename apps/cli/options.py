@@ -358,7 +358,7 @@ def answering_at(
 
     make = imported(agent)
     if not callable(make):
-        raise CommandError(f"{agent} is no function. Name one that takes a session.")
+        raise CommandError(f"{agent} is not a function. Name one that takes a session.")
     who = AgentAnswering(cast("Callable[[ContextSession], Any]", make))
     return who, {"machine": who.machine}
 

@@ -19,8 +19,8 @@ from hypothesis import strategies as st
 from polycontext.base import InvalidDataError
 from polycontext.linearity import LinearityMap
 from polycontext.polynomial import ContextMachine, ContextSession, PolyAgent
-from polycontext.pressure import Summariser
-from polycontext.window import ContextWindow, StoreComonad, TokenCounter, Turn
+from polycontext.pressure import ContextProjector, Summariser
+from polycontext.window import ContextWindow, StoreComonad
 
 from .law_inputs import Strategies, focused_anywhere
 from .law_strategies import ledgers
@@ -153,24 +153,6 @@ def _summarises(value: Any) -> bool:
     }
 
 
-@frozen
-class _Summarising:
-    """A summariser that calls a function."""
-
-    function: Callable[..., str]
-
-    def summarise(
-        self,
-        turns: Sequence[Turn],
-        max_tokens: int,
-        *,
-        counter: TokenCounter,
-        query: str | None = None,
-    ) -> str:
-        """Return what the function writes."""
-        return self.function(turns, max_tokens, counter=counter, query=query)
-
-
 # --- strategies -----------------------------------------------------------
 
 
@@ -229,7 +211,7 @@ KINDS: Final = (
     Kind(
         "a summariser (summarise(turns, max_tokens, *, counter, query))",
         lambda v: isinstance(v, Summariser) or _summarises(v),
-        lambda v: {"summariser": st.just(_Summarising(v) if _summarises(v) else v)},
+        lambda v: {"summariser": st.just(ContextProjector(v).summariser if _summarises(v) else v)},
     ),
     Kind(
         "a projector (compress(window, target))",

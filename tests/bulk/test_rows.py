@@ -79,7 +79,7 @@ def test_the_column_of_messages_has_a_name() -> None:
     ("row", "told"),
     [
         ({"text": "x"}, r"messages: is missing; the columns are 'text'"),
-        ({"messages": 7}, r"messages: is no list"),
+        ({"messages": 7}, r"messages: is int, not a list"),
         ({"messages": "[1"}, r"messages: is not JSON"),
         ({"messages": [{"role": "poet", "content": "x"}]}, r"messages\[0\] breaks the openai rule"),
     ],

@@ -41,5 +41,5 @@ def test_budgets_that_are_no_numbers_are_refused(polycontext: Command, tmp_path:
     ran = polycontext("certify", source, "--max-tokens", "a,b")
     assert (ran.code, ran.complaint) == (
         2,
-        "--max-tokens a,b is no list of numbers. Use one, or several with commas.",
+        "--max-tokens a,b is not a list of numbers. Use one number, or several with commas.",
     )
