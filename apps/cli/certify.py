@@ -93,8 +93,8 @@ def _falling(budgets: str) -> Sequence[int]:
     try:
         return sorted({int(each) for each in budgets.split(",")}, reverse=True)
     except ValueError:
-        what = f"--max-tokens {budgets} is not a list of numbers. Use one number, or several with commas."
-        raise CommandError(what) from None
+        what = f"--max-tokens {budgets} is not a list of numbers"
+        raise CommandError(f"{what}. Use one number, or several with commas.") from None
 
 
 def _print(found: Certificate) -> None:
