@@ -1,4 +1,4 @@
-from .agent import Agent, Model, ModelRequest
+from .agent import Agent
 from .answering import AgentAnswering
 from .answers import (
     Blocked,
@@ -15,6 +15,7 @@ from .forms import AnswerError, Form, Ref, parameters_of, read_answer, schema_of
 from .machine import AgentMachine
 from .memory import AgentMemory
 from .models import SdkModel, model_of
+from .requests import Model, ModelRequest
 from .tools import Tool, ToolError
 
 __all__ = [

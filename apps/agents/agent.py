@@ -2,80 +2,36 @@
 
 import json
 from collections.abc import AsyncGenerator, Iterable, Mapping
+from contextlib import aclosing
 from functools import partial
-from typing import Any, Protocol, cast
+from typing import Any, cast
 
-from attrs import define, evolve, field, frozen
+from attrs import define, field
 
 from polycontext.base import CallerError, InvalidDataError, require
 from polycontext.base.effects import Effect, Steps, adrive, call, in_thread, procedure, twin
 from polycontext.base.json_data import thaw
-from polycontext.linearity import ResourceClass
-from polycontext.nodes import quote
-from polycontext.nodes.builders import Addition, Node, Section, build_context
+from polycontext.nodes.builders import Node
 from polycontext.pills import PillDocument, Resolver, items_of, resolve_document
 from polycontext.polynomial import ContextSession
+from polycontext.polynomial.journal import is_erased
 from polycontext.pressure import ConflictError
 from polycontext.window import Role, ToolCall, Turn
 
 from .answers import SUMMARIZE, Blocked, Deed, ToolUse, Written
-from .forms import AnswerError, Form, data_of, read_answer, schema_of
+from .forms import AnswerError, Form, data_of, read_answer
 from .machine import AgentMachine
 from .memory import ENTITIES, AgentMemory, Recollection
-from .tools import Tool, ToolError, running, schema_of_use
+from .requests import Model, ModelRequest, request_of
+from .tools import Tool, ToolError, as_data, running
 
 _MOST_STEPS = 40
-_SHOWN_FACTS = 5
-
-
-@frozen
-class ModelRequest:
-    """What a node asks a model: a prompt within the node's budget, and the schema of its answer.
-
-    `schema` is None where the answer is text.
-    """
-
-    node: str
-    prompt: str
-    schema: Mapping[str, Any] | None = None
-
-    def __str__(self) -> str:
-        return self.prompt
-
-
-class Model(Protocol):
-    """A model: `complete` answers a `ModelRequest` with a text, JSON data or a message's content.
-
-    A model may also have `acomplete`, which is awaited, and `stream`, which yields the pieces of a
-    text; see docs/agents.md.
-    """
-
-    def complete(self, request: Any) -> Any:
-        """Return the answer."""
-        ...
+_NO_TEXT = "the reply has no text."
 
 
 def _by_name(tools: Iterable[Tool] | Mapping[str, Tool]) -> Mapping[str, Tool]:
     listed = tools.values() if isinstance(tools, Mapping) else tools
     return {tool.name: tool for tool in listed}
-
-
-def _situation(session: ContextSession, memory: AgentMemory) -> tuple[Addition, ...]:
-    """Return what every node reads beside its layers: machine, shared context, results so far."""
-    gone = sum(len(turn.sources) for turn in session.window.all_turns() if turn.is_gist)
-    state = f"Context: {session.state}, pressure {session.pressure:.2f}"
-    if gone:
-        state += f", summaries stand for {gone} earlier messages"
-    facts = [
-        f"Fact: {quote(json.dumps(fact.content, default=str))}"
-        for fact in memory.shared.enrichment.facts[-_SHOWN_FACTS:]
-    ]
-    results = [f"Result so far: {json.dumps(result)}" for result in memory.results]
-    return (
-        Addition("situation", Section.REASONING, lambda _: [state]),
-        Addition("facts", Section.REASONING, lambda _: facts, ResourceClass.DROPPABLE),
-        Addition("results", Section.REASONING, lambda _: results, ResourceClass.REQUIRED),
-    )
 
 
 @define
@@ -169,11 +125,14 @@ class Agent:
         If the stream is closed early, what was yielded is stored.
         """
         await adrive(self._hear(text, resolvers, idempotency_key))
-        pieces = self.pieces()
-        async with self.session.answer() as answer:
+        if self._node is None:  # a message that was answered already
+            yield self._reply
+            return
+        async with self.session.answer() as answer, aclosing(self.pieces()) as pieces:
             async for piece in pieces:
                 answer.add(piece)
                 yield piece
+        await adrive(self._summarize())
 
     async def pieces(self) -> AsyncGenerator[str]:
         """Take the steps before the reply, and yield the reply, which the caller stores."""
@@ -181,13 +140,18 @@ class Agent:
         node = self._node
         if node is None or node.answers is not None:
             return
-        request = self._request(node)
+        request = request_of(node, self.session, self.memory, self.tools)
         stream = getattr(self.model, "stream", None)
         if stream is None:
             yield await adrive(self._text(node))
             return
-        async for piece in stream(request):
-            yield piece
+        is_blank = True
+        async with aclosing(stream(request)) as pieces:
+            async for piece in pieces:
+                is_blank = is_blank and not piece.strip()
+                yield piece
+        if is_blank:
+            raise AnswerError(node.name, _NO_TEXT)
 
     @procedure
     def write(
@@ -226,47 +190,65 @@ class Agent:
 
     def _run(self) -> Steps[str]:
         yield from self._prepare()
-        node = self._node
+        node, place = self._node, self.memory.place
         if node is not None and node.answers is None:
-            place = self.memory.place
             yield from self._commit((yield from self._text(node)), place)
-            if self.summarizes:
-                yield from self._answer(SUMMARIZE)
-        replies = (
-            turn.text for turn in reversed(self.session.log()) if turn.role is Role.ASSISTANT
-        )
-        return next(replies, "")
+            yield from self._summarize()
+        return self._reply
+
+    @property
+    def _reply(self) -> str:
+        """The last text of the assistant."""
+        turns = reversed(self.session.log())
+        return next((turn.text for turn in turns if turn.role is Role.ASSISTANT), "")
+
+    def _summarize(self) -> Steps[None]:
+        """Ask Summarize about a reply that is stored."""
+        if self.summarizes and self.memory.is_answered and self._node is None:
+            yield from self._answer(SUMMARIZE)
+
+    @property
+    def _is_prepared(self) -> bool:
+        """Whether nothing is left to do before the reply."""
+        node = self._node
+        return node is None or (node.answers is None and not self.session.open_calls)
 
     def _prepare(self) -> Steps[None]:
         """Take the steps before the reply."""
         for _ in range(_MOST_STEPS):
             node = self._node
-            if node is None or (node.answers is None and not self.session.open_calls):
+            if self._is_prepared or node is None:
                 return
             if calls := self.session.open_calls:
                 yield from self._use(calls[0])
             else:
                 yield from self._answer(node)
-        why = Blocked(f"there was no reply after {_MOST_STEPS} steps")
-        yield call(self.session, "send", Blocked.event, data_of(why))
+        if not self._is_prepared:
+            why = f"there was no reply after {_MOST_STEPS} steps"
+            yield call(self.session, "close_open_calls", why)
+            yield call(self.session, "send", Blocked.event, data_of(Blocked(why)))
 
     def _text(self, node: Node) -> Steps[str]:
         """Ask a node for text; ask once more if it says nothing."""
-        request = self._request(node)
+        request = request_of(node, self.session, self.memory, self.tools)
         for _ in range(2):
             answer = yield self._ask(request)
             text = answer.get("content") if isinstance(answer, Mapping) else answer
             if isinstance(text, str) and text.strip():
                 return text
-        raise AnswerError(node.name, "the reply has no text")
+        raise AnswerError(node.name, _NO_TEXT)
 
     def _answer(self, node: Node) -> Steps[None]:
-        """Ask a node for its form, and commit it; a broken answer is sent back once."""
-        why = ""
+        """Ask a node for its form, and commit it; a broken answer is sent back once.
+
+        It is dropped if the exchange has moved on meanwhile.
+        """
+        why, place = "", self.memory.place
         for _ in range(2):
             task = f"Your last answer was refused: {why}" if why else ""
-            place = self.memory.place
-            said = yield self._ask(self._request(node, task))
+            said = yield self._ask(request_of(node, self.session, self.memory, self.tools, task))
+            if self.memory.place != place:
+                return
             try:
                 answer = self._read(node, said)
             except (CallerError, ValueError, LookupError) as error:
@@ -290,7 +272,8 @@ class Agent:
         if use.tool not in self.tools:
             legal = ", ".join(self.tools) or "no tool: there are none"
             raise InvalidDataError("$.calls", f"there is no tool {use.tool!r}", legal)
-        self.memory.conversation.id_registry.to_ids(use.arguments)
+        given = self.memory.conversation.id_registry.to_ids(thaw(use.arguments))
+        self.tools[use.tool].arguments(given)
 
     def _commit(self, answer: str | Form, place: object) -> Steps[None]:
         """Commit an answer; if another writer was first, check it again without asking again.
@@ -325,67 +308,46 @@ class Agent:
         return call(session, "send", answer.event, data_of(answer), **left, **when)
 
     def _use(self, made: ToolCall) -> Steps[None]:
-        """Run a call that is stored, and store its result with refs for ids."""
-        tool, memory = self.tools[made.name], self.memory
-        registry, number = memory.conversation.id_registry, memory.turn.turn_num
-        given = registry.to_ids(json.loads(made.arguments))
-        arguments = {name: value for name, value in given.items() if value is not None}
+        """Run a call that is stored, and store its result, unless the call was closed meanwhile."""
         key = f"{self.session.session_id}/{made.id}"
-        entities: list[list[Any]] = []
-        try:
-            result = yield running(tool, {**arguments, "idempotency_key": key})
-        except ToolError as error:
-            text = str(error)
+        tool, result, is_found = self.tools.get(made.name), None, False
+        if tool is None:
+            text = f"[no result: there is no tool {made.name}]"
+        elif self._is_forgotten(made):
+            text = "[no result: the call was forgotten]"
         else:
-            entities = tool.entities_in(result)
-            for report, kind, id, *_ in entities:
-                registry, _ref = getattr(registry, report)(kind, id, turn=number)
-            text = json.dumps(registry.hide_ids(result, tool.entities), ensure_ascii=False)
-        turn = Turn(
-            Role.TOOL,
-            text,
-            name=tool.name,
-            tool_call_id=made.id,
-            metadata={ENTITIES: entities} if entities else {},
-        )
+            registry = self.memory.conversation.id_registry
+            arguments = tool.arguments(registry.to_ids(json.loads(made.arguments)))
+            try:
+                result = as_data((yield running(tool, {**arguments, "idempotency_key": key})))
+                is_found, text = True, ""
+            except ToolError as error:
+                text = str(error)
+        if made not in self.session.open_calls:
+            return
+        turn = self._found(made, tool, result) if tool and is_found else self._result(made, text)
         yield call(self.session, "add", turn, idempotency_key=key)
+
+    def _is_forgotten(self, made: ToolCall) -> bool:
+        turns = (turn for turn in reversed(self.session.log()) if made in turn.tool_calls)
+        return any(map(is_erased, turns))
+
+    def _found(self, made: ToolCall, tool: Tool, result: Any) -> Turn:
+        """Return a tool's result as a turn, with refs for ids."""
+        registry, number = self.memory.conversation.id_registry, self.memory.turn.turn_num
+        entities = tool.entities_in(result)
+        for report, kind, id, *_ in entities:
+            registry, _ref = getattr(registry, report)(kind, id, turn=number)
+        text = json.dumps(registry.hide_ids(result, tool.entities), ensure_ascii=False)
+        return self._result(made, text, {ENTITIES: entities} if entities else {})
+
+    def _result(self, made: ToolCall, text: str, metadata: Mapping[str, Any] | None = None) -> Turn:
+        return Turn(Role.TOOL, text, name=made.name, tool_call_id=made.id, metadata=metadata or {})
 
     # --- asking the model -------------------------------------------------------------------
 
     def _ask(self, request: ModelRequest) -> Effect:
         """Return the effect that asks the model, in a thread if it has no `acomplete`."""
-        asked = in_thread(self.model.complete, request)
+        asked = in_thread(lambda: self.model.complete(request))
         own = getattr(self.model, "acomplete", None)
         return asked if own is None else asked._replace(ado=partial(own, request))
-
-    def _request(self, node: Node, task: str = "") -> ModelRequest:
-        memory, form = self.memory, node.answers
-        told = [task] if task else []
-        schema = None
-        if form is not None:
-            schema = self._schema(form)
-            told += self._step_at_hand(memory) if form is Deed else ()
-            told.append(f"Answer with one JSON object of this schema: {json.dumps(schema)}")
-        read = evolve(node, additions=(*node.additions, *_situation(self.session, memory)))
-        prompt = build_context(
-            read, self.session.output, memory.conversation, memory.turn, task="\n".join(told)
-        )
-        return ModelRequest(node.name, str(prompt), schema)
-
-    def _step_at_hand(self, memory: AgentMemory) -> list[str]:
-        told = [{"tool": t.name, "description": t.description} for t in self.tools.values()]
-        step = data_of(memory.plan[0]) if memory.plan else None
-        return [f"The step at hand: {json.dumps(step)}", f"Tools: {json.dumps(told)}"]
-
-    def _schema(self, form: type[Form]) -> dict[str, Any]:
-        """Return the schema of a form; for Act, with the arguments of each tool."""
-        schema = schema_of(form)
-        if form is not Deed:
-            return schema
-        uses = [schema_of_use(tool) for tool in self.tools.values()]
-        if uses:
-            schema["properties"]["calls"]["items"] = {"anyOf": uses}
-        else:
-            del schema["properties"]["calls"]
-            schema["required"].remove("calls")
-        return schema

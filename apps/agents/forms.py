@@ -5,16 +5,26 @@ are no words and stay.
 """
 
 import json
-from collections.abc import Callable, Iterator, Mapping
-from enum import StrEnum
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from enum import Enum
 from functools import cache
 from inspect import signature
 from types import NoneType, UnionType
-from typing import Any, ClassVar, NewType, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import (
+    Any,
+    ClassVar,
+    Literal,
+    NewType,
+    TypeVar,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 from attrs import NOTHING, define, fields, has
 
-from polycontext.base import CallerError, InvalidDataError
+from polycontext.base import CallerError, InvalidDataError, require
 from polycontext.base.codec import strict_converter, structured
 from polycontext.base.json_data import freeze
 
@@ -69,6 +79,12 @@ _SIMPLE: Mapping[Any, str] = {
     bool: "boolean",
     NoneType: "null",
 }
+_LISTS = (list, tuple, set, frozenset, Sequence, Iterable)
+_OBJECTS = (dict, Mapping)
+_TYPES = (
+    "str, int, float, bool, None, an enum, Literal, an attrs class, a list, a mapping, Any, or "
+    "several of them with |"
+)
 
 
 def schema_of(kind: Any) -> dict[str, Any]:
@@ -88,15 +104,16 @@ def schema_of(kind: Any) -> dict[str, Any]:
     origin, inner = get_origin(kind), get_args(kind)
     if kind in _SIMPLE:
         return {"type": _SIMPLE[kind]}
-    if _is_enum(kind):
-        return {"type": "string", "enum": [member.value for member in kind]}
+    if origin is Literal or _is_enum(kind):
+        return {"enum": [*inner] if inner else [member.value for member in kind]}
     if origin in (Union, UnionType):
         return {"anyOf": [schema_of(each) for each in inner]}
-    if origin in (tuple, list):
-        return {"type": "array", "items": schema_of(inner[0])}
-    if has(kind):
+    if (origin or kind) in _LISTS:
+        return {"type": "array", "items": schema_of(inner[0] if inner else Any)}
+    if isinstance(kind, type) and has(kind):
         return _object({name: schema_of(hint) for name, hint in _hints(kind).items()})
-    return {"type": "object"}
+    require("type", kind, (origin or kind) in _OBJECTS or kind is Any, _TYPES)
+    return {} if kind is Any else {"type": "object"}
 
 
 def parameters_of(function: Callable[..., Any]) -> dict[str, Any]:
@@ -179,20 +196,28 @@ def _without_nulls(kind: Any, data: Any) -> Any:
     """Return data without nulls in fields that have a default."""
     inner = get_args(kind)
     if get_origin(kind) in (Union, UnionType):
-        return _without_nulls(inner[0], data) if data is not None else None
-    if get_origin(kind) is tuple and isinstance(data, list | tuple):
+        return None if data is None else _without_nulls(_present(inner), data)
+    if get_origin(kind) in _LISTS and isinstance(data, list | tuple):
         return [_without_nulls(inner[0], each) for each in data]
     if not (isinstance(kind, type) and has(kind) and isinstance(data, Mapping)):
         return data
-    hints, optional = (
-        _hints(kind),
-        {each.name for each in fields(kind) if each.default is not NOTHING},
-    )
+    hints, optional = _hints(kind), _optional(kind)
     return {
         name: _without_nulls(hints.get(name), value)
         for name, value in data.items()
         if value is not None or name not in optional
     }
+
+
+@cache
+def _optional(form: Any) -> frozenset[str]:
+    """Return the names of the fields that have a default."""
+    return frozenset(each.name for each in fields(form) if each.default is not NOTHING)
+
+
+def _present(kinds: Iterable[Any]) -> Any:
+    """Return the first of the types of a union that is not that of None."""
+    return next(each for each in kinds if each is not NoneType)
 
 
 def data_of(form: object) -> dict[str, Any]:
@@ -207,7 +232,7 @@ def without_words(kind: Any, data: Any, is_gone: Callable[[str], bool]) -> Any:
     if data is None or (kind in _SIMPLE and kind is not str) or _is_enum(kind):
         return data
     if get_origin(kind) in (Union, UnionType):
-        return without_words(next(each for each in inner if each is not NoneType), data, is_gone)
+        return without_words(_present(inner), data, is_gone)
     if get_origin(kind) in (tuple, list):
         return [without_words(inner[0], each, is_gone) for each in data]
     if isinstance(kind, type) and has(kind):
@@ -217,7 +242,7 @@ def without_words(kind: Any, data: Any, is_gone: Callable[[str], bool]) -> Any:
 
 
 def _is_enum(kind: Any) -> bool:
-    return isinstance(kind, type) and issubclass(kind, StrEnum)
+    return isinstance(kind, type) and issubclass(kind, Enum)
 
 
 def _blanked(data: Any, is_gone: Callable[[str], bool]) -> Any:

@@ -8,6 +8,7 @@ from statemachine.transition_list import TransitionList
 
 from polycontext.nodes.builders import Node
 from polycontext.polynomial import ContextMachine
+from polycontext.polynomial.machine import OwnStates
 
 from .answers import EVENTS, NODES, Plan
 from .forms import Form, read_answer, without_words
@@ -24,7 +25,36 @@ def _staying(*states: Any, **options: Any) -> TransitionList:
     return moves
 
 
-class AgentMachine(ContextMachine):
+class AgentStates(OwnStates):
+    """The metaclass that gives the states of a subclass what every node's state needs."""
+
+    def __new__(cls, name: str, bases: tuple[type, ...], attrs: dict[str, Any]) -> Any:
+        """Declare a class, with the transitions of `around` for each state that it adds."""
+        own = [each for each in attrs.values() if isinstance(each, State)]
+        for base in bases if own else ():
+            if isinstance(base, AgentStates):
+                for event, moves in around(base, *own).items():
+                    attrs[event] = attrs[event] | moves if event in attrs else moves
+        return super().__new__(cls, name, bases, attrs)
+
+
+def around(machine: Any, *states: State) -> dict[str, TransitionList]:
+    """Return the transitions that every node's state needs, by event.
+
+    The user can speak, the exchange can be blocked, the context can be cleared or compressed, and
+    other agents can write.
+    """
+    stays = ("compress", "recall", "promote", "system", "tool_turn")
+    return {
+        "user_turn": machine.understanding.from_(*states),
+        "blocked": machine.replying.from_(*states, validators="well_formed"),
+        "clear": machine.empty.from_(*states),
+        "wrote": _staying(*states, validators="well_formed"),
+        **{event: _staying(*states, internal=True) for event in stays},
+    }
+
+
+class AgentMachine(ContextMachine, metaclass=AgentStates):
     """UNDERSTANDING, THINKING, ACTING and REPLYING around the states of the context.
 
     A user turn leads to UNDERSTANDING, the answer of each node on to the next, and the reply back
@@ -53,7 +83,7 @@ class AgentMachine(ContextMachine):
         | replying.to(_BASE.pressured, cond="is_pressured")
         | replying.to(_BASE.accumulating)
     )
-    tool_turn = _staying(acting)
+    tool_turn = _staying(understanding, thinking, acting, replying)
     summarized = _staying(
         _BASE.accumulating, _BASE.pressured, _BASE.compressed, validators="well_formed"
     )

@@ -15,7 +15,7 @@ from attrs import evolve, field, frozen
 
 from polycontext.agent_context import AgentContext, ContextValidator, extend_lists
 from polycontext.base import CallerError
-from polycontext.base.json_data import thaw
+from polycontext.base.json_data import freeze, thaw
 from polycontext.linearity import UNIX_EPOCH
 from polycontext.nodes import (
     ConversationContext,
@@ -218,9 +218,10 @@ def next_id(letter: str, entries: Iterable[Any]) -> int:
 
 
 def _loaded(text: str) -> Any:
+    """Return the JSON data in a result, or its text."""
     try:
-        return json.loads(text)
-    except ValueError:
+        return thaw(freeze(json.loads(text)))
+    except (ValueError, RecursionError):
         return text
 
 

@@ -9,7 +9,7 @@ from attrs import frozen
 
 from polycontext.base import InvalidOptionError, require
 
-from .agent import ModelRequest
+from .requests import ModelRequest
 
 _END = object()
 

@@ -1,15 +1,16 @@
 """Tools: functions that Act may call, and what becomes of their results (docs/agents.md)."""
 
 import asyncio
-from collections.abc import Callable, Mapping
-from functools import partial
-from inspect import iscoroutinefunction, signature
+import json
+from collections.abc import Awaitable, Callable, Mapping
+from inspect import Parameter, isawaitable, iscoroutinefunction, signature
 from typing import Any
 
 from attrs import frozen
 
-from polycontext.base import require
-from polycontext.base.effects import Effect, in_thread
+from polycontext.base import InvalidDataError, require
+from polycontext.base.effects import Effect
+from polycontext.base.json_data import freeze
 
 from .answers import ToolUse
 from .forms import parameters_of, schema_of
@@ -48,14 +49,34 @@ class Tool:
         require(f"tool {self.name}", self.run, takes, legal)
         reports = ("read", "create", "link")
         require("report", self.report, self.report in reports, "'read', 'create' or 'link'")
+        parameters_of(self.run)  # refuses an argument whose type has no schema
+
+    def arguments(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the arguments of a call, without nulls where the function has a default.
+
+        Raises:
+            InvalidDataError: the function does not take them.
+        """
+        known = signature(self.run).parameters
+        left = {
+            name: value
+            for name, value in given.items()
+            if value is not None or name not in known or known[name].default is Parameter.empty
+        }
+        try:
+            signature(self.run).bind(**left, idempotency_key="")
+        except TypeError as error:
+            legal = f"the arguments of its schema: {json.dumps(parameters_of(self.run))}"
+            raise InvalidDataError("$.calls", f"{self.name}: {error}", legal) from None
+        return left
 
     def entities_in(self, result: Any) -> list[list[Any]]:
         """Return the entities in a result by their ids and places, without their words."""
-        rows = result if isinstance(result, list | tuple) else [result]
+        rows = result if isinstance(result, list) else [result]
         return [
             [self.report, self.entities, row[self.id], self.label, number]
             for number, row in enumerate(rows)
-            if self.entities and isinstance(row, Mapping) and self.id in row
+            if self.entities and isinstance(row, Mapping) and type(row.get(self.id)) in (str, int)
         ]
 
 
@@ -70,8 +91,33 @@ def schema_of_use(tool: Tool) -> dict[str, Any]:
 
 
 def running(tool: Tool, arguments: Mapping[str, Any]) -> Effect:
-    """Return the effect of running a tool; a coroutine function is awaited, or run to its end."""
-    start = partial(tool.run, **arguments)
-    if iscoroutinefunction(tool.run):
-        return Effect(lambda: asyncio.run(start()), start)
-    return in_thread(start)
+    """Return the effect of running a tool; what it returns is awaited, or run to its end."""
+
+    def run() -> Any:
+        result = tool.run(**arguments)
+        return asyncio.run(_awaited(result)) if isawaitable(result) else result
+
+    async def arun() -> Any:
+        if iscoroutinefunction(tool.run):
+            return await tool.run(**arguments)
+        result = await asyncio.to_thread(tool.run, **arguments)
+        return await result if isawaitable(result) else result
+
+    return Effect(run, arun)
+
+
+async def _awaited(result: Awaitable[Any]) -> Any:
+    return await result
+
+
+def as_data(result: Any) -> Any:
+    """Return a tool's result as JSON data: a text for what JSON has no form for, null for NaN.
+
+    A result that cannot be kept is told to the model, since the tool has done its work.
+    """
+    try:
+        data = json.loads(json.dumps(result, default=str), parse_constant=lambda _: None)
+        freeze(data)
+    except (TypeError, ValueError, RecursionError) as error:
+        return f"[the tool has run; its result is not JSON data: {error}]"
+    return data

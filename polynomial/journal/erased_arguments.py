@@ -10,7 +10,7 @@ from polycontext.window import Role
 
 from ..inputs import Arguments
 from ..machine.context_machine import ContextMachine
-from .events import Event, MoveEvent, RewindEvent, TurnEvent
+from .events import ClearEvent, Event, MoveEvent, RewindEvent, TurnEvent
 
 _SHORTEST_MARK = 4
 _ANY_WORD = re.compile(r"[\w-]+")
@@ -47,19 +47,26 @@ def without_words(
 
 
 def _exchange_numbers(events: Sequence[Event]) -> list[int]:
-    """Return the number of the exchange to which each event belongs; a user turn begins one."""
-    numbers, newest, asking = list[int](), 0, False
+    """Return the number of the exchange to which each event belongs.
+
+    The first user turn after an answer begins one.
+    """
+    numbers, answered, newest = [0], [True], 0
     for event in events:
-        here = numbers[-1] if numbers else 0
-        if isinstance(event, RewindEvent):
-            here, asking = numbers[event.to - 1] if event.to else 0, False
-        elif isinstance(event, TurnEvent | MoveEvent):
-            asks = isinstance(event, TurnEvent) and event.turn.role is Role.USER
-            if asks and not asking:
-                here = newest = newest + 1
-            asking = asks
-        numbers.append(here)
-    return numbers
+        number, is_answered = numbers[-1], answered[-1]
+        match event:
+            case RewindEvent():
+                number, is_answered = numbers[event.to], answered[event.to]
+            case ClearEvent():
+                is_answered = True
+            case TurnEvent(turn=turn) if turn.role is Role.USER and is_answered:
+                number = newest = newest + 1
+                is_answered = False
+            case TurnEvent(turn=turn) if turn.role is Role.ASSISTANT and not turn.tool_calls:
+                is_answered = True
+        numbers.append(number)
+        answered.append(is_answered)
+    return numbers[1:]
 
 
 def _marks(text: str) -> set[str]:

@@ -18,7 +18,7 @@ from attrs import define, evolve, field
 from polycontext.base import InvalidDataError
 from polycontext.pressure import ExtractiveSummariser, is_summary
 from polycontext.pressure.gist import NO_TEXT, digest_text, summary_text, unframed, with_rules
-from polycontext.window import TokenCounter, ToolCall, Turn, count_turn
+from polycontext.window import Role, TokenCounter, ToolCall, Turn, count_turn
 from polycontext.window.part_removal import bare, unbound
 
 from ..errors import StoreError
@@ -60,9 +60,10 @@ def erased(
 ) -> Turn:
     """Return what is left of `turn` after erasure: its place and the names of its calls.
 
-    Metadata under the keys that are `wordless` stay as well. Law: idempotent.
+    A tool's metadata under the keys that are `wordless` stay as well. Law: idempotent.
     """
     calls = tuple(ToolCall(call.id, call.name) for call in turn.tool_calls)
+    kept = wordless & turn.metadata.keys() if turn.role is Role.TOOL else ()
     # A truncated turn is told from a summary by the frame of its text.
     is_truncated = turn.is_gist and bool(turn.sources) and not is_summary(turn)
     left = Turn(
@@ -72,8 +73,7 @@ def erased(
         tool_call_id=turn.tool_call_id,
         resource_id=turn.resource_id,
         timestamp=turn.timestamp,
-        metadata={ERASED: why}
-        | {key: turn.metadata[key] for key in wordless & turn.metadata.keys()},
+        metadata={ERASED: why} | {key: turn.metadata[key] for key in kept},
         sources=turn.sources,
         level=turn.level,
     )

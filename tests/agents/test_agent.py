@@ -4,8 +4,10 @@ import asyncio
 import json
 import random
 from collections.abc import AsyncGenerator, Callable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import pytest
 
@@ -322,3 +324,141 @@ def test_a_long_conversation_compresses_and_goes_on() -> None:
         agent.send(f"Please look for code-{number}, " + "and so on " * 8)
         assert session.pressure <= 1
     assert len(session.window) < len(session.log())
+
+
+def test_a_loop_with_calls_left_is_blocked_and_goes_on() -> None:
+    """Calls that are still open are closed; the user can go on."""
+    both = use(("find", {}), ("find", {}))
+    rules = {"Find out what": UNDERSTOOD, "Plan the next": SCRIPT[1], "Execute the": both}
+    agent = agent_of(ScriptedModel(rules=rules | {"Answer the user": "I could not."}))
+    for _ in range(2):
+        assert agent.send("Loop") == "I could not."
+        assert not agent.session.open_calls
+
+
+def test_a_plan_of_exactly_the_most_steps_is_replied_to() -> None:
+    """Two of the forty steps are those of Understand and Think."""
+    step = {"type": "read", "subdomain": "recipes", "description": "again"}
+    plan = {"decision": "plan_direct", "goal": "long", "steps": [step] * 38}
+    done = json.dumps({"outcome": "done"})
+    model = ScriptedModel([UNDERSTOOD, json.dumps(plan), *[done] * 38, "bye"])
+    assert agent_of(model).send("Go") == "bye"
+
+
+def planned(*calls: Any) -> list[str]:
+    """Return the answers up to a call."""
+    return [*SCRIPT[:2], use(*calls)]
+
+
+DONE = json.dumps({"outcome": "done"})
+
+
+def test_arguments_that_a_tool_does_not_take_are_sent_back() -> None:
+    """Before the call is stored; a null that the tool wants is passed on."""
+    got: list[Any] = []
+
+    def look(name: str | None, most: int = 3, *, idempotency_key: str) -> None:
+        got.append((name, most))
+
+    session = ContextSession(max_tokens=3000, machine=AgentMachine)
+    wrong, right = use(("look", {"y": 1})), use(("look", {"name": None, "most": None}))
+    model = ScriptedModel([*SCRIPT[:2], wrong, right, DONE, DONE, "bye"])
+    assert Agent(session, model, [Tool("look", look)]).send("Go") == "bye"
+    assert got == [(None, 3)]
+    assert "look: " in model.requests[3].prompt
+
+
+def nested(levels: int) -> Any:
+    """Return a list in lists."""
+    return [nested(levels - 1)] if levels else 0
+
+
+@pytest.mark.parametrize(
+    "result",
+    [
+        None,
+        {1, 2},
+        {1: 2},
+        b"x",
+        "\ud800",
+        float("nan"),
+        2**70,
+        datetime(2026, 1, 1, tzinfo=UTC),
+        [{"id": uuid4(), "name": "Soup"}],
+        [{"id": None}],
+        [{"id": 1, "price": float("inf")}],
+        ({"id": "81b7d3c4"},),
+        nested(400),
+    ],
+    ids=lambda result: type(result).__name__,
+)
+def test_whatever_a_tool_returns_it_is_run_once(result: Any) -> None:
+    """What JSON has no form for is kept as text, or the model is told."""
+    runs: list[str] = []
+
+    def look(*, idempotency_key: str) -> Any:
+        runs.append(idempotency_key)
+        return result
+
+    session = ContextSession(max_tokens=3000, machine=AgentMachine)
+    model = ScriptedModel([*planned(("look", {})), DONE, DONE, "bye"])
+    agent = Agent(session, model, [Tool("look", look, entities="recipes")])
+    assert agent.send("Go") == "bye"
+    assert len(runs) == 1
+    assert agent.memory.turn.steps
+
+
+def test_a_call_of_a_tool_that_is_gone_or_was_forgotten_is_not_run() -> None:
+    """Its result says so."""
+
+    def fails(x: str = "", *, idempotency_key: str) -> None:
+        raise ConnectionError
+
+    for is_forgotten in (False, True):
+        session = ContextSession(max_tokens=3000, machine=AgentMachine)
+        first = Agent(session, ScriptedModel(planned(("f", {"x": "y"}))), [Tool("f", fails)])
+        with pytest.raises(ConnectionError):
+            first.send("Go")
+        if is_forgotten:
+            session.history.forget(session.log()[-1].resource_id)
+        left = [Tool("f", fails)] if is_forgotten else []
+        assert Agent(session, ScriptedModel([DONE, DONE, "bye"]), left).run() == "bye"
+        assert any(turn.text.startswith("[no result") for turn in session.log())
+
+
+def test_a_run_that_is_overtaken_drops_its_call_and_its_answer() -> None:
+    """The user spoke while a tool ran."""
+
+    async def overtaken() -> tuple[str, str]:
+        waits, goes = asyncio.Event(), asyncio.Event()
+
+        async def slow(*, idempotency_key: str) -> int:
+            waits.set()
+            await goes.wait()
+            return 1
+
+        session = ContextSession(max_tokens=3000, machine=AgentMachine)
+        model = ScriptedModel([*planned(("slow", {})), UNDERSTOOD, ASKED, "Which?"])
+        agent = Agent(session, model, [Tool("slow", slow)])
+        first = asyncio.create_task(agent.asend("Go"))
+        await waits.wait()
+        second = await agent.asend("No, wait.")
+        goes.set()
+        return second, await first
+
+    assert asyncio.run(overtaken()) == ("Which?", "Which?")
+
+
+def test_a_stream_ends_as_send_does() -> None:
+    """Summarize is asked, a blank reply is an error, and a repeated message gets its reply."""
+    summary = json.dumps({"engagement": "a soup", "summary": "one"})
+    agent = agent_of(Streaming([UNDERSTOOD, ASKED, "Which?", summary]), summarizes=True)
+
+    async def said(agent: Agent) -> str:
+        return "".join([piece async for piece in agent.stream("Hi", idempotency_key="m1")])
+
+    assert asyncio.run(said(agent)).strip() == "Which?"
+    assert agent.memory.conversation.engagement_summary == "a soup"
+    assert asyncio.run(said(agent)).strip() == "Which?"
+    with pytest.raises(AnswerError, match="no text"):
+        asyncio.run(said(agent_of(Streaming([UNDERSTOOD, ASKED, "  "]))))

@@ -1,8 +1,10 @@
 """Forms: JSON Schema, strict reading, and which of their texts are words."""
 
 import json
+from collections.abc import Sequence
 from enum import StrEnum
-from typing import Any
+from pathlib import Path
+from typing import Any, Literal
 
 import pytest
 from attrs import frozen
@@ -18,7 +20,7 @@ from polycontext.agents import (
     schema_of,
 )
 from polycontext.agents.forms import data_of, without_words
-from polycontext.base import InvalidDataError
+from polycontext.base import InvalidDataError, InvalidOptionError
 from tests.agents.kitchen import UNDERSTOOD
 
 
@@ -57,9 +59,7 @@ def test_a_schema_is_what_strict_structured_output_takes() -> None:
     schema = schema_of(Sample)
     assert schema["required"] == [*schema["properties"]]
     assert schema["additionalProperties"] is False
-    assert schema["properties"]["mood"] == {
-        "anyOf": [{"type": "string", "enum": ["good", "bad"]}, {"type": "null"}]
-    }
+    assert schema["properties"]["mood"] == {"anyOf": [{"enum": ["good", "bad"]}, {"type": "null"}]}
     assert schema["properties"]["parts"]["items"]["required"] == ["ref", "words"]
 
 
@@ -145,3 +145,20 @@ def test_arguments_of_tools_are_words(form: type[Form]) -> None:
     assert left["calls"][0]["tool"] == "plan"
     assert left["calls"][0]["arguments"] == {"recipe": "[forgotten]", "days": ["[forgotten]"]}
     assert schema_of(form)["type"] == "object"
+
+
+def test_common_types_have_a_schema_and_others_are_refused() -> None:
+    """A model that is held to a wrong schema cannot answer rightly."""
+
+    def look(
+        a: Literal["x", "y"], b: list[Any], c: Any, d: Sequence[int], *, idempotency_key: str
+    ) -> None: ...
+
+    assert parameters_of(look)["properties"] == {
+        "a": {"enum": ["x", "y"]},
+        "b": {"type": "array", "items": {}},
+        "c": {},
+        "d": {"type": "array", "items": {"type": "integer"}},
+    }
+    with pytest.raises(InvalidOptionError, match="attrs class"):
+        schema_of(Path)

@@ -8,7 +8,7 @@ import pytest
 from attrs import frozen
 from statemachine import State
 
-from polycontext.agents import Agent, AgentMachine, AgentMemory, Form
+from polycontext.agents import Agent, AgentMachine, AgentMemory, AnswerError, Form
 from polycontext.agents.answers import NODES
 from polycontext.base import PolycontextError
 from polycontext.nodes.builders import Node
@@ -120,3 +120,23 @@ def test_a_plan_leads_to_acting_only_with_steps() -> None:
         )
         agent.session.send("planned", json.loads(plan))
         assert agent.session.state == state
+
+
+def test_a_node_of_ones_own_can_be_interrupted_blocked_and_cleared() -> None:
+    """Its state has what every node's state has, though the class declares two transitions."""
+    for act in ("add_user_turn", "clear", "compress", "blocked"):
+        session = ContextSession(max_tokens=3000, machine=Criticized)
+        agent = Agent(session, ScriptedModel([*SCRIPT[:-1], "bad", "bad"]), tools())
+        with pytest.raises(AnswerError):
+            agent.send("A soup?")
+        assert session.state == "CRITICIZING"
+        agent.write("validation", {"diagnostics.validation_reports": []})
+        match act:
+            case "blocked":
+                session.send("blocked", {"why": "nobody criticizes"})
+            case "add_user_turn":
+                session.add_user_turn("Go on.")
+            case "clear":
+                session.clear()
+            case _:
+                session.compress(0.1)
