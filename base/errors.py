@@ -50,7 +50,7 @@ class InvalidDataError(CallerError, ValueError):
     legal: str
 
     def __str__(self) -> str:
-        return f"{self.path or 'value'}: {self.what}. Use {self.legal}."
+        return f"{self.path or 'value'}: {self.what.rstrip('.')}. Use {self.legal}."
 
 
 @define(slots=False, eq=False)

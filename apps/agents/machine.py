@@ -28,7 +28,7 @@ def _staying(*states: Any, **options: Any) -> TransitionList:
 class AgentStates(OwnStates):
     """The metaclass that gives the states of a subclass what every node's state needs."""
 
-    def __new__(cls, name: str, bases: tuple[type, ...], attrs: dict[str, Any]) -> Any:
+    def __new__(cls, name: str, bases: tuple[type], attrs: dict[str, Any]) -> Any:
         """Declare a class, with the transitions of `around` for each state that it adds."""
         own = [each for each in attrs.values() if isinstance(each, State)]
         for base in bases if own else ():

@@ -18,7 +18,7 @@ from .output import FAULT, CommandError, tell, write
 from .pills import describe, print_attachments, resolve_text
 from .session.settings import moment_of, session_for
 from .session.standing import bar, print_write
-from .terminal import QUIT, orderly_end, read_line
+from .terminal import QUIT, interruptible_runner, orderly_end, read_line
 
 HELP = """\
 /attach FILE    attach a file to the next message
@@ -84,7 +84,7 @@ class _Talk:
             log = self.session.conversation.log
             tell(f"session {self.name}: {len(log)} messages so far. Type /help for help.", "dim")
         failures = 0
-        with asyncio.Runner() as runner:
+        with interruptible_runner() as runner:
             try:
                 while (line := read_line(is_terminal=self.is_at_terminal)) != QUIT:
                     failures += not self._is_done(runner, line)

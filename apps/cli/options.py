@@ -103,7 +103,12 @@ class StoreOptions:
         if self.store == default_store() and not Path(self.store).exists():
             if not create:
                 raise CommandError("there are no sessions yet. Use polycontext session new NAME.")
-            Path(self.store).parent.mkdir(parents=True, exist_ok=True)
+            folder = Path(self.store).parent
+            try:
+                folder.mkdir(parents=True, exist_ok=True)
+            except OSError as error:
+                problem = f"{folder}: cannot be created: {(error.strerror or str(error)).lower()}"
+                raise CommandError(f"{problem}. Name a store with --store.", FAULT) from error
             tell(f"sessions are kept in {self.store}; --store and {STORE} change that")
         return closing(store_at(self.store, self.timeout, create=create))
 

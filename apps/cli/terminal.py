@@ -1,5 +1,6 @@
 """The terminal of a chat: reads typed or piped lines, and turns signals into an orderly exit."""
 
+import asyncio
 import signal
 import sys
 from collections.abc import Generator
@@ -32,6 +33,18 @@ def read_line(*, is_terminal: bool) -> str:
     except KeyboardInterrupt:
         sys.stderr.write("\n")
         return ""
+
+
+@contextmanager
+def interruptible_runner() -> Generator[asyncio.Runner]:
+    """Yield a runner whose loop wakes up for every signal.
+
+    Otherwise a signal that comes just before the loop waits is seen only after it.
+    """
+    with asyncio.Runner() as runner:
+        if hasattr(signal, "SIGURG"):  # Windows' loop wakes up by itself
+            runner.get_loop().add_signal_handler(signal.SIGURG, lambda: None)
+        yield runner
 
 
 @contextmanager

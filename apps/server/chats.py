@@ -1,6 +1,7 @@
 """The chats of all users: opened once, private to their owner, closed when least recently used."""
 
 import asyncio
+import logging
 from collections import OrderedDict
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager, closing, suppress
@@ -28,7 +29,18 @@ LOOKS = 0.1
 TICK = 5.0
 """Seconds between two looks at the timers of open chats."""
 
+_log = logging.getLogger("polycontext.server")
 _ONES_OWN = "one of those that GET /api/sessions lists"
+
+
+async def tick(session: ContextSession) -> None:
+    """Fire the timers of a session; a guard of its machine that is broken is logged."""
+    try:
+        await session.atick()
+    except PolycontextError:
+        raise
+    except Exception:  # noqa: BLE001 - the guard is the user's, and other chats go on
+        _log.exception("the timers of a chat failed")
 
 
 class Chats:
@@ -174,7 +186,7 @@ class Chats:
             for chat in [*self._open.values()]:
                 # A chat that is answering or closed is left alone until the next time.
                 with suppress(PolycontextError):
-                    await chat.change(ContextSession.atick)
+                    await chat.change(tick)
 
     async def _open_chat(self, key: str, made: Callable[[str], Awaitable[ContextSession]]) -> Chat:
         if self._closed:
@@ -202,7 +214,7 @@ class Chats:
             self._shared is None or await asyncio.to_thread(self._shared.revision, key) is None
         ):
             raise _unknown(key)
-        await session.atick()
+        await tick(session)
         return session
 
     async def _evict(self) -> None:

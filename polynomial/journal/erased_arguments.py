@@ -64,6 +64,8 @@ def _exchange_numbers(events: Sequence[Event]) -> list[int]:
                 is_answered = False
             case TurnEvent(turn=turn) if turn.role is Role.ASSISTANT and not turn.tool_calls:
                 is_answered = True
+            case _:
+                pass
         numbers.append(number)
         answered.append(is_answered)
     return numbers[1:]

@@ -20,6 +20,8 @@ _DELAYS = "seconds_of_the_timer"
 def after(seconds: float) -> Callable[[Step], bool]:
     """Return a guard that holds once the state has lasted `seconds`.
 
+    Let its transition lead to another state: one that stays fires at every tick.
+
     >>> after(60).__name__
     'after_60_seconds'
     """

@@ -41,9 +41,14 @@ def fire_timers(session: Session, now: datetime) -> Steps[tuple[str, ...]]:
     """Write the events of timers that have run out; see `ContextSession.tick`."""
     require("now", now, now.tzinfo is not None, "a time with its zone")
     fired: list[str] = []
+    seen = set[tuple[object, ...]]()
     while len(fired) < _FIRED:
         here, before = session.conversation, len(fired)
         for kind in due(here.machine.table, here.state, here.since, now):
+            # A timer that leads to its own state fires once in a tick.
+            if (stay := (here.state, here.since, kind)) in seen:
+                continue
+            seen.add(stay)
             request = evolve(
                 session._request(Take(ContextInput.named(kind))),
                 at=now,

@@ -307,6 +307,7 @@ class LiveMachine(ContextModel):
         self.session: Callable[[], Any] = lambda: None
         self._steps: deque[Step] = deque()
         self._sent: deque[Sent] = deque()
+        self._sending = False
         self._playing = Lock()
         kind = writer.conversation.machine
         is_plain = kind is ContextMachine and not listeners
@@ -378,12 +379,21 @@ class LiveMachine(ContextModel):
 
     @procedure
     def send_waiting(self) -> Steps[None]:
-        """Send the events that actions have queued; an event that is refused is logged."""
-        while self._sent:
-            event, args, kwargs = self._sent.popleft()
-            try:
-                yield call(self.session(), "send", event, *args, **kwargs)
-            except Exception:  # noqa: BLE001 - as an error of an action
-                _LOG.exception(REFUSED, event)
+        """Send the events that actions have queued; an event that is refused is logged.
+
+        What their own actions queue is sent by the same loop, however long the chain.
+        """
+        if self._sending:
+            return
+        self._sending = True
+        try:
+            while self._sent:
+                event, args, kwargs = self._sent.popleft()
+                try:
+                    yield call(self.session(), "send", event, *args, **kwargs)
+                except Exception:  # noqa: BLE001 - as an error of an action
+                    _LOG.exception(REFUSED, event)
+        finally:
+            self._sending = False
 
     asend_waiting = twin(send_waiting)

@@ -210,7 +210,15 @@ class Writer(Replica):
         try:
             return self._projector(request).fulfil(request.plan, reading=request.reading)
         finally:
+            self._take_turnstile()
+
+    def _take_turnstile(self) -> None:
+        """Wait for the turnstile, which we release later: interrupts are raised once it is ours."""
+        try:
             self._turnstile.acquire()
+        except BaseException:
+            self._take_turnstile()
+            raise
 
     def _projector(self, request: SummaryRequest) -> ContextProjector:
         """Return the projector that writes summaries; without a model if they are urgent."""

@@ -1,16 +1,18 @@
 """Lines from a terminal, an orderly end, and what a shell completes, in this process."""
 
+import asyncio
 import os
 import signal
 from collections.abc import Generator
 from pathlib import Path
+from threading import Timer, get_ident
 
 import click
 import pytest
 
 from polycontext import ContextSession
 from polycontext.cli.options import complete_file, complete_session
-from polycontext.cli.terminal import QUIT, orderly_end, read_line
+from polycontext.cli.terminal import QUIT, interruptible_runner, orderly_end, read_line
 from tests.cli.command import Command
 
 pty = pytest.importorskip("pty", reason="there are no pseudo terminals here")
@@ -86,3 +88,25 @@ def test_sessions_are_completed_from_the_store(tmp_path: Path) -> None:
     context.params["store"] = str(tmp_path / "missing.db")
     assert complete_session(context, parameter, "f") == []
     assert [each.type for each in complete_file(context, parameter, "no")] == ["file"]
+
+
+@pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="signals reach one thread here")
+def test_a_loop_that_waits_hears_a_signal_that_another_thread_got() -> None:
+    """As where it comes just before the loop waits."""
+    heard: list[int] = []
+
+    def end(number: int, _: object) -> None:
+        heard.append(number)
+        raise SystemExit
+
+    async def waits() -> None:
+        await asyncio.sleep(20)
+
+    here, before = get_ident(), signal.signal(signal.SIGTERM, end)
+    try:
+        Timer(0.2, lambda: signal.pthread_kill(here, signal.SIGTERM)).start()
+        with pytest.raises(SystemExit), interruptible_runner() as runner:
+            runner.run(asyncio.wait_for(waits(), 10))
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert heard == [signal.SIGTERM]

@@ -137,6 +137,8 @@ def find_session(store: SessionStore, session_id: str) -> str:
     Raises:
         CommandError: there is none, or several; the error suggests names.
     """
+    if not session_id:
+        raise CommandError("no session was given. Pass SESSION or set POLYCONTEXT_SESSION.")
     ids = store.list_sessions()
     if session_id in ids:
         return session_id

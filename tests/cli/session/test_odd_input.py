@@ -337,3 +337,11 @@ def test_a_process_ends_with_the_exit_code(store: Path, tmp_path: Path) -> None:
     for arguments, code in ((("new",), 1), (("append",), 2), (("show", "--dance"), 2)):
         ran = spawn("session", arguments[0], "s", *arguments[1:])
         assert (ran.code, ran.out, ran.complaint != "") == (code, "", True)
+
+
+def test_an_empty_name_deletes_nothing(small: Asked, polycontext: Command, store: Path) -> None:
+    """As an empty variable of a script gives it."""
+    small("new", of="trip")
+    ran = polycontext("session", "delete", "", "--yes", "--store", store)
+    assert (ran.code, "no session was given" in ran.err) == (2, True)
+    assert "trip" in polycontext("session", "list", "--store", store).out

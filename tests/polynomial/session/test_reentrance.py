@@ -15,6 +15,7 @@ import pytest
 
 from polycontext.linearity import ResourceClass, default_classifier
 from polycontext.polynomial import (
+    ContextMachine,
     ContextOutput,
     ContextSession,
     ContextState,
@@ -514,3 +515,24 @@ def test_a_slow_summary_with_a_revision_is_refused_if_others_wrote() -> None:
     assert [(late.expected, late.found) for late in failures] == [(10, 11)]
     assert session.log()[-1].text == "I could not wait"
     check_sound(session)
+
+
+class Chain(ContextMachine):
+    """A machine whose action sends the next event."""
+
+    ping = ContextMachine.accumulating.to(ContextMachine.accumulating)
+    pings = 0
+
+    def on_ping(self) -> None:
+        """Send the next of many."""
+        type(self).pings += 1
+        if self.pings < 400:
+            self.send("ping")
+
+
+def test_a_long_chain_of_events_is_sent_whole() -> None:
+    """Each is an event of the journal, and none is lost to the depth of the stack."""
+    session = ContextSession(max_tokens=8000, machine=Chain)
+    session.add_user_turn("hi")
+    session.send("ping")
+    assert session.history.revision == 401

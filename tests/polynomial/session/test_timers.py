@@ -145,3 +145,17 @@ def test_no_timer_is_no_work() -> None:
     session.add_user_turn("hello")
     assert session.tick(NOON + timedelta(days=9_999)) == ()
     assert session.history.revision == 1
+
+
+def test_a_timer_that_stays_fires_once_in_a_tick() -> None:
+    """The journal does not fill."""
+
+    class Reminding(ContextMachine):
+        """It reminds without end."""
+
+        remind = FROM.to(FROM, cond=after(60))
+
+    clock = Clock()
+    session = ContextSession(max_tokens=600, counter=WORDS, machine=Reminding, clock=clock)
+    session.add_user_turn("Hello.")
+    assert session.tick(clock.wait(seconds=61)) == ("remind",)
