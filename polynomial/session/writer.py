@@ -269,8 +269,7 @@ class Writer(Replica):
         if self._snapshots is None:
             return options
         goes_on = now.has_passed(self._snapped.revision)
-        # After a rewind behind the newest snapshot, take a new one: opening would replay
-        # everything.
+        # After a rewind behind the newest snapshot, opening without a new one replays everything.
         last = self._snapped if goes_on else self.empty
         return (
             {**options, "snapshot": journal.snapshots.snapshot_of(last, now)}
