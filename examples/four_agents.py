@@ -35,7 +35,8 @@ from polycontext.agent_context import (
     serialize,
 )
 from polycontext.agent_context.records import RetrievalPlan
-from polycontext.nodes import ConversationContext, CurrentTurn, build_context
+from polycontext.agents import Recollection
+from polycontext.nodes import build_context
 from polycontext.nodes.builders import Addition, ConversationPart, Node, Section
 from polycontext.polynomial import ContextSession
 from polycontext.testing import ScriptedModel
@@ -125,9 +126,7 @@ class Team:
             conversation={ConversationPart.RECENT},
             additions=(facts,),
         )
-        prompt = str(
-            build_context(node, self.session.output, ConversationContext(), CurrentTurn(turn_num=1))
-        )
+        prompt = str(build_context(node, Recollection(self.session).now))
         print(next(line for line in prompt.splitlines() if "Known:" in line))
         answer = self.model.complete(prompt)
         self.write("summarization", {"reasoning.summary": answer})

@@ -24,7 +24,6 @@ from .linearity import DemotionError, UnknownResourceError
 from .models import NoSummaryError
 from .nodes.builders import NodeBudgetError
 from .nodes.entities import RefRefusedError, UnknownRefError
-from .nodes.memory import ClosedTurnError
 from .nodes.prompts import MissingValueError, TemplateError
 from .pills import CannotAttachError, DuplicatePillError, InvalidPillNameError, PillError
 from .polynomial import (
@@ -48,7 +47,6 @@ __all__ = [
     "ArtifactError",
     "CallerError",
     "CannotAttachError",
-    "ClosedTurnError",
     "CollaboratorError",
     "ConflictError",
     "ContextOverflowError",

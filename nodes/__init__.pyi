@@ -1,5 +1,6 @@
 from .builders import (
     NodeContext,
+    Now,
     build_act_context,
     build_context,
     build_reply_context,
@@ -9,8 +10,8 @@ from .builders import (
     get_reasoning_trace,
 )
 from .entities import SessionIdRegistry, format_entity_context, get_entity_context
-from .history import Exchange, PendingState, format_conversation_for_prompt, spoken_text
-from .memory import ConversationContext, CurrentTurn, close_exchange, close_turn, summarize
+from .history import PendingState, exchange_of, format_conversation_for_prompt
+from .memory import ConversationContext, CurrentTurn, close_exchange
 from .prompt_text import quote
 from .prompts import PromptBuilder
 from .props import ActionProps, ChatProps, ComponentRenderer, MessageProps, Status
@@ -29,9 +30,9 @@ __all__ = [
     "ConversationContext",
     "ConversationPhase",
     "CurrentTurn",
-    "Exchange",
     "MessageProps",
     "NodeContext",
+    "Now",
     "PendingState",
     "Portion",
     "PromptBuilder",
@@ -47,7 +48,7 @@ __all__ = [
     "build_understand_context",
     "cells",
     "close_exchange",
-    "close_turn",
+    "exchange_of",
     "format_conversation_for_prompt",
     "format_entity_context",
     "format_reasoning_for_prompt",
@@ -56,7 +57,5 @@ __all__ = [
     "get_reasoning_trace",
     "portions",
     "quote",
-    "spoken_text",
-    "summarize",
     "waffle",
 ]

@@ -3,8 +3,8 @@
 Its text is data: printed, it cannot pose as a part of the prompt.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import UTC, datetime
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
 from enum import StrEnum
 from typing import Any, Literal
 
@@ -14,7 +14,7 @@ from attrs import Attribute, evolve, field, frozen
 from polycontext.base import InvalidDataError, InvalidOptionError
 from polycontext.base.json_data import FrozenDict, check_text, thaw
 from polycontext.linearity import ResourceClass
-from polycontext.window import ContextWindow, Role, Turn
+from polycontext.window import Role, Turn
 from polycontext.window.filler import is_opening
 from polycontext.window.items import attachment_of
 
@@ -146,8 +146,6 @@ DEPTHS: tuple[Depth, ...] = (2, 5, "full")
 RECENT_ONLY, WITH_SUMMARY = 2, 5
 """The depths that show only the last exchanges: without and with a summary of the earlier ones."""
 
-_FIRST = datetime.min.replace(tzinfo=UTC)
-
 
 def check_depth(depth: object) -> None:
     """Raise `InvalidOptionError` unless `depth` is one of the three (``2.0`` is not)."""
@@ -156,77 +154,10 @@ def check_depth(depth: object) -> None:
         raise InvalidOptionError("depth", depth, ", ".join(map(repr, DEPTHS)))
 
 
-@frozen
-class Exchange:
-    """The words of user and assistant since the last exchange was closed.
-
-    `answer` is empty while there is none. Attachments are mentioned by name. `last_id` is the
-    resource id of the newest user turn, for the caller to keep when it closes the exchange.
-    """
-
-    user: str
-    answer: str
-    timestamp: str
-    last_id: str
-
-
-def open_exchange(
-    window: ContextWindow, closed_id: str = "", closed_at: str = ""
-) -> Exchange | None:
-    """Return the exchange that is not closed yet, None if there is none.
-
-    `closed_id` and `closed_at` are the `last_id` and `timestamp` of the last closed exchange. Its
-    turn may have left the window, so anything older ends the search as well. Gists, system turns,
-    tool results and an assistant's text with tool calls are not part of an exchange. Gists may
-    stand between the question, which is never compressed, and the answer; gists before the
-    question end the search. It reads backwards from the end, no further than the exchange.
-    """
-    start = datetime.fromisoformat(closed_at) if closed_at else _FIRST
-    # Newest first: collect answers until a question is found, then questions until anything else.
-    asked: list[Turn] = []
-    answers: list[Turn] = []
-    for turn in filter(None, map(window.peek, range(window.last, 0, -1))):
-        if turn.resource_id == closed_id or turn.timestamp < start or (turn.is_gist and asked):
-            break
-        if turn.role is Role.USER and not turn.is_gist:
-            asked.append(turn)
-        elif _answers(turn):
-            if asked:
-                break
-            answers.append(turn)
-    return _join_turns(asked[::-1], answers[::-1]) if asked else None
-
-
-def exchanges(turns: Iterable[Turn]) -> Iterator[Exchange]:
-    """Yield the exchanges of `turns` in order; the answer of the last may be empty.
-
-    Law: they are those that `open_exchange` finds if each is closed once it is answered.
-    """
-    asked: list[Turn] = []
-    answers: list[Turn] = []
-    for turn in turns:
-        if turn.role is Role.USER and not turn.is_gist:
-            if answers:
-                yield _join_turns(asked, answers)
-                asked, answers = [], []
-            asked.append(turn)
-        elif asked and _answers(turn):
-            answers.append(turn)
-    if asked:
-        yield _join_turns(asked, answers)
-
-
-def _answers(turn: Turn) -> bool:
-    return turn.role is Role.ASSISTANT and not turn.tool_calls and bool(turn.text.strip())
-
-
-def _join_turns(asked: Sequence[Turn], answers: Sequence[Turn]) -> Exchange:
-    return Exchange(
-        spoken_text(asked),
-        spoken_text(answers),
-        asked[0].timestamp.isoformat(),
-        asked[-1].resource_id,
-    )
+def exchange_of(asked: Sequence[Turn], answer: str = "") -> ConversationTurn:
+    """Return the exchange in which the user said `asked` and was answered."""
+    timestamp = asked[0].timestamp.isoformat()
+    return ConversationTurn(spoken_text(asked), answer.strip(), timestamp=timestamp)
 
 
 def spoken_text(turns: Iterable[Turn]) -> str:

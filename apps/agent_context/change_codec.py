@@ -5,8 +5,7 @@ replaced (one of them is left out if there is none), ``{"length", "items"}`` an 
 "entries"}`` a map and ``{"fields"}`` a record.
 """
 
-import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeAlias, assert_never
 
 from attrs import asdict
@@ -14,11 +13,11 @@ from attrs import asdict
 from polycontext.base import InvalidDataError
 from polycontext.base.json_data import FrozenDict, check_text
 
-from .array_changes import Items, Run, shared_start
+from .array_changes import Items, Run
 from .change_tree import Parts, Patch, Replacement, part_kind
 from .codec import set_aside_extras
 from .errors import at_path, step_of, wrong_type
-from .json_text import ABSENT, canonical, plain
+from .json_text import ABSENT, plain
 from .kinds import Kind, Shape, kind_of
 from .record_base import layout
 from .records import AgentContext
@@ -172,7 +171,6 @@ def _index(data: Mapping[str, Any], key: str) -> int:
     return number
 
 
-_DIFF = re.compile(r"/audit/diffs/([0-9]+)")
 Operation: TypeAlias = dict[str, Any]
 Test: TypeAlias = Callable[[Any], bool]
 
@@ -244,45 +242,3 @@ def _is_present(value: Any) -> bool:
 
 def _below(pointer: str, key: str) -> str:
     return f"{pointer}/{key.replace('~', '~0').replace('/', '~1')}"
-
-
-def refine_operations(operations: Iterable[Operation], document: Any) -> Iterator[Operation]:
-    """Yield operations with the same effect on `document` that change diffs of its trail in part.
-
-    Older diffs are joined into one that grows with every addition. Without this, every run would
-    write that diff again as a whole.
-
-    Law: both lead to the same document.
-    """
-    for operation in operations:
-        place = _DIFF.fullmatch(operation["path"])
-        if operation["op"] == "replace" and place is not None:
-            # Operations come from the back, so this place still has its original value.
-            yield from _refine(
-                document["audit"]["diffs"][int(place[1])], operation["value"], operation["path"]
-            )
-        else:
-            yield operation
-
-
-def _refine(old: Any, new: Any, pointer: str) -> Iterator[Operation]:
-    if isinstance(old, dict) and isinstance(new, dict):
-        yield from ({"op": "remove", "path": _below(pointer, key)} for key in old if key not in new)
-        for key, value in new.items():
-            yield from _refine(old.get(key, ABSENT), value, _below(pointer, key))
-    elif isinstance(old, list) and isinstance(new, list):
-        yield from _refine_lists(old, new, pointer)
-    elif old is ABSENT or canonical(old) != canonical(new):
-        yield {"op": "add" if old is ABSENT else "replace", "path": pointer, "value": new}
-
-
-def _refine_lists(old: list[Any], new: list[Any], pointer: str) -> Iterator[Operation]:
-    start = shared_start(old, new)
-    end = shared_start(old[start:][::-1], new[start:][::-1])
-    gone, come = old[start : len(old) - end], new[start : len(new) - end]
-    both = min(len(gone), len(come))
-    for index in range(len(gone) - 1, both - 1, -1):
-        yield {"op": "remove", "path": f"{pointer}/{start + index}"}
-    for index, item in enumerate(come):
-        before = gone[index] if index < both else ABSENT
-        yield from _refine(before, item, f"{pointer}/{start + index}")

@@ -3,9 +3,8 @@
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime, timedelta
-from functools import partial
 from threading import RLock
-from typing import Any, TypeVar
+from typing import Any
 
 from polycontext.base import InvalidOptionError, PolycontextError
 
@@ -39,8 +38,6 @@ from .records import (
 from .trail import FAILED, AuditPolicy, origin, replay, trail_values, trail_with_stubs, trails
 from .validator import LONGEST_NAME, ContextValidator, agent_name, extend_lists
 
-T = TypeVar("T")
-
 _LONGEST_ERROR = 500
 _MILLISECOND = timedelta(milliseconds=1)
 _MEASURED = "diagnostics.performance"
@@ -57,8 +54,6 @@ class AgentContextRun:
         self.started = started
         self.snapshot = context
         self.calls: list[ModelCall] = []
-        self.options: Mapping[str, Any] = {}
-        """Options of the commit, for stores that keep the context somewhere."""
         self._context = context
         self._validator = validator
         self._ended = False
@@ -198,38 +193,34 @@ class AgentContextStore:
         with self._record_run(agent) as run:
             yield run
             stubs: dict[str, ExternalContent] = {}
-            while leaving := self._transact(run, partial(self._commit, run, stubs)):
+            while leaving := self._commit(run, stubs):
                 assert self._artifacts is not None
                 # Outside the lock, so that a slow store blocks no writer.
                 stubs |= store_contents(leaving, self._artifacts)
         self._checker.warn(self.context)
 
-    def _transact(self, run: AgentContextRun, change: Callable[[], T]) -> T:
-        """Call `change`, which changes the current context, while no other thread changes it."""
-        with self._lock:
-            return change()
-
     def _commit(self, run: AgentContextRun, stubs: Mapping[str, ExternalContent]) -> list[Any]:
-        """Make a run's writes current, or return the values to move out (within `_transact`)."""
-        merged = (
-            run.context
-            if self._context is run.snapshot
-            else merge(run.snapshot, self._context, run.context)
-        )
-        refuse_new_faults(self._context, merged)
-        before, base = with_stubs(self._context, stubs), with_stubs(self._base, stubs)
-        after = with_calls(with_stubs(merged, stubs), run.agent, run.calls, run.started)
-        patch = diff(
-            before,
-            with_changes(after, audit=before.audit),
-            agent_id=run.agent,
-            timestamp=run.started,
-        )
-        after = _with_diffs(after, trail_with_stubs(before.audit.diffs, stubs), patch)
-        leaving = self._oversized_values(after)
-        if not leaving:
-            self._conclude(run, after, base, patch.keys)
-        return leaving
+        """Make a run's writes current, or return the values to move out."""
+        with self._lock:
+            merged = (
+                run.context
+                if self._context is run.snapshot
+                else merge(run.snapshot, self._context, run.context)
+            )
+            refuse_new_faults(self._context, merged)
+            before, base = with_stubs(self._context, stubs), with_stubs(self._base, stubs)
+            after = with_calls(with_stubs(merged, stubs), run.agent, run.calls, run.started)
+            patch = diff(
+                before,
+                with_changes(after, audit=before.audit),
+                agent_id=run.agent,
+                timestamp=run.started,
+            )
+            after = _with_diffs(after, trail_with_stubs(before.audit.diffs, stubs), patch)
+            leaving = self._oversized_values(after)
+            if not leaving:
+                self._conclude(run, after, base, patch.keys)
+            return leaving
 
     def _oversized_values(self, context: AgentContext) -> list[Any]:
         """Return values to move out: large artifacts, or all large values if room is short."""
@@ -260,10 +251,9 @@ class AgentContextStore:
         try:
             yield run
         except BaseException as error:
-            # The record of a failed run is committed without the run's options, such as turns.
-            run.options = {}
             try:
-                self._transact(run, partial(self._conclude_failed, run, error))
+                with self._lock:
+                    self._conclude_failed(run, error)
             except PolycontextError as full:
                 error.add_note(f"the failed run is not on record: {full}")
             raise
@@ -318,7 +308,8 @@ class AgentContextStore:
                 artifact.content for artifact in large_artifacts(run.snapshot, self._checker.limits)
             )
             stubs = store_contents((*large, *past), externalizer)
-            self._transact(run, partial(self._move_out, run, stubs))
+            with self._lock:
+                self._move_out(run, stubs)
         return self.context
 
     def _move_out(self, run: AgentContextRun, stubs: Mapping[str, ExternalContent]) -> None:

@@ -15,6 +15,7 @@ from .forms import AnswerError, Form, Ref, parameters_of, read_answer, schema_of
 from .machine import AgentMachine
 from .memory import AgentMemory
 from .models import SdkModel, model_of
+from .recollection import Recollection
 from .requests import Model, ModelRequest
 from .tools import Tool, ToolError
 
@@ -31,6 +32,7 @@ __all__ = [
     "ModelRequest",
     "Plan",
     "PlannedStep",
+    "Recollection",
     "Ref",
     "Retained",
     "SdkModel",

@@ -1,6 +1,7 @@
 """The runner: it asks the node of the machine's state, and commits what the node answered."""
 
 import json
+import logging
 from collections.abc import AsyncGenerator, Iterable, Mapping
 from contextlib import aclosing
 from functools import partial
@@ -11,6 +12,7 @@ from attrs import define, field
 from polycontext.base import CallerError, InvalidDataError, require
 from polycontext.base.effects import Effect, Steps, adrive, call, in_thread, procedure, twin
 from polycontext.base.json_data import thaw
+from polycontext.nodes import Now, PromptBuilder
 from polycontext.nodes.builders import Node
 from polycontext.pills import PillDocument, Resolver, items_of, resolve_document
 from polycontext.polynomial import ContextSession
@@ -21,10 +23,12 @@ from polycontext.window import Role, ToolCall, Turn
 from .answers import SUMMARIZE, Blocked, Deed, ToolUse, Written
 from .forms import AnswerError, Form, data_of, read_answer
 from .machine import AgentMachine
-from .memory import ENTITIES, AgentMemory, Recollection
+from .memory import ENTITIES, AgentMemory
+from .recollection import Recollection
 from .requests import Model, ModelRequest, request_of
 from .tools import Tool, ToolError, as_data, running
 
+_log = logging.getLogger("polycontext.agents")
 _MOST_STEPS = 40
 _NO_TEXT = "the reply has no text."
 
@@ -45,7 +49,9 @@ class Agent:
         session: a session whose machine is `AgentMachine`, or a subclass.
         model: what answers; see `Model`.
         tools: what Act may call.
-        summarizes: whether Summarize is asked after each reply.
+        summarizes: whether Summarize is asked after each reply. If it gives no usable answer, a
+            log record says so.
+        persona: traits from 0 to 1 that Reply shows, such as ``{"warmth": 0.9}`` (docs/nodes.md).
 
     Raises:
         InvalidOptionError: the machine of the session has no nodes.
@@ -55,20 +61,24 @@ class Agent:
     model: Model
     tools: Mapping[str, Tool] = field(converter=_by_name, factory=dict[str, Tool])
     summarizes: bool = field(default=False, kw_only=True)
+    persona: Mapping[str, float] = field(factory=dict[str, float], kw_only=True)
     _recollection: Recollection = field(init=False, repr=False)
 
     def __attrs_post_init__(self) -> None:
         machine = self.session.conversation.machine
         legal = "a session with machine=AgentMachine, or a subclass of it"
         require("session", machine.__name__, issubclass(machine, AgentMachine), legal)
-        nodes = [*self._machine.nodes.values(), SUMMARIZE]
-        writes = {node.name: node.answers.writes for node in nodes if node.answers is not None}
-        self._recollection = Recollection(self.session, self._machine.forms(), **writes)
+        self._recollection = Recollection(self.session)
 
     @property
     def memory(self) -> AgentMemory:
         """Return what the agent remembers at the session's revision."""
-        return self._recollection.now()
+        return self._recollection.memory
+
+    @property
+    def now(self) -> Now:
+        """Return what nodes read at the session's revision; see `build_context`."""
+        return self._recollection.now
 
     @property
     def _machine(self) -> type[AgentMachine]:
@@ -140,7 +150,7 @@ class Agent:
         node = self._node
         if node is None or node.answers is not None:
             return
-        request = request_of(node, self.session, self.memory, self.tools)
+        request = self._request(node, self._voice)
         stream = getattr(self.model, "stream", None)
         if stream is None:
             yield await adrive(self._text(node))
@@ -167,8 +177,16 @@ class Agent:
             Any exception of `ContextValidator.safe_update`.
         """
         written = Written(agent, changes or {}, append or {})  # type: ignore[arg-type]
-        written.after(self.memory)
-        yield call(self.session, "send", Written.event, data_of(written))
+        while True:
+            seen = self.session.conversation.revision
+            written.after(self.memory)
+            try:
+                sent = data_of(written)
+                yield call(self.session, "send", Written.event, sent, expected_revision=seen)
+            except ConflictError:
+                yield call(self.session.history, "refresh")
+            else:
+                return
 
     awrite = twin(write)
 
@@ -205,7 +223,10 @@ class Agent:
     def _summarize(self) -> Steps[None]:
         """Ask Summarize about a reply that is stored."""
         if self.summarizes and self.memory.is_answered and self._node is None:
-            yield from self._answer(SUMMARIZE)
+            try:
+                yield from self._answer(SUMMARIZE)
+            except AnswerError as error:  # the user has the reply
+                _log.warning("nothing was summarized: %s", error)
 
     @property
     def _is_prepared(self) -> bool:
@@ -230,7 +251,7 @@ class Agent:
 
     def _text(self, node: Node) -> Steps[str]:
         """Ask a node for text; ask once more if it says nothing."""
-        request = request_of(node, self.session, self.memory, self.tools)
+        request = self._request(node, self._voice)
         for _ in range(2):
             answer = yield self._ask(request)
             text = answer.get("content") if isinstance(answer, Mapping) else answer
@@ -246,7 +267,7 @@ class Agent:
         why, place = "", self.memory.place
         for _ in range(2):
             task = f"Your last answer was refused: {why}" if why else ""
-            said = yield self._ask(request_of(node, self.session, self.memory, self.tools, task))
+            said = yield self._ask(self._request(node, task))
             if self.memory.place != place:
                 return
             try:
@@ -345,6 +366,13 @@ class Agent:
         return Turn(Role.TOOL, text, name=made.name, tool_call_id=made.id, metadata=metadata or {})
 
     # --- asking the model -------------------------------------------------------------------
+
+    def _request(self, node: Node, task: str) -> ModelRequest:
+        return request_of(node, self.memory, self.session.output, self.tools, task)
+
+    @property
+    def _voice(self) -> str:
+        return PromptBuilder().describe(self.persona)
 
     def _ask(self, request: ModelRequest) -> Effect:
         """Return the effect that asks the model, in a thread if it has no `acomplete`."""

@@ -139,19 +139,22 @@ class Deed(Form):
 
 @frozen
 class Summary(Form):
-    """What Summarize answers: the theme of the conversation, and a summary for all agents."""
+    """What Summarize answers: the theme of the conversation, and what was said and done so far."""
 
     event: ClassVar = "summarized"
     writes: ClassVar = ("reasoning.summary",)
 
     engagement: str
     summary: str = ""
+    reasoning: str = ""
 
     def after(self, memory: AgentMemory) -> AgentMemory:
-        """Return the memory with the theme in the model's words."""
-        return memory.stated(self.engagement).share(
-            "summarize", {"reasoning.summary": self.summary}
+        """Return the memory with the theme and the summaries in the model's words."""
+        conversation = memory.conversation.summarize(
+            self.engagement, self.summary, self.reasoning, counter=memory.rules.counter
         )
+        memory = evolve(memory, conversation=conversation)
+        return memory.share("summarize", {"reasoning.summary": self.summary})
 
 
 @frozen
@@ -182,19 +185,21 @@ class Written(Form):
         return memory.share(self.agent, self.changes, append=self.append)
 
 
+FACTS = ("enrichment.facts",)
+
 SUMMARIZE = Node(
     "summarize",
-    "Say in one sentence what this conversation is about, and sum it up.",
+    "Say in one sentence what this conversation is about, and sum up what was said and done.",
     conversation={"recent", "summary", "engagement"},
-    reasoning={"outcomes"},
+    reasoning={"outcomes", "earlier"},
     answers=Summary,
 )
 
 NODES: Mapping[str, Node] = {
-    "UNDERSTANDING": evolve(UNDERSTAND, answers=Understanding),
-    "THINKING": evolve(THINK, answers=Plan),
-    "ACTING": evolve(ACT, answers=Deed),
-    "REPLYING": REPLY,
+    "UNDERSTANDING": evolve(UNDERSTAND, answers=Understanding, reads=FACTS),
+    "THINKING": evolve(THINK, answers=Plan, reads=FACTS),
+    "ACTING": evolve(ACT, answers=Deed, reads=FACTS),
+    "REPLYING": evolve(REPLY, reads=FACTS),
 }
 """The node of each state of an `AgentMachine`."""
 

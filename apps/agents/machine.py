@@ -10,7 +10,7 @@ from polycontext.nodes.builders import Node
 from polycontext.polynomial import ContextMachine
 from polycontext.polynomial.machine import OwnStates
 
-from .answers import EVENTS, NODES, Plan
+from .answers import EVENTS, NODES, SUMMARIZE, Plan
 from .forms import Form, read_answer, without_words
 from .memory import ENTITIES
 
@@ -107,6 +107,12 @@ class AgentMachine(ContextMachine, metaclass=AgentStates):
         """Return the form of each event that records an answer."""
         answers = (node.answers for node in cls.nodes.values() if node.answers is not None)
         return {form.event: form for form in (*answers, *cls.other_forms)}
+
+    @classmethod
+    def rights(cls) -> dict[str, tuple[str, ...]]:
+        """Return what each node may write into the shared context."""
+        nodes = (*cls.nodes.values(), SUMMARIZE)
+        return {node.name: node.answers.writes for node in nodes if node.answers is not None}
 
     def well_formed(self, step: Any) -> None:
         """Raise unless the event's first argument is an answer of its form."""

@@ -7,30 +7,28 @@ here. See docs/agents.md.
 import json
 import logging
 from collections.abc import Iterable, Mapping
+from datetime import datetime
 from operator import attrgetter
 from typing import Any
 
 import orjson
-from attrs import evolve, field, frozen
+from attrs import evolve, field, fields, frozen, has
 
 from polycontext.agent_context import AgentContext, ContextValidator, extend_lists
 from polycontext.base import CallerError
 from polycontext.base.json_data import freeze, thaw
-from polycontext.linearity import UNIX_EPOCH
 from polycontext.nodes import (
     ConversationContext,
     CurrentTurn,
-    Exchange,
+    Now,
     SessionIdRegistry,
     close_exchange,
-    spoken_text,
+    exchange_of,
 )
-from polycontext.polynomial import ContextSession, Event
+from polycontext.polynomial import ContextOutput, Event
 from polycontext.polynomial.journal import (
     ClearEvent,
-    EraseEvent,
     MoveEvent,
-    RewindEvent,
     TurnEvent,
     is_erased,
 )
@@ -130,10 +128,14 @@ class AgentMemory:
         """Return the memory with this registry of entities."""
         return evolve(self, conversation=self.conversation.with_registry(registry))
 
-    def stated(self, theme: str) -> "AgentMemory":
-        """Return the memory with the theme of the conversation in other words."""
-        engagement = evolve(self.conversation.engagement, stated=theme)
-        return evolve(self, conversation=evolve(self.conversation, engagement=engagement))
+    def now(self, output: ContextOutput) -> Now:
+        """Return what nodes read of the memory and of the machine's output."""
+        return Now(output, self.conversation, self.turn, self.asked, self.results, self.entries)
+
+    def entries(self, path: str) -> list[Any]:
+        """Return the entries under a path of the shared context as JSON data, newest last."""
+        value = attrgetter(path)(self.shared)
+        return [*map(_as_data, value if isinstance(value, tuple) else [value] if value else [])]
 
     def _after_turn(self, turn: Turn) -> "AgentMemory":
         match turn.role:
@@ -176,16 +178,9 @@ class AgentMemory:
         return evolve(self.with_registry(registry), results=(*self.results, result))
 
     def _answered(self, answer: Turn) -> "AgentMemory":
-        exchange = Exchange(
-            spoken_text(self.asked),
-            answer.text.strip(),
-            self.asked[0].timestamp.isoformat(),
-            self.asked[-1].resource_id,
-        )
-        # Earlier exchanges are told by the summaries in the view, and by Summarize.
-        conversation = close_exchange(
-            self.conversation, self.turn, exchange, counter=self.rules.counter, digests=False
-        )
+        said = exchange_of(self.asked, answer.text)
+        counter = self.rules.counter
+        conversation = close_exchange(self.conversation, self.turn, said, counter=counter)
         return evolve(self, conversation=conversation, asked=(), is_answered=True)
 
     def _cleared(self) -> "AgentMemory":
@@ -211,6 +206,14 @@ def _bounded(
     return validator.safe_update(shared, "orchestrator", long) if long else shared
 
 
+def _as_data(entry: Any) -> Any:
+    """Return an entry of the shared context as JSON data, without what has its default."""
+    if not has(type(entry)):
+        return entry.isoformat() if isinstance(entry, datetime) else entry
+    held = {each: getattr(entry, each.name) for each in fields(type(entry))}
+    return {each.name: _as_data(value) for each, value in held.items() if value != each.default}
+
+
 def next_id(letter: str, entries: Iterable[Any]) -> int:
     """Return the number after the last in ids such as ``p7``."""
     ids = (str(entry.id) for entry in reversed(tuple(entries)))
@@ -223,56 +226,3 @@ def _loaded(text: str) -> Any:
         return thaw(freeze(json.loads(text)))
     except (ValueError, RecursionError):
         return text
-
-
-class Recollection:
-    """The memory of a session, computed on from where it was last asked for."""
-
-    def __init__(
-        self, session: ContextSession, forms: Mapping[str, type[Form]], **writes: Any
-    ) -> None:
-        self._session = session
-        validator = ContextValidator.default()
-        for agent, rights in writes.items():
-            validator.register_agent(agent, rights)
-        id = session.session_id
-        shared = AgentContext.new(id, id, created_at=UNIX_EPOCH)
-        rules = Rules(forms, shared, validator, session.window.counter)
-        self._first = AgentMemory(rules, shared)
-        self._begin()
-
-    def _begin(self) -> None:
-        self._revision, self._now = 0, self._first
-        self._passed = {0: self._first}
-        """Memories at earlier revisions, to begin from after a rewind."""
-
-    def now(self) -> AgentMemory:
-        """Return what is remembered at the session's revision.
-
-        The cost grows with the events since it was last asked for. After an erasure, everything is
-        read again.
-        """
-        history = self._session.history
-        new = history.events(self._revision)
-        if any(isinstance(event, EraseEvent) for event in new):
-            self._begin()
-            new = history.events()
-        goals = {event.to for event in new if isinstance(event, RewindEvent)}
-        for event in new:
-            self._now = self._next(self._now, event)
-            self._revision += 1
-            if self._now.is_answered or self._revision in goals:
-                self._passed[self._revision] = self._now
-        return self._now
-
-    def _next(self, memory: AgentMemory, event: Event) -> AgentMemory:
-        return self._at(event.to) if isinstance(event, RewindEvent) else memory.after(event)
-
-    def _at(self, revision: int) -> AgentMemory:
-        """Return what was remembered at a revision, from the nearest one before it."""
-        nearest = max(known for known in self._passed if known <= revision)
-        memory = self._passed[nearest]
-        for event in self._session.history.events(nearest)[: revision - nearest]:
-            memory = self._next(memory, event)
-        self._passed[revision] = memory
-        return memory

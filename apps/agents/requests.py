@@ -4,19 +4,16 @@ import json
 from collections.abc import Mapping
 from typing import Any, Protocol
 
-from attrs import evolve, frozen
+from attrs import frozen
 
-from polycontext.linearity import ResourceClass
-from polycontext.nodes import quote
-from polycontext.nodes.builders import Addition, Node, Section, build_context
-from polycontext.polynomial import ContextSession
+from polycontext.nodes.builders import Node, build_context
+from polycontext.polynomial import ContextOutput
 
 from .answers import Deed
 from .forms import Form, data_of, schema_of
 from .memory import AgentMemory
 from .tools import Tool, schema_of_use
 
-_SHOWN_FACTS = 5
 Tools = Mapping[str, Tool]
 
 
@@ -48,7 +45,7 @@ class Model(Protocol):
 
 
 def request_of(
-    node: Node, session: ContextSession, memory: AgentMemory, tools: Tools, task: str = ""
+    node: Node, memory: AgentMemory, output: ContextOutput, tools: Tools, task: str = ""
 ) -> ModelRequest:
     """Return what `node` asks; `task` is told before the step at hand and the schema."""
     form, told, schema = node.answers, [task] if task else [], None
@@ -56,29 +53,8 @@ def request_of(
         schema = _schema(form, tools)
         told += _step_at_hand(memory, tools) if form is Deed else ()
         told.append(f"Answer with one JSON object of this schema: {json.dumps(schema)}")
-    read = evolve(node, additions=(*node.additions, *_situation(session, memory)))
-    prompt = build_context(
-        read, session.output, memory.conversation, memory.turn, task="\n".join(told)
-    )
+    prompt = build_context(node, memory.now(output), task="\n".join(told))
     return ModelRequest(node.name, str(prompt), schema)
-
-
-def _situation(session: ContextSession, memory: AgentMemory) -> tuple[Addition, ...]:
-    """Return what every node reads beside its layers: machine, shared context, results so far."""
-    gone = sum(len(turn.sources) for turn in session.window.all_turns() if turn.is_gist)
-    state = f"Context: {session.state}, pressure {session.pressure:.2f}"
-    if gone:
-        state += f", summaries stand for {gone} earlier messages"
-    facts = [
-        f"Fact: {quote(json.dumps(fact.content, default=str))}"
-        for fact in memory.shared.enrichment.facts[-_SHOWN_FACTS:]
-    ]
-    results = [f"Result so far: {json.dumps(result)}" for result in memory.results]
-    return (
-        Addition("situation", Section.REASONING, lambda _: [state]),
-        Addition("facts", Section.REASONING, lambda _: facts, ResourceClass.DROPPABLE),
-        Addition("results", Section.REASONING, lambda _: results, ResourceClass.REQUIRED),
-    )
 
 
 def _step_at_hand(memory: AgentMemory, tools: Tools) -> list[str]:

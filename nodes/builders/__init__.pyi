@@ -17,20 +17,16 @@ from .builder import (
     get_recent_conversation,
 )
 from .node import (
-    ACT,
-    DO_NOT_READ,
-    NODES,
-    REPLY,
-    THINK,
-    UNDERSTAND,
     Addition,
     ConversationPart,
     EntityMode,
     Material,
     Node,
+    Now,
     ReasoningPart,
     Section,
 )
+from .standard_nodes import ACT, DO_NOT_READ, NODES, REPLY, THINK, UNDERSTAND
 
 __all__ = [
     "ACT",
@@ -46,6 +42,7 @@ __all__ = [
     "Node",
     "NodeBudgetError",
     "NodeContext",
+    "Now",
     "ReasoningPart",
     "Section",
     "build_act_context",

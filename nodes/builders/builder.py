@@ -1,20 +1,16 @@
 """Build the context of a node, or one layer of it (docs/nodes.md).
 
-The input is the machine's output and the memory of the conversation. The functions for one layer
-return data according to the declaration of the node's builder; print it with the layer's `format_`
-function. They leave entity ids in texts and results; `SessionIdRegistry.hide_ids` replaces them, as
-the builders do.
+The functions for one layer return data according to the declaration of the node's builder; print it
+with the layer's `format_` function. They leave entity ids in texts and results;
+`SessionIdRegistry.hide_ids` replaces them, as the builders do.
 """
 
 from collections.abc import Callable, Iterable
-from typing import TypedDict, Unpack
+from functools import partial
 
 from attrs import evolve, frozen
 
-from polycontext.polynomial import ContextOutput
-
-from ..checks import check_instance, texts
-from ..condensation import condense
+from ..checks import texts
 from ..entities import (
     ENTITY_TABLE,
     Detail,
@@ -26,27 +22,20 @@ from ..entities import (
     visible_entities,
 )
 from ..history import (
-    ANSWER_TOKENS,
     RECENT_ONLY,
     ConversationHistory,
-    ConversationPart,
-    ConversationTurn,
     Depth,
     check_depth,
     conversation_parts,
-    open_exchange,
+    exchange_of,
     visible_conversation,
 )
-from ..memory import ConversationContext, CurrentTurn
+from ..memory import ConversationContext
 from ..prompt_text import Entry, Part, drop_empty, pin
-from ..reasoning import (
-    CurationSummary,
-    ReasoningTrace,
-    reasoning_parts,
-    visible_reasoning,
-)
+from ..reasoning import CurationSummary, ReasoningTrace, reasoning_parts, visible_reasoning
 from .budget import Fitted, fit
-from .node import ACT, REPLY, THINK, UNDERSTAND, Material, Node, Section
+from .node import Material, Node, Now, Section
+from .standard_nodes import ACT, REPLY, SHARED, SITUATION, THINK, UNDERSTAND
 
 
 @frozen
@@ -76,33 +65,16 @@ class NodeContext:
         return self.fitted.tokens
 
 
-class BuildOptions(TypedDict, total=False):
-    """Options of a node builder beside its material; see `build_context`."""
-
-    task: str
-    budget: int | None
-    active_turns: int
-
-
 def build_context(
-    node: Node,
-    output: ContextOutput,
-    conversation: ConversationContext,
-    turn: CurrentTurn,
-    *,
-    task: str = "",
-    budget: int | None = None,
-    active_turns: int = 2,
+    node: Node, now: Now, *, task: str = "", budget: int | None = None, active_turns: int = 2
 ) -> NodeContext:
-    """Build the context of `node` from the output, the memory and the exchange under way.
+    """Build the context of `node` at a moment of the conversation.
 
     It changes nothing.
 
     Args:
         node: The node that reads the context.
-        output: The output of the machine.
-        conversation: The memory of the closed exchanges.
-        turn: The exchange under way.
+        now: What there is to read, such as `Agent.now`.
         task: Instructions to append to the node's own.
         budget: Tokens to use instead of the node's budget, as the window's counter counts them.
         active_turns: For how many exchanges an entity stays active.
@@ -112,19 +84,13 @@ def build_context(
 
     Raises:
         NodeBudgetError: The entries that must stay take more than the budget.
-        InvalidDataError: `conversation` or `turn` is not an instance of its class.
     """
-    check_instance(conversation, ConversationContext, "conversation")
-    check_instance(turn, CurrentTurn, "turn")
     entities = get_entity_context(
-        conversation.id_registry, turn.turn_num, active_turns=active_turns
+        now.conversation.id_registry, now.turn.turn_num, active_turns=active_turns
     )
     entity = EntityContext() if node.entities is None else visible_entities(entities, node.entities)
-    history = visible_conversation(
-        get_conversation_history(output, conversation), node.conversation
-    )
-    trace = visible_reasoning(get_reasoning_trace(conversation, turn), node.reasoning)
-    material = Material(output, conversation, turn, entities, node, history)
+    history, trace = _read_conversation(node, now), _read_reasoning(node, now)
+    material = Material(now, entities, node, history)
     layers = {
         Section.ENTITIES: () if node.entities is None else entity_parts(entity, node.entities),
         Section.CONVERSATION: conversation_parts(history),
@@ -133,7 +99,7 @@ def build_context(
     sections = {
         section: _write_entries(
             (*parts, *_write_additions(node, section, material)),
-            _rewriter(node, section, conversation),
+            _rewriter(node, section, now.conversation),
         )
         for section, parts in layers.items()
     }
@@ -143,7 +109,7 @@ def build_context(
         sections,
         instructions,
         node.budget if budget is None else budget,
-        output.window.counter,
+        now.output.window.counter,
     )
     return NodeContext(node, entity, history, trace, fitted)
 
@@ -152,7 +118,7 @@ def _write_additions(node: Node, section: Section, material: Material) -> tuple[
     """Return the node's additions for a section, which go beside its layer."""
     entries = [
         Entry(text, resource_class=each.resource_class)
-        for each in node.additions
+        for each in (*node.additions, SHARED, SITUATION)
         if each.section is section
         for text in texts(each.write(material))
         if text.strip()
@@ -189,79 +155,10 @@ def _write_entries(parts: Iterable[Part], say: Callable[[str], str]) -> list[Ent
     return entries
 
 
-def build_understand_context(
-    output: ContextOutput,
-    conversation: ConversationContext,
-    turn: CurrentTurn,
-    **options: Unpack[BuildOptions],
-) -> NodeContext:
-    """Build Understand's context: all entities with ages and reasons, history, its own decisions.
-
-    See docs/nodes.md.
-    """
-    return build_context(UNDERSTAND, output, conversation, turn, **options)
-
-
-def build_think_context(
-    output: ContextOutput,
-    conversation: ConversationContext,
-    turn: CurrentTurn,
-    **options: Unpack[BuildOptions],
-) -> NodeContext:
-    """Build Think's context: refs and labels, history, the last exchanges, known entities.
-
-    See docs/nodes.md.
-    """
-    return build_context(THINK, output, conversation, turn, **options)
-
-
-def build_act_context(
-    output: ContextOutput,
-    conversation: ConversationContext,
-    turn: CurrentTurn,
-    **options: Unpack[BuildOptions],
-) -> NodeContext:
-    """Build Act's context: full entity data, the last exchanges, and this exchange's steps.
-
-    The steps come with their results and the note of the previous one (docs/nodes.md).
-    """
-    return build_context(ACT, output, conversation, turn, **options)
-
-
-def build_reply_context(
-    output: ContextOutput,
-    conversation: ConversationContext,
-    turn: CurrentTurn,
-    **options: Unpack[BuildOptions],
-) -> NodeContext:
-    """Build Reply's context: labels, the last exchanges, theme, outcomes and phase.
-
-    It also shows what the user expressed (docs/nodes.md).
-    """
-    return build_context(REPLY, output, conversation, turn, **options)
-
-
-def build_act_entity_context(
-    conversation: ConversationContext, turn: CurrentTurn, *, active_turns: int = 2
-) -> EntityContext:
-    """Return the active and generated entities with full data, as Act reads them.
-
-    Raises:
-        InvalidDataError: `active_turns` is below 0.
-    """
-    return get_entity_context(
-        conversation.id_registry, turn.turn_num, EntityMode.FULL, active_turns=active_turns
-    )
-
-
 def get_conversation_history(
-    output: ContextOutput,
-    conversation: ConversationContext,
-    depth: Depth = "full",
-    *,
-    recent: int | None = None,
+    now: Now, depth: Depth = "full", *, recent: int | None = None
 ) -> ConversationHistory:
-    """Return the conversation history from a session's output and the memory (docs/nodes.md).
+    """Return the conversation history at a moment (docs/nodes.md).
 
     `depth` 2 has the last two exchanges only, 5 the last five and a summary of earlier ones,
     ``'full'`` everything that is remembered; `recent` requests fewer exchanges. An exchange under
@@ -271,9 +168,10 @@ def get_conversation_history(
         InvalidOptionError: another depth.
     """
     check_depth(depth)
-    full = depth == "full"
+    conversation, full = now.conversation, depth == "full"
+    under_way = [exchange_of(now.asked)] if now.asked else []
     history = ConversationHistory(
-        recent_turns=(*conversation.recent_turns, *_under_way(output, conversation)),
+        recent_turns=(*conversation.recent_turns, *under_way),
         history_summary=conversation.history_summary,
         engagement_summary=conversation.engagement_summary if full else "",
         pending=conversation.pending if full else None,
@@ -284,74 +182,48 @@ def get_conversation_history(
     return evolve(history, history_summary="") if depth == RECENT_ONLY else history
 
 
-def _under_way(output: ContextOutput, conversation: ConversationContext) -> list[ConversationTurn]:
-    """Return the open exchange, if any: the user's words verbatim, the answer condensed."""
-    found = open_exchange(output.window, conversation.closed_id, conversation.closed_at)
-    if found is None:
-        return []
-    answer = condense(found.answer, ANSWER_TOKENS, counter=output.window.counter)
-    return [ConversationTurn(found.user, answer, timestamp=found.timestamp)]
-
-
-def get_reasoning_trace(
-    conversation: ConversationContext, turn: CurrentTurn | None = None
-) -> ReasoningTrace:
-    """Return the trace from the memory and `turn`, unless that was closed (docs/nodes.md)."""
-    recent = conversation.turn_summaries
-    current = (
-        None
-        if turn is None or any(each.turn_num == turn.turn_num for each in recent)
-        else turn.summary
-    )
+def get_reasoning_trace(now: Now) -> ReasoningTrace:
+    """Return the trace of the last exchanges and of the one under way (docs/nodes.md)."""
+    recent = now.conversation.turn_summaries
+    is_closed = any(each.turn_num == now.turn.turn_num for each in recent)
     return ReasoningTrace(
-        recent, conversation.reasoning_summary, current, conversation.understand_decision_log
+        recent,
+        now.conversation.reasoning_summary,
+        None if is_closed else now.turn.summary,
+        now.conversation.understand_decision_log,
     )
 
 
-def get_recent_conversation(
-    output: ContextOutput, conversation: ConversationContext, depth: Depth = 2
-) -> ConversationHistory:
-    """Return the last exchanges, as Act reads them.
+def _read_conversation(node: Node, now: Now) -> ConversationHistory:
+    return visible_conversation(get_conversation_history(now), node.conversation)
 
-    From depth 5 on, include the summary of the earlier exchanges.
+
+def _read_reasoning(node: Node, now: Now) -> ReasoningTrace:
+    return visible_reasoning(get_reasoning_trace(now), node.reasoning)
+
+
+def build_act_entity_context(now: Now, *, active_turns: int = 2) -> EntityContext:
+    """Return the active and generated entities with full data, as Act reads them.
 
     Raises:
-        InvalidOptionError: `depth` is not 2, 5 or ``'full'``.
+        InvalidDataError: `active_turns` is below 0.
     """
-    history = get_conversation_history(output, conversation, depth)
-    return visible_conversation(
-        history, ACT.conversation | (set() if depth == RECENT_ONLY else {ConversationPart.SUMMARY})
-    )
+    registry, number = now.conversation.id_registry, now.turn.turn_num
+    return get_entity_context(registry, number, EntityMode.FULL, active_turns=active_turns)
 
 
-def get_conversation_with_engagement(
-    output: ContextOutput, conversation: ConversationContext
-) -> ConversationHistory:
-    """Return the last exchanges, the theme and what awaits the user, as Reply reads them."""
-    return visible_conversation(get_conversation_history(output, conversation), REPLY.conversation)
-
-
-def get_own_decision_history(conversation: ConversationContext) -> ReasoningTrace:
-    """Return Understand's decisions about entities, exchange by exchange."""
-    return visible_reasoning(get_reasoning_trace(conversation), UNDERSTAND.reasoning)
-
-
-def get_current_curation(turn: CurrentTurn) -> CurationSummary:
+def get_current_curation(now: Now) -> CurationSummary:
     """Return Understand's decisions about entities in the exchange under way."""
-    return turn.curation
+    return now.turn.curation
 
 
-def get_current_turn_steps(conversation: ConversationContext, turn: CurrentTurn) -> ReasoningTrace:
-    """Return the steps of the exchange under way with their notes, as Act reads them.
-
-    Their results are in `turn.steps`.
-    """
-    return visible_reasoning(get_reasoning_trace(conversation, turn), ACT.reasoning)
-
-
-def get_execution_outcomes(conversation: ConversationContext, turn: CurrentTurn) -> ReasoningTrace:
-    """Return the outcomes of the last exchanges and of the one under way, as Reply reads them.
-
-    The trace also holds the phase and what the user expressed.
-    """
-    return visible_reasoning(get_reasoning_trace(conversation, turn), REPLY.reasoning)
+# What each node reads, and single layers of it (docs/nodes.md).
+build_understand_context = partial(build_context, UNDERSTAND)
+build_think_context = partial(build_context, THINK)
+build_act_context = partial(build_context, ACT)
+build_reply_context = partial(build_context, REPLY)
+get_recent_conversation = partial(_read_conversation, ACT)
+get_conversation_with_engagement = partial(_read_conversation, REPLY)
+get_own_decision_history = partial(_read_reasoning, UNDERSTAND)
+get_current_turn_steps = partial(_read_reasoning, ACT)
+get_execution_outcomes = partial(_read_reasoning, REPLY)

@@ -1,30 +1,20 @@
-"""Nodes: what each reads of the layers, its additions, and the four nodes (docs/nodes.md).
+"""Nodes: what each reads of a moment, and what it adds to its layers (docs/nodes.md)."""
 
-Some additions cover the whole conversation, however often it was compressed. Each of these takes at
-most a quarter of the node's declared budget. Within that share, rules and demands are kept
-verbatim; other text is condensed where room is short.
-"""
-
-from collections.abc import Callable, Container, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from enum import StrEnum
 from typing import Any
 
 from attrs import field, frozen
 
-from polycontext.linearity import ResourceClass, constraint_sentences
+from polycontext.linearity import ResourceClass
 from polycontext.polynomial import ContextOutput
-from polycontext.pressure import is_summary
-from polycontext.pressure.notes import parse_summary
-from polycontext.window import Role, Turn
-from polycontext.window.items import attachment_of, fenced_text
+from polycontext.window import Turn
 
-from ..checks import check_instance, parse_member, texts, whole_from
-from ..condensation import condense, share_out
-from ..entities import EntityContext, EntityMode, format_entity_context
+from ..checks import check_instance, is_a, parse_member, texts, whole_from
+from ..entities import EntityContext, EntityMode
 from ..history import ConversationHistory, ConversationPart
 from ..memory import ConversationContext, CurrentTurn
-from ..prompt_text import json_line, one_line, quote
-from ..reasoning import NODE_PARTS, ReasoningPart, TurnExecutionSummary
+from ..reasoning import ReasoningPart
 
 # Who declares a node needs the parts of the other layers, too.
 __all__ = (
@@ -46,6 +36,30 @@ class Section(StrEnum):
     REASONING = "What Happened (Reasoning Trace)"
 
 
+def _nothing_shared(_path: str) -> tuple[Any, ...]:
+    return ()
+
+
+@frozen
+class Now:
+    """A moment of a conversation: what the nodes of an agent read (docs/nodes.md).
+
+    `output` is the output of the machine, `conversation` the memory of the closed exchanges, `turn`
+    the exchange under way, `asked` the user's turns in it, and `results` those of the tools for the
+    step at hand. `shared` returns the entries under a path of the context that agents share, as
+    JSON data, newest last. `Recollection` computes all of it from a session (docs/agents.md).
+    """
+
+    output: ContextOutput
+    conversation: ConversationContext = field(
+        factory=ConversationContext, validator=is_a(ConversationContext)
+    )
+    turn: CurrentTurn = field(factory=lambda: CurrentTurn(1), validator=is_a(CurrentTurn))
+    asked: tuple[Turn, ...] = ()
+    results: tuple[Any, ...] = ()
+    shared: Callable[[str], Iterable[Any]] = field(default=_nothing_shared, eq=False)
+
+
 @frozen
 class Material:
     """The data that contexts are built from.
@@ -54,9 +68,7 @@ class Material:
     through its layer.
     """
 
-    output: ContextOutput
-    conversation: ConversationContext
-    turn: CurrentTurn
+    now: Now
     entities: EntityContext
     node: "Node"
     history: ConversationHistory
@@ -102,7 +114,8 @@ def _mode(mode: EntityMode | str | None) -> EntityMode | None:
 class Node:
     """A declaration of what one node reads (docs/nodes.md).
 
-    `entities` is the mode in which the node sees entities, or None to hide them. `task` holds its
+    `entities` is the mode in which the node sees entities, or None to hide them. `reads` are paths
+    of the context that agents share, such as ``enrichment.facts``. `task` holds the node's
     instructions and `budget` the tokens that its context may take. `answers` is the class of its
     answer, None for text (docs/agents.md).
 
@@ -128,258 +141,7 @@ class Node:
         default=frozenset(), converter=_conversation_parts
     )
     reasoning: frozenset[ReasoningPart] = field(default=frozenset(), converter=_reasoning_parts)
+    reads: tuple[str, ...] = field(default=(), converter=texts)
     additions: tuple[Addition, ...] = field(default=(), converter=_additions)
     budget: int = field(default=4000, validator=whole_from(1))
     answers: type[Any] | None = None
-
-
-_WAS_ATTACHED = "attached "
-"""The start of a gist line that stands for an attachment of the user."""
-
-_HOLDS, _PRESERVED = "The {} said, and it still holds", ResourceClass.PRESERVED
-
-SHARE = 0.25
-"""The share of a node's budget that each of these additions may take."""
-
-
-def _quote_pinned(material: Material) -> Iterator[str]:
-    """Yield the PRESERVED texts and the user's rules that the recent exchanges do not show."""
-    window = material.output.window
-    recent = "".join(
-        f"\n{turn.user}\n{turn.assistant_summary}\n" for turn in material.history.recent_turns
-    )
-    pinned = [turn for turn in window.all_turns() if window.class_of(turn) is _PRESERVED]
-    # Compare whole lines: a short text occurs by chance inside many others.
-    said = [
-        (turn.role, text)
-        for turn in pinned
-        if not is_summary(turn) and attachment_of(turn) is None
-        if (text := turn.text.strip()) and f"\n{text}\n" not in recent
-    ]
-    shown = {turn.resource_id for turn in pinned}
-    rules = [
-        f"{_HOLDS.format(Role.USER)}: {quote(rule.text)}"
-        for rule in window.rules.standing
-        if rule.turn_id not in shown and f"\n{rule.text}\n" not in recent
-    ]
-    for role, whole in ((Role.USER, rules), (Role.ASSISTANT, ())):
-        told = [(_HOLDS.format(role), text) for speaker, text in said if speaker is role]
-        yield from _condense_within(material, told, role)
-        yield from whole
-
-
-def _quote_results(material: Material) -> Iterable[str]:
-    """Return the pinned tool results, for nodes that read data."""
-    window = material.output.window
-    pinned = [
-        ("Pinned", turn.text)
-        for turn in window.all_turns()
-        if turn.role is Role.TOOL and window.class_of(turn) is ResourceClass.PRESERVED
-    ]
-    return _condense_within(material, pinned, Role.ASSISTANT)
-
-
-def _quote_rules(material: Material) -> Iterable[str]:
-    rules = [
-        ("Rules", turn.text)
-        for turn in material.output.window.all_turns()
-        if turn.role is Role.SYSTEM
-    ]
-    return _condense_within(material, rules, Role.SYSTEM)
-
-
-def _quote_attachments(material: Material) -> Iterator[str]:
-    """Yield each attachment's content, or its outline where a gist stands for it."""
-    turns = material.output.window.all_turns()
-    held = [
-        (f"Attached {one_line(attachment.mention)}", fenced_text(turn.text)[1])
-        for turn in turns
-        if (attachment := attachment_of(turn)) is not None
-    ]
-    yield from _condense_within(material, held, Role.USER)
-    lines = (told for turn in turns if is_summary(turn) for told in parse_summary(turn))
-    yield from (
-        quote(told.text).capitalize() for told in lines if told.text.startswith(_WAS_ATTACHED)
-    )
-
-
-def _quote_gists(material: Material) -> Iterable[str]:
-    """Return the gists in the view, with their user and assistant lines that are not shown already.
-
-    Tool results are left out: they are no part of the conversation, and not every node may read
-    them.
-    """
-    history = material.history
-    known = {
-        *history.history_summary.splitlines(),
-        *(line for turn in history.recent_turns for line in turn.lines.splitlines()),
-    }
-    gists = [
-        (_label_gist(turn), _quote_lines(turn, known))
-        for turn in material.output.window.all_turns()
-        if is_summary(turn)
-    ]
-    return _condense_within(material, gists, Role.ASSISTANT)
-
-
-def _label_gist(gist: Turn) -> str:
-    number = f"{len(gist.sources)} " if len(gist.sources) > 1 else ""
-    return f"In place of {number}earlier messages"
-
-
-def _quote_lines(gist: Turn, known: Container[str]) -> str:
-    lines = (
-        told
-        for told in parse_summary(gist)
-        if not told.is_call and not told.text.startswith(_WAS_ATTACHED)
-    )
-    printed = (f"{told.label}{told.text}" for told in lines)
-    return "\n".join(line for line in printed if line not in known) or "(told above, or not at all)"
-
-
-def _condense_within(
-    material: Material, told: Iterable[tuple[str, str]], role: Role
-) -> Iterable[str]:
-    """Return each text once with its label, condensed together to `SHARE` of the node's budget.
-
-    The longest texts are reduced to their demands first.
-    """
-    counter, room = material.output.window.counter, int(material.node.budget * SHARE)
-    labels = {text.strip(): label for label, text in told if text.strip()}
-    sizes = list(map(counter.count, labels))
-    share = room // max(1, len(labels)) if sum(sizes) > room else room
-    texts = [
-        # The demands of a long text, or all of it if it has none.
-        "\n".join(constraint_sentences(text) if size > share else ()) or text
-        for text, size in zip(labels, sizes, strict=True)
-    ]
-    shares = share_out(room, list(map(counter.count, texts)))
-    short = (
-        condense(text, share, role=role, counter=counter)
-        for text, share in zip(texts, shares, strict=True)
-    )
-    return (
-        f"{label}: {quote(text)}"
-        for label, text in zip(labels.values(), short, strict=True)
-        if text
-    )
-
-
-STANDING = Addition("standing", Section.CONVERSATION, _quote_pinned)
-RESULTS = Addition("pinned_results", Section.CONVERSATION, _quote_results, ResourceClass.REQUIRED)
-RULES = Addition("rules", Section.CONVERSATION, _quote_rules)
-ATTACHED = Addition("attached", Section.CONVERSATION, _quote_attachments, ResourceClass.REQUIRED)
-GISTS = Addition("gists", Section.CONVERSATION, _quote_gists, ResourceClass.DROPPABLE)
-
-
-SAID_TOKENS = 200
-"""The most tokens of a model's own words in an addition that is kept verbatim."""
-
-
-def _list_known(material: Material) -> str:
-    context = material.entities
-    known = context.active or context.generated or context.retained
-    return format_entity_context(context, EntityMode.DO_NOT_READ) if known else ""
-
-
-def _report_last_turn(material: Material) -> Iterator[str]:
-    for summary in material.conversation.turn_summaries[-1:]:
-        if summary != TurnExecutionSummary(summary.turn_num):
-            yield f"Last turn: {_summarise_turn(summary, material)}"
-
-
-def _report_turn(material: Material) -> str:
-    turn = material.turn
-    return f"Just accomplished: {_summarise_turn(turn.summary, material)}" if turn.steps else ""
-
-
-def _condense_line(text: str, material: Material) -> str:
-    """Return a model's words on one line of bounded length, because the line is kept verbatim."""
-    return one_line(condense(text, SAID_TOKENS, counter=material.output.window.counter))
-
-
-def _summarise_turn(turn: TurnExecutionSummary, material: Material) -> str:
-    """Return one line on an exchange: its outcomes, or why there are none."""
-    outcomes = "; ".join(one_line(step.outcome) for step in turn.steps if step.outcome)
-    blocked = f"BLOCKED: {one_line(turn.blocked_reason)}" if turn.blocked_reason is not None else ""
-    text = "; ".join(filter(None, (outcomes, blocked))) or "nothing was done"
-    return _condense_line(text, material)
-
-
-def _report_results(material: Material) -> Iterator[str]:
-    registry = material.conversation.id_registry
-    for step in material.turn.steps:
-        if step.result is not None:
-            result = registry.hide_ids(step.result, step.subdomain)
-            yield f"Result of step {step.step_num}: {json_line(result)}"
-
-
-def _report_note(material: Material) -> str:
-    note = material.turn.prev_step_note
-    return f"Note of the previous step: {_condense_line(note, material)}" if note else ""
-
-
-def _list_archive(material: Material) -> str:
-    """Return the keys of archived results of earlier exchanges.
-
-    The contents are left out: they would bring back entities that are out of mind.
-    """
-    keys = ", ".join(map(one_line, material.conversation.content_archive))
-    return f"Archived, to retrieve by key: {keys}" if keys else ""
-
-
-DO_NOT_READ = Addition("do_not_read", Section.ENTITIES, _list_known)
-LAST_TURN = Addition("last_turn", Section.REASONING, _report_last_turn)
-STEP_RESULTS = Addition("step_results", Section.REASONING, _report_results, ResourceClass.REQUIRED)
-PREV_STEP_NOTE = Addition("prev_step_note", Section.REASONING, _report_note)
-CONTENT_ARCHIVE = Addition(
-    "content_archive", Section.REASONING, _list_archive, ResourceClass.REQUIRED
-)
-ACCOMPLISHED = Addition("accomplished", Section.REASONING, _report_turn)
-
-
-UNDERSTAND = Node(
-    "understand",
-    "Find out what the user wants. Decide which entities stay in mind, which may go, and why.",
-    EntityMode.CURATION,
-    conversation=set(ConversationPart),
-    reasoning=NODE_PARTS["understand"],
-    additions=(STANDING, RESULTS, ATTACHED, GISTS),
-)
-
-THINK = Node(
-    "think",
-    "Plan the next steps: plan directly, propose, or ask. What is known needs no reading again.",
-    EntityMode.REFS_AND_LABELS,
-    conversation=set(ConversationPart),
-    reasoning=NODE_PARTS["think"],
-    additions=(STANDING, ATTACHED, GISTS, DO_NOT_READ, LAST_TURN),
-)
-
-ACT = Node(
-    "act",
-    (
-        "Execute the step at hand with the data shown. "
-        "Leave a note for the next step where it needs one."
-    ),
-    EntityMode.FULL,
-    conversation={ConversationPart.RECENT},
-    reasoning=NODE_PARTS["act"],
-    additions=(STANDING, RULES, RESULTS, ATTACHED, CONTENT_ARCHIVE, STEP_RESULTS, PREV_STEP_NOTE),
-    budget=8000,
-)
-
-REPLY = Node(
-    "reply",
-    (
-        "Answer the user naturally, by the names of things, "
-        "going on from where the conversation stands."
-    ),
-    EntityMode.REPLY,
-    conversation={ConversationPart.RECENT, ConversationPart.ENGAGEMENT, ConversationPart.PENDING},
-    reasoning=NODE_PARTS["reply"],
-    additions=(STANDING, RULES, ATTACHED, ACCOMPLISHED),
-)
-
-NODES = {node.name: node for node in (UNDERSTAND, THINK, ACT, REPLY)}
-"""The four nodes by name."""

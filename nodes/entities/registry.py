@@ -13,7 +13,6 @@ from polycontext.base import UnknownNameError
 
 from ..checks import check_count, check_not_blank
 from . import translation
-from .codec import decode, encode, restore
 from .names import EntityId, RefRefusedError, check_id, check_names, check_type, ref_name
 from .presentation import EntityMode, Tier, visible_entities
 from .records import (
@@ -46,7 +45,7 @@ class SessionIdRegistry:
     that may assign a ref return it as well. `ref_names` names types that `singular` gets wrong.
 
     Laws: a ref is assigned once; an entity that is read again keeps its ref; a late report never
-    makes an entity older; an error changes nothing; ``from_dict(r.to_dict()) == r``.
+    makes an entity older; an error changes nothing.
 
     >>> registry, soup = SessionIdRegistry().read("recipes", "b7e1-44", "Soup", turn=1)
     >>> registry, idea = registry.generate("recipes", "Cold soup", turn=2)
@@ -317,16 +316,6 @@ class SessionIdRegistry:
         """
         return self._hidden_ids.name_refs(text)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the registry as JSON-ready data, which contain ids: not for prompts."""
-        return encode(self.ref_names, self._records, self.log)
-
-    @classmethod
-    def from_dict(cls, data: object) -> Self:
-        """Return the registry that `to_dict` wrote; raise `InvalidDataError` at the first fault."""
-        document = decode(data)
-        return cls(document.ref_names, _log=document.log, _records=restore(document))
-
     @cached_property
     def _hidden_ids(self) -> HiddenIds:
         return HiddenIds.from_records(self._records, self.ref_names)
@@ -359,28 +348,23 @@ class SessionIdRegistry:
 
 
 def get_entity_context(
-    registry: SessionIdRegistry | Mapping[str, Any],
+    registry: SessionIdRegistry,
     current_turn: int,
     mode: EntityMode | str | None = None,
     *,
     active_turns: int = ACTIVE_TURNS,
 ) -> EntityContext:
-    """Return the entities at an exchange, from a registry or its stored dict (docs/nodes.md).
+    """Return the entities at an exchange (docs/nodes.md).
 
     Active entities were referenced in `current_turn` or the `active_turns` before it and not
     demoted. Generated ones are unsaved, whatever their age. Retained ones are the others that have
     a reason. With a `mode`, return what `visible_entities` shows of them.
 
     Raises:
-        InvalidDataError: A dict that `to_dict` did not write, or an exchange below 0.
+        InvalidDataError: An exchange below 0.
         InvalidOptionError: There is no such mode.
     """
-    live = (
-        registry
-        if isinstance(registry, SessionIdRegistry)
-        else SessionIdRegistry.from_dict(registry)
-    )
-    context = live.context(current_turn, active_turns=active_turns)
+    context = registry.context(current_turn, active_turns=active_turns)
     return context if mode is None else visible_entities(context, mode)
 
 

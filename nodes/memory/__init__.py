@@ -1,6 +1,6 @@
-"""The memory of an agent beside its session: the exchange under way, and the closed ones.
+"""The memory of an agent: the exchange under way, and the closed ones.
 
-In `CurrentTurn`, `close_turn` and `turn_num` the word turn means an exchange (docs/nodes.md).
+In `CurrentTurn` and `turn_num` the word turn means an exchange (docs/nodes.md).
 """
 
 import lazy_loader

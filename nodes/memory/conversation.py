@@ -1,101 +1,28 @@
-"""The memory of the closed exchanges, with its archive, its theme and its strict JSON form.
+"""The memory of the closed exchanges: their summaries, theme, entities and results.
 
 See docs/nodes.md.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 from functools import cached_property
 from itertools import accumulate
-from typing import Any, Self
+from typing import Any
 
 import orjson
 from attrs import evolve, field, frozen
 from attrs.validators import optional
 
 from polycontext.base import InvalidDataError, UnknownNameError
-from polycontext.base.codec import json_object, strict_converter, structured
 from polycontext.base.json_data import freeze, thaw
-from polycontext.polynomial import ContextSession, Event
-from polycontext.polynomial.journal import ClearEvent, TurnEvent, standing
-from polycontext.pressure import ContextProjector
-from polycontext.window import Role, TokenCounter, Turn
+from polycontext.window import TokenCounter
 
-from ..checks import are_texts, check_instance, is_a, is_text, texts, whole_from
+from ..checks import are_texts, is_a, is_text, texts, whole_from
 from ..condensation import condense
 from ..entities import SessionIdRegistry
-from ..history import ANSWER_TOKENS, ConversationTurn, Exchange, PendingState, exchanges
+from ..history import ConversationTurn, PendingState
 from ..prompt_text import one_line
 from ..reasoning import TurnCuration, TurnExecutionSummary
-from .digest import Digest
-
-SCHEMA = 1
-
-
-class Storable:
-    """A mixin that stores a memory record as JSON.
-
-    Laws: ``from_data(r.to_data()) == r``, ``from_json(r.to_json()) == r``.
-    """
-
-    __slots__ = ()
-
-    def to_data(self) -> dict[str, Any]:
-        """Return the record as JSON-ready data with a schema version.
-
-        The data contain entity ids: store them, but never put them in a prompt.
-        """
-        return {"schema": SCHEMA, **_CONVERTER.unstructure(self)}
-
-    @classmethod
-    def from_data(cls, data: object) -> Self:
-        """Restore a record from the data that `to_data` returned.
-
-        Raises:
-            InvalidDataError: Another schema, or a wrong, missing or unknown field. The error names
-                the path of the first fault.
-        """
-        legal = f"what {cls.__name__}.to_data returned"
-        if not isinstance(data, Mapping):
-            raise InvalidDataError("$", f"{type(data).__name__} is not an object", legal)
-        fields = dict(data)
-        schema = fields.pop("schema", None)
-        # True == 1, so compare the types as well.
-        if type(schema) is not int or schema != SCHEMA:
-            raise InvalidDataError("$.schema", f"schema {schema!r:.60} is unknown", str(SCHEMA))
-        return structured(_CONVERTER, fields, cls, legal=legal)
-
-    def to_json(self) -> str:
-        """Return the record as JSON text; equal records give equal texts."""
-        return orjson.dumps(self.to_data()).decode()
-
-    @classmethod
-    def from_json(cls, text: str | bytes) -> Self:
-        """Restore a record from the text that `to_json` returned.
-
-        Raise `InvalidDataError` as `from_data` does, and for text that is not a JSON object.
-        """
-        return cls.from_data(json_object(text, legal=f"what {cls.__name__}.to_json returned"))
-
-
-def _registry(value: object, _: object) -> SessionIdRegistry:
-    try:
-        return SessionIdRegistry.from_dict(value)
-    except InvalidDataError as error:
-        # The registry is the root of its own document, but a field of this one.
-        raise InvalidDataError(
-            error.path.removeprefix("$").removeprefix("."), error.what, error.legal
-        ) from None
-
-
-_CONVERTER = strict_converter(complete=True)
-_CONVERTER.register_structure_hook(SessionIdRegistry, _registry)
-_CONVERTER.register_unstructure_hook(SessionIdRegistry, SessionIdRegistry.to_dict)
-
-
-RECENT_TURNS = 5
-USER_TOKENS = 300
-"""The most tokens of the user's text in a closed exchange."""
 
 
 def _content(value: Any) -> Any:
@@ -167,7 +94,8 @@ MAX_GOALS = 3
 MAX_EXPRESSED = 5
 ITEM_TOKENS = 30
 """The most tokens of one goal, or of one thing that the user expressed."""
-STATED_TOKENS = 120
+SUMMARY_TOKENS = 300
+"""The most tokens of a summary in a model's words."""
 
 
 @frozen
@@ -189,11 +117,7 @@ class Engagement:
     stated: str = field(default="", validator=is_text)
 
     def after(
-        self,
-        summary: TurnExecutionSummary,
-        stated: str = "",
-        *,
-        counter: TokenCounter | None = None,
+        self, summary: TurnExecutionSummary, *, counter: TokenCounter | None = None
     ) -> "Engagement":
         """Return the engagement after a closed exchange; a repeated item moves to the end."""
         goal, expressed = (
@@ -203,7 +127,6 @@ class Engagement:
         return Engagement(
             _append_unique(self.goals, goal)[-MAX_GOALS:],
             _append_unique(self.expressed, expressed)[-MAX_EXPRESSED:],
-            condense(stated, STATED_TOKENS, counter=counter),
         )
 
     @property
@@ -218,118 +141,60 @@ def _append_unique(items: tuple[str, ...], item: str) -> tuple[str, ...]:
 
 
 @frozen
-class ConversationContext(Storable):
+class ConversationContext:
     """The memory of the closed exchanges of one conversation; immutable.
 
     Its size does not grow with the conversation, except for entities that are never dropped.
 
-    `recent_turns` are the last five exchanges, and `history` is the digest of the earlier ones.
-    `turn_summaries` cover the last two exchanges, and `reasoning` is the digest of the earlier
-    ones. `closed_id` is the resource id of the last user turn that was closed. `close_turn`
-    maintains all of these.
-
-    >>> conversation = ConversationContext()
-    >>> conversation.next_turn_num, conversation.history_summary
-    (1, '')
-    >>> ConversationContext.from_json(conversation.to_json()) == conversation
-    True
+    `recent_turns` are the last five exchanges, and `turn_summaries` tell what was done in the last
+    two. `history_summary` and `reasoning_summary` stand for the earlier ones: what Summarize wrote,
+    and the exchanges since then, of which the oldest are dropped. `close_exchange` maintains all of
+    these.
     """
 
     recent_turns: tuple[ConversationTurn, ...] = field(default=(), validator=is_a(tuple))
-    history: Digest = field(factory=Digest)
+    history_summary: str = field(default="", validator=is_text)
     engagement: Engagement = field(factory=Engagement)
     pending: PendingState | None = field(default=None, validator=optional(is_a(PendingState)))
     id_registry: SessionIdRegistry = field(
         factory=SessionIdRegistry, validator=is_a(SessionIdRegistry)
     )
     turn_summaries: tuple[TurnExecutionSummary, ...] = field(default=(), validator=is_a(tuple))
-    reasoning: Digest = field(factory=lambda: Digest(bound=400))
+    reasoning_summary: str = field(default="", validator=is_text)
     content_archive: ContentArchive = field(factory=ContentArchive)
     understand_decision_log: tuple[TurnCuration, ...] = field(default=(), validator=is_a(tuple))
-    closed_id: str = field(default="", validator=is_text)
-
-    @classmethod
-    def from_session(
-        cls, session: ContextSession, *, projector: ContextProjector | None = None
-    ) -> "ConversationContext":
-        """Return the memory of an existing session, as if each answered exchange had been closed.
-
-        Only exchanges since the last clear count. A session's journal does not record what nodes
-        decided and did, so steps, goals, entities and results begin with the next exchange.
-        `projector` compresses the digest. The cost grows with the journal.
-
-        Raises:
-            InvalidDataError: `session` is not a `ContextSession`.
-        """
-        check_instance(session, ContextSession, "session")
-        conversation = cls()
-        answered = [
-            found for found in exchanges(_since_clear(session.history.events())) if found.answer
-        ]
-        for found in answered:
-            conversation = conversation.after(
-                found, counter=session.window.counter, projector=projector
-            )
-        summaries = [TurnExecutionSummary(len(answered))] if answered else []
-        return evolve(conversation, turn_summaries=tuple(summaries))
-
-    def after(
-        self,
-        exchange: Exchange,
-        *,
-        routing: Mapping[str, Any] | None = None,
-        counter: TokenCounter | None = None,
-        projector: ContextProjector | None = None,
-        digests: bool = True,
-    ) -> "ConversationContext":
-        """Return the memory after `exchange`, condensed as the newest of the recent ones.
-
-        The oldest recent exchange moves to the digest, unless `digests` is false. `close_turn` also
-        remembers what was done.
-        """
-        closed = ConversationTurn(
-            user=condense(exchange.user, USER_TOKENS, role=Role.USER, counter=counter),
-            assistant_summary=condense(exchange.answer, ANSWER_TOKENS, counter=counter),
-            routing=routing,
-            timestamp=exchange.timestamp,
-        )
-        turns = (*self.recent_turns, closed)
-        left = [turn.lines for turn in turns[:-RECENT_TURNS] if turn.lines and digests]
-        return evolve(
-            self,
-            recent_turns=turns[-RECENT_TURNS:],
-            history=self.history.add_all(left, counter=counter, projector=projector),
-            closed_id=exchange.last_id,  # the next exchange is found after it
-        )
-
-    @property
-    def history_summary(self) -> str:
-        """Return the digest of the exchanges before the recent ones."""
-        return self.history.text
-
-    @property
-    def reasoning_summary(self) -> str:
-        """Return the digest of the reasoning before the last exchanges."""
-        return self.reasoning.text
 
     @property
     def engagement_summary(self) -> str:
         """Return the theme of the whole conversation."""
         return self.engagement.text
 
-    @property
-    def closed_at(self) -> str:
-        """Return when the last closed exchange began, or an empty text before the first."""
-        return self.recent_turns[-1].timestamp if self.recent_turns else ""
-
-    @property
-    def next_turn_num(self) -> int:
-        """Return the number of the next exchange, which is 1 for the first."""
-        return self.turn_summaries[-1].turn_num + 1 if self.turn_summaries else 1
-
     def with_registry(self, registry: SessionIdRegistry) -> "ConversationContext":
         """Return a copy with this registry of entities."""
         return evolve(self, id_registry=registry)
+
+    def summarize(
+        self,
+        engagement: str,
+        history: str = "",
+        reasoning: str = "",
+        *,
+        counter: TokenCounter | None = None,
+    ) -> "ConversationContext":
+        """Return a copy with the theme and the summaries in other words, such as a model's.
+
+        An empty text leaves the summary as it is. The theme holds until an exchange is closed.
+        """
+        theme, told, done = (
+            condense(text, SUMMARY_TOKENS, counter=counter)
+            for text in (engagement, history, reasoning)
+        )
+        return evolve(
+            self,
+            engagement=evolve(self.engagement, stated=theme),
+            history_summary=told or self.history_summary,
+            reasoning_summary=done or self.reasoning_summary,
+        )
 
     def archive(self, key: str, content: Any) -> "ConversationContext":
         """Return a copy with `content`, JSON data, archived under `key`.
@@ -360,13 +225,3 @@ class ConversationContext(Storable):
                 near=tuple(get_close_matches(str(key), self.content_archive)),
             )
         return self.id_registry.hide_ids(self.content_archive[key], type)
-
-
-def _since_clear(events: Iterable[Event]) -> Iterable[Turn]:
-    turns: list[Turn] = []
-    for _, event in standing(events):
-        if isinstance(event, ClearEvent):
-            turns.clear()
-        elif isinstance(event, TurnEvent):
-            turns.append(event.turn)
-    return turns

@@ -3,19 +3,16 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from attrs import define, evolve, field, fields, frozen
+from attrs import evolve, field, fields, frozen
 from attrs.validators import optional
 
-from polycontext.base import CallerError
 from polycontext.base.json_data import check_text, freeze
-from polycontext.polynomial import ContextOutput
-from polycontext.pressure import ContextProjector
-from polycontext.window import TokenCounter
+from polycontext.window import Role, TokenCounter
 
 from ..checks import is_a, is_text, whole_from
 from ..condensation import condense
 from ..entities.names import singular
-from ..history import Exchange, PendingState, open_exchange, routing_or_none
+from ..history import ANSWER_TOKENS, ConversationTurn, PendingState, routing_or_none
 from ..prompt_text import one_line
 from ..reasoning import (
     ConversationPhase,
@@ -28,7 +25,7 @@ from ..reasoning import (
     decision_or_none,
     phase_or_none,
 )
-from .conversation import ConversationContext, Storable
+from .conversation import ConversationContext
 
 _DONE = {
     StepKind.READ: "read",
@@ -89,7 +86,7 @@ class StepResult(StepSummary):
 
 
 @frozen
-class CurrentTurn(Storable):
+class CurrentTurn:
     """The exchange under way; each method returns a copy with one addition.
 
     Raises:
@@ -207,129 +204,63 @@ class CurrentTurn(Storable):
         )
 
 
+RECENT_TURNS = 5
 TURN_SUMMARIES = 2
 DECISIONS = 10
-
-
-@define(slots=False, eq=False)
-class ClosedTurnError(CallerError, ValueError):
-    """Raised when an exchange to be closed is not newer than the last closed one."""
-
-    turn_num: int
-    last_closed: int
-
-    def __str__(self) -> str:
-        return (
-            f"turn {self.turn_num} cannot be closed after turn {self.last_closed}. "
-            f"Use a turn from {self.last_closed + 1}."
-        )
-
-
-def summarize(turn: CurrentTurn) -> TurnExecutionSummary:
-    """Return the summary of an exchange (docs/nodes.md).
-
-    A step's outcome is the model's own summary, or else a count.
-
-    >>> summarize(CurrentTurn(2).step("read", "recipes", "Find soups", [{}, {}])).steps[0].outcome
-    'read 2 recipes'
-    """
-    return turn.summary
-
-
-def close_turn(
-    conversation: ConversationContext,
-    turn: CurrentTurn,
-    output: ContextOutput,
-    *,
-    engagement: str = "",
-    projector: ContextProjector | None = None,
-) -> ConversationContext:
-    """Return the memory after `turn`, whose exchange is the last of the machine's `output`.
-
-    The exchange joins the recent ones, and its summary the last summaries; the oldest of both move
-    to their digests. Results are archived under ``turn_<turn>_step_<step>``. A blocked exchange is
-    closed like any other, and its reason is kept.
-
-    Args:
-        conversation: The memory before the exchange.
-        turn: The exchange to close. Its pending state replaces the memory's.
-        output: The output of the machine.
-        engagement: The theme in other words, such as a model's.
-        projector: Compresses the digests.
-
-    Raises:
-        ClosedTurnError: The exchange is not newer than the last closed one.
-    """
-    found = open_exchange(output.window, conversation.closed_id, conversation.closed_at)
-    return close_exchange(
-        conversation,
-        turn,
-        found,
-        counter=output.window.counter,
-        engagement=engagement,
-        projector=projector,
-    )
+USER_TOKENS = 300
+"""The most tokens of the user's text in a closed exchange."""
+SUMMARY_CHARACTERS = 2400
+"""The most characters of the lines on earlier exchanges, behind the summary of a model."""
 
 
 def close_exchange(
     conversation: ConversationContext,
     turn: CurrentTurn,
-    exchange: Exchange | None,
+    said: ConversationTurn | None,
     *,
-    counter: TokenCounter,
-    engagement: str = "",
-    projector: ContextProjector | None = None,
-    digests: bool = True,
+    counter: TokenCounter | None = None,
 ) -> ConversationContext:
-    """Return the memory after `turn`, in which `exchange` was said; see `close_turn`.
+    """Return the memory after `turn`, in which `said` was said (docs/nodes.md).
 
-    Without `digests`, only the last exchanges and summaries are remembered.
-
-    Raises:
-        ClosedTurnError: The exchange is not newer than the last closed one.
+    The exchange is condensed and joins the recent ones, and its summary the last summaries; the
+    oldest of both join the summaries of earlier ones. Results are archived under
+    ``turn_<turn>_step_<step>``. A blocked exchange is closed like any other and keeps its reason.
     """
-    if conversation.turn_summaries and turn.turn_num <= conversation.turn_summaries[-1].turn_num:
-        raise ClosedTurnError(turn.turn_num, conversation.turn_summaries[-1].turn_num)
-    summary = summarize(turn)
-    remembered = conversation
-    if exchange is not None:
-        remembered = conversation.after(
-            exchange, routing=turn.routing, counter=counter, projector=projector, digests=digests
-        )
-    remembered = evolve(
-        _with_summary(remembered, summary),
-        engagement=conversation.engagement.after(summary, engagement, counter=counter),
-        pending=turn.pending,
-    )
-    if digests:
-        lines = map(_summary_line, _passing(conversation, summary))
-        reasoning = remembered.reasoning.add_all(lines, counter=counter, projector=projector)
-        remembered = evolve(remembered, reasoning=reasoning)
+    summary, decided = turn.summary, turn.curation
+    turns, summaries = conversation.recent_turns, (*conversation.turn_summaries, summary)
+    if said is not None:
+        user = condense(said.user, USER_TOKENS, role=Role.USER, counter=counter)
+        answer = condense(said.assistant_summary, ANSWER_TOKENS, counter=counter)
+        turns = (*turns, ConversationTurn(user, answer, turn.routing, said.timestamp))
+    decisions = [] if decided.is_empty else [TurnCuration(turn.turn_num, decided)]
+    log = (*conversation.understand_decision_log, *decisions)
+    archive = conversation.content_archive
     for step in turn.steps:
         if step.result is not None:
-            remembered = remembered.archive(
-                f"turn_{turn.turn_num}_step_{step.step_num}", step.result
-            )
-    return remembered
-
-
-def _passing(
-    conversation: ConversationContext, summary: TurnExecutionSummary
-) -> Sequence[TurnExecutionSummary]:
-    """Return the summaries that have no place beside a new one."""
-    return (*conversation.turn_summaries, summary)[:-TURN_SUMMARIES]
-
-
-def _with_summary(
-    conversation: ConversationContext, summary: TurnExecutionSummary
-) -> ConversationContext:
-    curation = summary.entity_curation
-    decided = [] if curation.is_empty else [TurnCuration(summary.turn_num, curation)]
+            archive = archive.put(f"turn_{turn.turn_num}_step_{step.step_num}", step.result)
     return evolve(
         conversation,
-        turn_summaries=(*conversation.turn_summaries, summary)[-TURN_SUMMARIES:],
-        understand_decision_log=(*conversation.understand_decision_log, *decided)[-DECISIONS:],
+        recent_turns=turns[-RECENT_TURNS:],
+        history_summary=_with_lines(
+            conversation.history_summary, (each.lines for each in turns[:-RECENT_TURNS])
+        ),
+        engagement=conversation.engagement.after(summary, counter=counter),
+        pending=turn.pending,
+        turn_summaries=summaries[-TURN_SUMMARIES:],
+        reasoning_summary=_with_lines(
+            conversation.reasoning_summary, map(_summary_line, summaries[:-TURN_SUMMARIES])
+        ),
+        content_archive=archive,
+        understand_decision_log=log[-DECISIONS:],
     )
+
+
+def _with_lines(text: str, more: Iterable[str]) -> str:
+    """Return a summary with more lines, without its oldest ones if it has become long."""
+    lines = [line[:SUMMARY_CHARACTERS] for line in (*text.splitlines(), *more) if line]
+    while len(lines) > 1 and sum(map(len, lines)) > SUMMARY_CHARACTERS:
+        del lines[0]
+    return "\n".join(lines)
 
 
 def _summary_line(summary: TurnExecutionSummary) -> str:

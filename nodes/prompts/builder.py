@@ -196,6 +196,10 @@ class PromptBuilder:
             warnings.warn(warning, stacklevel=3)
         return templates.get(agent_type, templates[DEFAULT])
 
+    def describe(self, eigenvectors: Mapping[str, float]) -> str:
+        """Return the sentences of a persona; see `build_system_prompt`."""
+        return describe_persona(eigenvectors, self._library.persona)
+
     def _system_prompt(
         self,
         template: Template,
@@ -204,7 +208,7 @@ class PromptBuilder:
         texts: Mapping[str, str],
     ) -> str:
         listed = self._section("constraints", {**texts, "constraints": _list(constraints)})
-        persona = describe_persona(eigenvectors or {}, self._library.persona)
+        persona = self.describe(eigenvectors or {})
         prompt = template.fill({**texts, "persona": persona, "constraints": listed})
         return prompt if "constraints" in template.names else _join(prompt, listed)
 

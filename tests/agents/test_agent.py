@@ -44,7 +44,7 @@ def test_nodes_know_the_machine_the_facts_and_what_pills_attach(tmp_path: Path) 
     prompts = [request.prompt for request in model.requests]
     assert all("No onions." in prompt for prompt in prompts)
     assert "Context: REPLYING" in prompts[-1]
-    assert 'Fact: "planned Monday"' in prompts[-1]
+    assert '"content":"planned Monday"' in prompts[-1]
     assert not any("81b7d3c4" in prompt for prompt in prompts)
 
 

@@ -3,14 +3,13 @@
 from datetime import UTC, datetime, timedelta
 from itertools import count
 
-from attrs import frozen
-
 from polycontext.linearity import ResourceClass
-from polycontext.nodes import ConversationContext, CurrentTurn, SessionIdRegistry, close_turn
+from polycontext.nodes import ConversationContext, CurrentTurn, Now, SessionIdRegistry
 from polycontext.nodes.history import PendingState
-from polycontext.polynomial import ContextOutput, ContextSession
+from polycontext.polynomial import ContextSession
 from polycontext.pressure import ContextProjector
 from polycontext.window import ContextItem, ToolCall
+from tests.nodes.moments import closed, now_of
 
 GIST = "assistant: GISTED-WORDS\nfind({}) -> GISTED-RESULT"
 DEMANDED = {
@@ -19,15 +18,6 @@ DEMANDED = {
 }
 ATTACHING, PINNING = 5, 6
 START = datetime(2026, 3, 1, 18, tzinfo=UTC)
-
-
-@frozen
-class Lived:
-    """Hold what a builder takes."""
-
-    output: ContextOutput
-    conversation: ConversationContext
-    turn: CurrentTurn
 
 
 def _registry() -> SessionIdRegistry:
@@ -46,10 +36,10 @@ def _registry() -> SessionIdRegistry:
     return registry
 
 
-def lived() -> Lived:
+def lived() -> Now:
     """Live nine turns and begin the tenth.
 
-    The seventh exchange is older than the recent ones, and the first is in the digest. Rules, a
+    The seventh exchange is older than the recent ones, and the first is in the summary. Rules, a
     task and a gist come before them; demands, attachments and a pinned turn come in between.
     """
     ticks = count()
@@ -62,9 +52,9 @@ def lived() -> Lived:
     conversation = ConversationContext()
     for number in range(1, 10):
         _say(session, number)
-        conversation = close_turn(conversation, _closed(number), session.output)
+        conversation = closed(conversation, _closed(number), session)
     session.add_user_turn("SAID-NOW please")
-    return Lived(session.output, conversation.with_registry(_registry()), _begun())
+    return now_of(session, conversation.with_registry(_registry()), _begun())
 
 
 def _begin(session: ContextSession) -> None:

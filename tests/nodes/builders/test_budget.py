@@ -145,7 +145,7 @@ def test_a_node_keeps_to_any_budget_it_can(name: str) -> None:
     node, here = NODES[name], kitchen()
 
     def build(budget: int | None) -> NodeContext:
-        return build_context(node, here.session.output, here.conversation, here.turn, budget=budget)
+        return build_context(node, here.now, budget=budget)
 
     whole, sizes = build(None), []
     with pytest.raises(NodeBudgetError) as refusal:
@@ -164,10 +164,8 @@ def test_critical_additions_are_never_cut() -> None:
     """At the smallest budget Think still gets its skip list, the last outcome and the wishes."""
     here = lived()
     with pytest.raises(NodeBudgetError) as refusal:
-        build_context(THINK, here.output, here.conversation, here.turn, budget=1)
-    text = str(
-        build_context(THINK, here.output, here.conversation, here.turn, budget=refusal.value.needed)
-    )
+        build_context(THINK, here, budget=1)
+    text = str(build_context(THINK, here, budget=refusal.value.needed))
     assert "DO NOT re-read: recipe_3" in text
     assert "Last turn: OUTCOME-9" in text
     assert "User expressed: EXPRESSED-NOW" in text
@@ -197,13 +195,9 @@ def test_nothing_that_was_said_poses_as_a_part_of_the_prompt(said: list[str], bu
 def test_building_changes_nothing_and_repeats() -> None:
     """The same output and memory give the same context, and stay what they were."""
     here, again = lived(), lived()
-    first = build_context(THINK, here.output, here.conversation, here.turn, budget=500)
-    assert build_context(THINK, here.output, here.conversation, here.turn, budget=500) == first
-    assert (here.conversation, here.turn, here.output.window) == (
-        again.conversation,
-        again.turn,
-        again.output.window,
-    )
+    first = build_context(THINK, here, budget=500)
+    assert build_context(THINK, here, budget=500) == first
+    assert here == again
 
 
 def test_a_task_follows_the_node_s_own() -> None:
@@ -211,9 +205,7 @@ def test_a_task_follows_the_node_s_own() -> None:
     here = lived()
     context = build_context(
         evolve(THINK, task="Plan."),
-        here.output,
-        here.conversation,
-        here.turn,
+        here,
         task="Only desserts.",
     )
     assert str(context).endswith("## Your Task\nPlan.\nOnly desserts.")
@@ -222,7 +214,5 @@ def test_a_task_follows_the_node_s_own() -> None:
 def test_how_long_an_entity_stays_active_is_the_callers_choice() -> None:
     """With nine active turns, what was read in the first of ten is still among the active."""
     here = lived()
-    assert "recipe_2" not in str(build_think_context(here.output, here.conversation, here.turn))
-    assert "recipe_2" in str(
-        build_think_context(here.output, here.conversation, here.turn, active_turns=9)
-    )
+    assert "recipe_2" not in str(build_think_context(here))
+    assert "recipe_2" in str(build_think_context(here, active_turns=9))

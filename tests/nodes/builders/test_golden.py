@@ -22,9 +22,7 @@ GOLDEN = Path(__file__).parent / "golden"
 def test_a_node_prints_its_golden_file(name: str, mode: EntityMode) -> None:
     """The context of a node is, byte for byte, the file of its name and mode."""
     here = lived()
-    context = build_context(
-        evolve(NODES[name], entities=mode), here.output, here.conversation, here.turn
-    )
+    context = build_context(evolve(NODES[name], entities=mode), here)
     assert f"{context}\n" == (GOLDEN / f"{name}-{mode}.md").read_text(encoding="utf-8")
 
 
@@ -37,13 +35,11 @@ def test_a_node_short_of_room_prints_its_golden_file(name: str) -> None:
 def short_of_room(name: str) -> NodeContext:
     """Build a node's context with a budget halfway between the least and the full one."""
     here = lived()
-    whole = build_context(NODES[name], here.output, here.conversation, here.turn)
+    whole = build_context(NODES[name], here)
     with pytest.raises(NodeBudgetError) as refusal:
-        build_context(NODES[name], here.output, here.conversation, here.turn, budget=1)
+        build_context(NODES[name], here, budget=1)
     return build_context(
         NODES[name],
-        here.output,
-        here.conversation,
-        here.turn,
+        here,
         budget=(whole.tokens + refusal.value.needed) // 2,
     )

@@ -6,17 +6,18 @@ from polycontext.nodes import (
     ConversationContext,
     CurrentTurn,
     NodeContext,
+    Now,
     PendingState,
     SessionIdRegistry,
-    close_turn,
 )
 from polycontext.nodes.builders import ACT, NODES, REPLY, THINK, build_context
 from polycontext.polynomial import ContextSession
+from tests.nodes.moments import closed, now_of
 
 UUID = "0b5a4c1e-7f1d-4f57-9c64-2f4c6a1d8e01"
 
 
-def leaky() -> tuple[ContextSession, ConversationContext, CurrentTurn]:
+def leaky() -> Now:
     """Return a conversation in which every speaker mentions an id, in a closed and an open turn."""
     session, conversation = ContextSession(8000), ConversationContext()
     registry, _ = SessionIdRegistry().read("recipes", UUID, "Tomato soup", turn=1)
@@ -24,13 +25,13 @@ def leaky() -> tuple[ContextSession, ConversationContext, CurrentTurn]:
     conversation = conversation.with_registry(registry)
     session.add_user_turn(f"Open {UUID}")
     session.add_assistant_turn(f"Opened {UUID}")
-    conversation = close_turn(
+    conversation = closed(
         conversation,
         _spoken(1).expects(PendingState("propose", f"Save {UUID}?", [f"{UUID}?"])),
-        session.output,
+        session,
     )
     session.add_user_turn(f"Save {UUID}")
-    return session, conversation, _spoken(2)
+    return now_of(session, conversation, _spoken(2))
 
 
 def _spoken(number: int) -> CurrentTurn:
@@ -55,8 +56,7 @@ def _spoken(number: int) -> CurrentTurn:
 
 def build(name: str) -> NodeContext:
     """Build what one of the four nodes reads of it."""
-    session, conversation, turn = leaky()
-    return build_context(NODES[name], session.output, conversation, turn)
+    return build_context(NODES[name], leaky())
 
 
 @pytest.mark.parametrize("name", NODES)

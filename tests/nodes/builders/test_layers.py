@@ -1,6 +1,7 @@
 """One layer by itself is what the node's builder holds, and prints as its layer does."""
 
 import pytest
+from attrs import evolve
 
 from polycontext.base import InvalidOptionError
 from polycontext.nodes import (
@@ -11,8 +12,12 @@ from polycontext.nodes import (
     format_conversation_for_prompt,
     format_entity_context,
     format_reasoning_for_prompt,
+    get_conversation_history,
 )
 from polycontext.nodes.builders import (
+    ACT,
+    ConversationPart,
+    Now,
     build_act_entity_context,
     get_conversation_with_engagement,
     get_current_curation,
@@ -22,8 +27,14 @@ from polycontext.nodes.builders import (
     get_recent_conversation,
 )
 from polycontext.nodes.entities import EntityContext, EntitySnapshot
-from polycontext.nodes.history import ConversationHistory, ConversationTurn, Depth, PendingState
-from polycontext.nodes.memory import ConversationContext, CurrentTurn, close_turn
+from polycontext.nodes.history import (
+    ConversationHistory,
+    ConversationTurn,
+    Depth,
+    PendingState,
+    visible_conversation,
+)
+from polycontext.nodes.memory import ConversationContext, CurrentTurn, close_exchange
 from polycontext.nodes.reasoning import (
     CurationSummary,
     ReasoningTrace,
@@ -32,6 +43,7 @@ from polycontext.nodes.reasoning import (
 )
 from polycontext.polynomial import ContextSession
 from tests.nodes.builders.material import lived
+from tests.nodes.moments import now_of
 
 RECORDS: dict[type, str] = {
     EntityContext: "active generated retained",
@@ -52,7 +64,7 @@ RECORDS: dict[type, str] = {
 `docs/decisions/2026-11-22-node-contexts.md` names the differences.
 """
 
-OUTPUT, CONVERSATION, TURN = (LIVED := lived()).output, LIVED.conversation, LIVED.turn
+LIVED = lived()
 
 
 @pytest.mark.parametrize("record", RECORDS, ids=lambda record: record.__name__)
@@ -63,38 +75,34 @@ def test_a_record_has_the_fields_that_its_contract_names(record: type) -> None:
 
 def test_act_s_layers() -> None:
     """Entities with full data, the last exchanges, the steps of this one."""
-    act = build_act_context(OUTPUT, CONVERSATION, TURN)
-    assert build_act_entity_context(CONVERSATION, TURN) == act.entity
-    assert get_recent_conversation(OUTPUT, CONVERSATION) == act.conversation
-    assert get_current_turn_steps(CONVERSATION, TURN) == act.reasoning
-    text = format_entity_context(build_act_entity_context(CONVERSATION, TURN), "full_data")
+    act = build_act_context(LIVED)
+    assert build_act_entity_context(LIVED) == act.entity
+    assert get_recent_conversation(LIVED) == act.conversation
+    assert get_current_turn_steps(LIVED) == act.reasoning
+    text = format_entity_context(build_act_entity_context(LIVED), "full_data")
     assert "ACTIVE-DATA" in text
     assert "RETAINED" not in text
-    assert build_act_entity_context(CONVERSATION, CurrentTurn(11)).active
-    assert not build_act_entity_context(CONVERSATION, CurrentTurn(11), active_turns=1).active
+    later = evolve(LIVED, turn=CurrentTurn(11))
+    assert build_act_entity_context(later).active
+    assert not build_act_entity_context(later, active_turns=1).active
 
 
 def test_reply_s_layers() -> None:
     """Reply gets the conversation with its theme, and the outcomes."""
-    reply = build_reply_context(OUTPUT, CONVERSATION, TURN)
-    assert get_conversation_with_engagement(OUTPUT, CONVERSATION) == reply.conversation
-    assert get_execution_outcomes(CONVERSATION, TURN) == reply.reasoning
-    assert "OUTCOME-NOW" in format_reasoning_for_prompt(
-        get_execution_outcomes(CONVERSATION, TURN), "reply"
-    )
+    reply = build_reply_context(LIVED)
+    assert get_conversation_with_engagement(LIVED) == reply.conversation
+    assert get_execution_outcomes(LIVED) == reply.reasoning
+    assert "OUTCOME-NOW" in format_reasoning_for_prompt(get_execution_outcomes(LIVED), "reply")
 
 
 def test_understand_s_and_think_s_layers() -> None:
     """Understand's own decisions exchange by exchange, and those of this exchange."""
-    assert (
-        get_own_decision_history(CONVERSATION)
-        == build_understand_context(OUTPUT, CONVERSATION, TURN).reasoning
-    )
-    current = build_think_context(OUTPUT, CONVERSATION, TURN).reasoning.current
+    assert get_own_decision_history(LIVED) == build_understand_context(LIVED).reasoning
+    current = build_think_context(LIVED).reasoning.current
     assert current is not None
-    assert get_current_curation(TURN) == current.entity_curation == TURN.curation
+    assert get_current_curation(LIVED) == current.entity_curation == LIVED.turn.curation
     assert "retained CURATED-3 (REASON-3)" in format_reasoning_for_prompt(
-        get_own_decision_history(CONVERSATION), "understand"
+        get_own_decision_history(LIVED), "understand"
     )
 
 
@@ -106,7 +114,9 @@ def test_more_of_the_conversation_comes_with_its_depth(
     depth: Depth, there: str, absent: str
 ) -> None:
     """Depth 2 holds two exchanges; a greater depth adds the summary, never theme or questions."""
-    history = get_recent_conversation(OUTPUT, CONVERSATION, depth)
+    history = visible_conversation(
+        get_conversation_history(LIVED, depth), ACT.conversation | {ConversationPart.SUMMARY}
+    )
     text = format_conversation_for_prompt(history)
     assert there in text
     assert absent not in text
@@ -116,7 +126,7 @@ def test_more_of_the_conversation_comes_with_its_depth(
         depth != 2,
     )
     with pytest.raises(InvalidOptionError):
-        get_recent_conversation(OUTPUT, CONVERSATION, True)  # type: ignore[arg-type]
+        get_conversation_history(LIVED, True)  # type: ignore[arg-type]
 
 
 def test_a_closed_exchange_is_under_way_no_more() -> None:
@@ -124,11 +134,13 @@ def test_a_closed_exchange_is_under_way_no_more() -> None:
     session = ContextSession(max_tokens=1000)
     session.add_user_turn("Soup?")
     turn = CurrentTurn(1).step("read", "recipes", "Find soups", outcome="found three")
-    assert get_current_turn_steps(ConversationContext(), turn).current is not None
-    closed = close_turn(ConversationContext(), turn, session.output)
-    assert get_current_turn_steps(closed, turn).turns == ()
+    now = now_of(session, turn=turn)
+    assert get_current_turn_steps(now).current is not None
+    after = evolve(now, conversation=close_exchange(now.conversation, turn, None))
+    assert get_current_turn_steps(after).turns == ()
     assert [
-        step.outcome for each in get_execution_outcomes(closed, turn).turns for step in each.steps
+        step.outcome for each in get_execution_outcomes(after).turns for step in each.steps
     ] == ["found three"]
-    assert get_own_decision_history(ConversationContext()).curation_log == ()
-    assert get_current_curation(CurrentTurn(1)).is_empty
+    beginning = Now(session.output)
+    assert get_own_decision_history(beginning).curation_log == ()
+    assert get_current_curation(beginning).is_empty

@@ -4,13 +4,13 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from attrs import evolve
 
 from polycontext.base import InvalidDataError, InvalidOptionError
-from polycontext.nodes import ConversationContext, CurrentTurn, NodeContext, close_turn
+from polycontext.nodes import CurrentTurn, NodeContext, Now, close_exchange, exchange_of
 from polycontext.nodes.builders import (
     DO_NOT_READ,
     NODES,
-    THINK,
     Addition,
     Node,
     ReasoningPart,
@@ -25,9 +25,7 @@ BAD: Any = ["be kind"]
 
 def build(node: Node, turn: CurrentTurn | None = None) -> NodeContext:
     """Build what a node reads at the beginning of a conversation."""
-    return build_context(
-        node, ContextSession(1000).output, ConversationContext(), turn or CurrentTurn(1)
-    )
+    return build_context(node, Now(ContextSession(1000).output, turn=turn or CurrentTurn(1)))
 
 
 def test_one_part_and_one_addition_need_no_collection() -> None:
@@ -77,22 +75,19 @@ def test_an_unknown_mode_is_refused_at_once() -> None:
 def test_an_addition_may_write_one_text_and_blank_ones_are_left_out() -> None:
     """A text is one entry, not one a letter; where nothing is said no heading stands."""
     one = Addition("kind", Section.ENTITIES, lambda _: "Be kind.")
-    none = Addition("mute", Section.REASONING, lambda _: ("", " "))
+    none = Addition("mute", Section.CONVERSATION, lambda _: ("", " "))
     text = str(build(Node("critic", "Judge.", additions=(one, none))))
     assert "## Entity Context\n### Critical\nBe kind.\n\n" in text
-    assert text.count("### Critical") == 1
+    assert "## Conversation History\n(nothing yet)\n" in text
 
 
 @pytest.mark.parametrize(
-    ("conversation", "turn", "field"),
-    [({}, CurrentTurn(1), "conversation"), (ConversationContext(), 1, "turn")],
+    ("wrong", "field"), [({"conversation": {}}, "conversation"), ({"turn": 1}, "turn")]
 )
-def test_what_is_no_memory_is_refused_by_its_field(
-    conversation: Any, turn: Any, field: str
-) -> None:
-    """Swapped or invalid arguments raise an error that names the argument."""
+def test_what_is_no_memory_is_refused_by_its_field(wrong: Any, field: str) -> None:
+    """Invalid arguments raise an error that names the argument."""
     with pytest.raises(InvalidDataError, match=f"^{field}: "):
-        build_context(THINK, ContextSession(1000).output, conversation, turn)
+        Now(ContextSession(1000).output, **wrong)
 
 
 @pytest.mark.parametrize("name", NODES)
@@ -100,12 +95,7 @@ def test_long_words_of_a_model_take_no_room_that_others_need(name: str) -> None:
     """Very long outcomes, notes and reasons are shortened so that no node exceeds its budget."""
     here, long = lived(), "The soup needs leeks. " * 3000
     turn = here.turn.step("read", "recipes", "Find", outcome=long, note=long).block(long)
-    assert (
-        build_context(NODES[name], here.output, here.conversation, turn).tokens
-        <= NODES[name].budget
-    )
-    conversation = close_turn(here.conversation, turn, here.output)
-    assert (
-        build_context(NODES[name], here.output, conversation, CurrentTurn(11)).tokens
-        <= NODES[name].budget
-    )
+    assert build_context(NODES[name], evolve(here, turn=turn)).tokens <= NODES[name].budget
+    conversation = close_exchange(here.conversation, turn, exchange_of(here.asked, "Found it."))
+    after = evolve(here, conversation=conversation, turn=CurrentTurn(11), asked=())
+    assert build_context(NODES[name], after).tokens <= NODES[name].budget

@@ -5,13 +5,12 @@ from typing import Any
 import pytest
 
 from polycontext import ContextSession, ResourceClass
-from polycontext.base import InvalidDataError
-from polycontext.nodes import ConversationContext, CurrentTurn, close_turn
+from polycontext.nodes import ConversationContext, CurrentTurn
 from polycontext.nodes.builders import NODES, NodeBudgetError, NodeContext, build_context
-from polycontext.nodes.memory import ClosedTurnError
 from polycontext.pressure import AdaptiveThreshold
 from polycontext.testing import FAST
 from polycontext.window import ContextItem
+from tests.nodes.moments import closed, now_of
 from tests.polynomial.conversations import text_of
 
 DEMAND = "From now on never suggest nuts."
@@ -35,30 +34,24 @@ def told(
     name: str, session: ContextSession, memory: ConversationContext | None = None, **options: Any
 ) -> NodeContext:
     """Build what a node is told of the session."""
-    memory = memory or ConversationContext()
-    return build_context(
-        NODES[name], session.output, memory, CurrentTurn(memory.next_turn_num), **options
-    )
+    return build_context(NODES[name], now_of(session, memory), **options)
 
 
-@pytest.mark.parametrize("remembering", [False, True])
 @pytest.mark.parametrize("name", NODES)
-def test_a_demand_reaches_every_node_after_compressing_saving_and_loading(
-    name: str, *, remembering: bool
-) -> None:
-    """Sixty exchanges later, from a file, with and without what was remembered of the exchanges."""
+def test_a_demand_reaches_every_node_after_compressing_saving_and_loading(name: str) -> None:
+    """Sixty exchanges later, from a file."""
     session = chatted()
     assert any(turn.is_gist for turn in session.window.all_turns())
     again = ContextSession.history.load(text_of(session))
-    memory = ConversationContext.from_session(again) if remembering else ConversationContext()
-    assert DEMAND in str(told(name, again, ConversationContext.from_json(memory.to_json())))
+    assert DEMAND in str(told(name, again))
 
 
 @pytest.mark.parametrize("name", NODES)
 def test_a_demand_is_told_once(name: str) -> None:
     """A demand that is among the recent exchanges is not repeated."""
-    session = chatted(0)
-    assert str(told(name, session, ConversationContext.from_session(session))).count(DEMAND) == 1
+    session, memory = chatted(0), ConversationContext()
+    memory = closed(memory, CurrentTurn(1), session)
+    assert str(told(name, session, memory)).count(DEMAND) == 1
 
 
 @pytest.mark.parametrize("name", NODES)
@@ -133,46 +126,6 @@ def test_what_a_demand_says_is_data(name: str) -> None:
     assert sum(line == "## Your Task" for line in text.splitlines()) == 1
 
 
-# --- an existing session ------------------------------------------------------------
-
-
-def test_a_session_is_remembered_as_if_every_exchange_had_been_closed() -> None:
-    """A memory made from a session equals one that was updated at every exchange."""
-    session, kept = ContextSession(max_tokens=100_000), ConversationContext()
-    for number in range(1, 21):
-        session.add_user_turn(f"Question {number}?")
-        session.add_assistant_turn(f"Answer {number}.")
-        kept = close_turn(kept, CurrentTurn(number), session.output)
-    session.add_user_turn("And now?")
-    memory = ConversationContext.from_session(session)
-    assert (memory.recent_turns, memory.history, memory.closed_id) == (
-        kept.recent_turns,
-        kept.history,
-        kept.closed_id,
-    )
-    assert memory.next_turn_num == kept.next_turn_num == 21
-    with pytest.raises(ClosedTurnError):
-        close_turn(memory, CurrentTurn(20), session.output)
-
-
-@pytest.mark.parametrize("name", NODES)
-def test_builders_show_the_history_of_an_existing_session(name: str) -> None:
-    """All four the last exchange, and those that read further the first."""
-    session = chatted()
-    text = str(told(name, session, ConversationContext.from_session(session)))
-    assert "How much salt goes into pot 767?" in text
-    assert ("> assistant: Gladly." in text) == (name in ("understand", "think"))
-    assert "nothing was done" not in text
-
-
-def test_what_is_no_session_is_not_remembered() -> None:
-    """The error names what was given and what would be legal; a log alone is no session."""
-    wrong: list[Any] = [None, [], ContextSession(max_tokens=100).output]
-    for given in wrong:
-        with pytest.raises(InvalidDataError, match=r"session.*ContextSession"):
-            ConversationContext.from_session(given)
-
-
 def test_a_short_demand_is_told_though_its_letters_stand_in_another_word() -> None:
     """A pinned text is compared with the recent exchanges by whole lines."""
     session = ContextSession(max_tokens=8_000)
@@ -195,56 +148,6 @@ def test_all_that_is_attached_takes_a_share_together() -> None:
     context = told("act", session)
     assert context.tokens <= NODES["act"].budget
     assert str(context).count("Attached [@f") > 50
-
-
-def test_what_was_cleared_is_not_remembered() -> None:
-    """The memory starts after the last clear, and is empty while nothing was answered."""
-    session = chatted(3)
-    session.clear()
-    assert ConversationContext.from_session(session) == ConversationContext()
-    session.add_user_turn("Soup?")
-    assert ConversationContext.from_session(session) == ConversationContext()
-    session.add_assistant_turn("Three soups.")
-    assert [turn.user for turn in ConversationContext.from_session(session).recent_turns] == [
-        "Soup?"
-    ]
-
-
-def test_calls_gists_and_openings_are_no_exchanges() -> None:
-    """Text beside tool calls, gists and opening lines do not count as exchanges."""
-    session = ContextSession.from_messages(
-        [
-            {"role": "assistant", "content": "Hello!"},
-            {"role": "user", "content": "Soup?"},
-            {"role": "user", "content": "[Summary of earlier messages]\nuser: two soups"},
-            {
-                "role": "assistant",
-                "content": "Let me look.",
-                "tool_calls": [
-                    {"id": "a", "type": "function", "function": {"name": "f", "arguments": "{}"}}
-                ],
-            },
-            {"role": "tool", "tool_call_id": "a", "content": "Three."},
-            {"role": "assistant", "content": "Three soups."},
-        ],
-        max_tokens=1_000,
-    )
-    memory = ConversationContext.from_session(session)
-    assert [(turn.user, turn.assistant_summary) for turn in memory.recent_turns] == [
-        ("", "Hello!"),
-        ("Soup?", "Three soups."),
-    ]
-
-
-def test_an_exchange_after_it_goes_on_where_the_session_stood() -> None:
-    """The next exchange is the open one, and closes with the next number."""
-    session = chatted(3)
-    memory = ConversationContext.from_session(session)
-    session.add_user_turn("One more?")
-    session.add_assistant_turn("One more.")
-    closed = close_turn(memory, CurrentTurn(memory.next_turn_num), session.output)
-    assert closed.recent_turns[-1].user == "One more?"
-    assert len(closed.recent_turns) == len(memory.recent_turns)
 
 
 def test_a_pinned_turn_is_told_as_long_as_it_is_in_the_view() -> None:

@@ -12,7 +12,7 @@ from polycontext.nodes import (
     build_think_context,
     build_understand_context,
 )
-from tests.nodes.builders.material import Lived, lived
+from tests.nodes.builders.material import lived
 
 BUILDERS = {
     "understand": build_understand_context,
@@ -76,7 +76,12 @@ CELLS: dict[str, tuple[list[str], str]] = {
     "note of the previous step": (["Note of the previous step: NOTE-NOW"], "..x."),
     "archive": (["turn_9_step_1"], "..x."),
     "just accomplished": (["Just accomplished: OUTCOME-NOW"], "...x"),
+    "the machine's state, and what compression took": (
+        ["Context: ACCUMULATING, pressure 0.0", ", 3 earlier messages are summarised"],
+        "xxxx",
+    ),
     # nobody's
+    "what other agents share": (["Shared "], "...."),
     "results of closed turns": (["RESULT-9", "RESULT-1"], "...."),
 }
 MUST = [
@@ -91,11 +96,8 @@ MUST_NOT = [
     for node, mark in zip(BUILDERS, row, strict=True)
     if mark == "."
 ]
-LIVED: Lived = lived()
-TEXTS = {
-    node: str(build(LIVED.output, LIVED.conversation, LIVED.turn))
-    for node, build in BUILDERS.items()
-}
+LIVED = lived()
+TEXTS = {node: str(build(LIVED)) for node, build in BUILDERS.items()}
 
 
 @pytest.mark.parametrize(("part", "node"), MUST)

@@ -5,12 +5,12 @@ from attrs import evolve
 
 from polycontext.base import InvalidOptionError
 from polycontext.nodes import get_conversation_history
+from polycontext.nodes.builders import Now
 from polycontext.nodes.history import (
     ConversationHistory,
     Depth,
     PendingState,
 )
-from polycontext.nodes.memory import ConversationContext
 from polycontext.polynomial import ContextSession
 from tests.nodes.memory.records import Kitchen, kitchen
 
@@ -22,7 +22,7 @@ def lived() -> Kitchen:
 
 
 def _read(lived: Kitchen, depth: Depth, recent: int | None = None) -> ConversationHistory:
-    return get_conversation_history(lived.session.output, lived.conversation, depth, recent=recent)
+    return get_conversation_history(lived.now, depth, recent=recent)
 
 
 @pytest.mark.parametrize(
@@ -72,23 +72,11 @@ def test_another_depth_is_refused(lived: Kitchen, depth: object) -> None:
 
 def test_nothing_remembered_and_nothing_said_is_an_empty_history() -> None:
     """A new conversation has no parts."""
-    assert (
-        get_conversation_history(ContextSession(100).output, ConversationContext())
-        == ConversationHistory()
-    )
+    assert get_conversation_history(Now(ContextSession(100).output)) == ConversationHistory()
 
 
 def test_what_is_pending_is_what_the_memory_holds(lived: Kitchen) -> None:
     """The pending state comes as it is."""
     pending = PendingState("ask_user", "Which pan?")
-    conversation = evolve(lived.conversation, pending=pending)
-    assert get_conversation_history(lived.session.output, conversation).pending == pending
-
-
-def test_an_answer_that_is_not_closed_yet_is_condensed() -> None:
-    """A long answer shows in short until the turn is closed."""
-    session = ContextSession(8000)
-    session.add_user_turn("Tell me all about soup.")
-    session.add_assistant_turn("Soup is old and good, and much can be said of it. " * 80)
-    [turn] = get_conversation_history(session.output, ConversationContext()).recent_turns
-    assert 0 < session.window.counter.count(turn.assistant_summary) <= 150
+    now = evolve(lived.now, conversation=evolve(lived.conversation, pending=pending))
+    assert get_conversation_history(now).pending == pending

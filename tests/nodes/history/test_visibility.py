@@ -35,7 +35,7 @@ HISTORY = ConversationHistory(
 def test_golden(depth: Depth) -> None:
     """The kitchen conversation prints the reviewed golden file of each depth."""
     lived = kitchen()
-    history = get_conversation_history(lived.session.output, lived.conversation)
+    history = get_conversation_history(lived.now)
     assert f"{format_conversation_for_prompt(history, depth)}\n" == (
         GOLDEN / f"{depth}.md"
     ).read_text(encoding="utf-8")

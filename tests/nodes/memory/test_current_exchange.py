@@ -7,7 +7,7 @@ import pytest
 
 from polycontext.base import InvalidDataError
 from polycontext.nodes.history import PendingState
-from polycontext.nodes.memory import CurrentTurn, summarize
+from polycontext.nodes.memory import CurrentTurn
 from polycontext.nodes.reasoning import ConversationPhase, CurationSummary, ThinkDecision
 from polycontext.window import default_counter
 from tests.nodes.memory.records import kitchen
@@ -108,7 +108,7 @@ def test_the_summary_drops_results_and_keeps_the_model_s_own_outcome() -> None:
         .step("analyze", "recipes", "Pick", outcome="the second")
         .block("no database")
     )
-    summary = summarize(turn)
+    summary = turn.summary
     assert [step.outcome for step in summary.steps] == ["read 2 recipes", "the second"]
     assert not hasattr(summary.steps[0], "result")
     assert (summary.turn_num, summary.blocked_reason, summary.think_decision) == (
@@ -122,17 +122,3 @@ def test_a_result_that_is_no_json_is_refused() -> None:
     """The place of the fault is named."""
     with pytest.raises(InvalidDataError, match=r"^result\[0\].when: "):
         CurrentTurn(1).step("read", "recipes", "Find", [{"when": object()}])
-
-
-def test_a_turn_can_be_saved_in_its_middle() -> None:
-    """Its JSON restores the identical turn, results included, and the same text."""
-    turn = kitchen(1).turn.step("read", "recipes", "Find", [{"deep": [1, {"er": None}]}])
-    again = CurrentTurn.from_json(turn.to_json())
-    assert again == turn
-    assert again.to_json() == turn.to_json()
-
-
-def test_a_conversation_is_no_turn() -> None:
-    """The JSON of another record is refused."""
-    with pytest.raises(InvalidDataError, match=r"^\$\.turn_num: is missing"):
-        CurrentTurn.from_json(kitchen(1).conversation.to_json())

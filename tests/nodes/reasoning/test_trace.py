@@ -1,5 +1,7 @@
 """Layer 3 is built from what is remembered and the turn under way."""
 
+from attrs import evolve
+
 from polycontext.nodes import get_reasoning_trace
 from polycontext.nodes.memory import CurrentTurn
 from tests.nodes.memory.records import kitchen
@@ -8,7 +10,7 @@ from tests.nodes.memory.records import kitchen
 def test_the_trace_holds_the_last_turns_and_the_one_under_way() -> None:
     """The trace holds two closed turns, the older ones summarised, the current one and the log."""
     lived = kitchen()
-    trace = get_reasoning_trace(lived.conversation, lived.turn)
+    trace = get_reasoning_trace(lived.now)
     assert [turn.turn_num for turn in trace.turns] == [7, 8, 9]
     assert trace.current is not None
     assert trace.current.steps[0].outcome == "saved"
@@ -16,12 +18,8 @@ def test_the_trace_holds_the_last_turns_and_the_one_under_way() -> None:
     assert [entry.turn_num for entry in trace.curation_log] == [1, 2, 3, 4, 5, 6, 7, 8]
 
 
-def test_without_a_turn_under_way_there_is_no_current_one() -> None:
-    """Between turns the trace ends on the last closed one."""
-    assert get_reasoning_trace(kitchen(2).conversation).current is None
-
-
 def test_a_closed_turn_is_not_shown_twice() -> None:
-    """A turn that is handed in again after it was closed stands among the closed ones only."""
-    trace = get_reasoning_trace(kitchen(2).conversation, CurrentTurn(2))
+    """Between exchanges, the last one stands among the closed ones only."""
+    trace = get_reasoning_trace(evolve(kitchen(2).now, turn=CurrentTurn(2)))
+    assert trace.current is None
     assert [turn.turn_num for turn in trace.turns] == [1, 2]

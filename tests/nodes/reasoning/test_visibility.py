@@ -91,7 +91,7 @@ SEES: dict[ReasoningNode, set[str]] = {
 def test_golden(node: ReasoningNode) -> None:
     """The kitchen conversation prints the reviewed golden file of each node."""
     lived = kitchen()
-    trace = get_reasoning_trace(lived.conversation, lived.turn)
+    trace = get_reasoning_trace(lived.now)
     assert f"{format_reasoning_for_prompt(trace, node)}\n" == (GOLDEN / f"{node}.md").read_text(
         encoding="utf-8"
     )

@@ -1,0 +1,78 @@
+"""The recollection of a session: its memory, computed from the journal (docs/agents.md)."""
+
+from polycontext.agent_context import AgentContext, ContextValidator
+from polycontext.linearity import UNIX_EPOCH
+from polycontext.nodes import Now
+from polycontext.polynomial import ContextSession, Event
+from polycontext.polynomial.journal import EraseEvent, RewindEvent
+
+from .machine import AgentMachine
+from .memory import AgentMemory, Rules
+
+
+class Recollection:
+    """The memory of any session, computed on from where it was last asked for.
+
+    In a session whose machine is no `AgentMachine` it remembers what was said.
+
+    >>> session = ContextSession(max_tokens=8000)
+    >>> recollection = Recollection(session)
+    >>> _ = session.add_user_turn("Any soup?"), session.add_assistant_turn("Three soups.")
+    >>> recollection.memory.conversation.recent_turns[-1].assistant_summary
+    'Three soups.'
+    """
+
+    def __init__(self, session: ContextSession) -> None:
+        self._session = session
+        machine, id = session.conversation.machine, session.session_id
+        declared = machine if issubclass(machine, AgentMachine) else None
+        forms = declared.forms() if declared else {}
+        validator = ContextValidator.default()
+        for agent, rights in declared.rights().items() if declared else ():
+            validator.register_agent(agent, rights)
+        shared = AgentContext.new(id, id, created_at=UNIX_EPOCH)
+        rules = Rules(forms, shared, validator, session.window.counter)
+        self._first = AgentMemory(rules, shared)
+        self._begin()
+
+    def _begin(self) -> None:
+        self._revision, self._now = 0, self._first
+        self._passed = {0: self._first}
+        """Memories at earlier revisions, to begin from after a rewind."""
+
+    @property
+    def now(self) -> Now:
+        """Return what nodes read at the session's revision."""
+        return self.memory.now(self._session.output)
+
+    @property
+    def memory(self) -> AgentMemory:
+        """Return what is remembered at the session's revision.
+
+        The cost grows with the events since it was last asked for. After an erasure, everything is
+        read again.
+        """
+        history = self._session.history
+        new = history.events(self._revision)
+        if any(isinstance(event, EraseEvent) for event in new):
+            self._begin()
+            new = history.events()
+        goals = {event.to for event in new if isinstance(event, RewindEvent)}
+        for event in new:
+            self._now = self._next(self._now, event)
+            self._revision += 1
+            if self._now.is_answered or self._revision in goals:
+                self._passed[self._revision] = self._now
+        return self._now
+
+    def _next(self, memory: AgentMemory, event: Event) -> AgentMemory:
+        return self._at(event.to) if isinstance(event, RewindEvent) else memory.after(event)
+
+    def _at(self, revision: int) -> AgentMemory:
+        """Return what was remembered at a revision, from the nearest one before it."""
+        nearest = max(known for known in self._passed if known <= revision)
+        memory = self._passed[nearest]
+        for event in self._session.history.events(nearest)[: revision - nearest]:
+            memory = self._next(memory, event)
+        self._passed[revision] = memory
+        return memory
