@@ -53,8 +53,10 @@ class Embeddings:
         self._vectors = {text: known[text] for text in texts}
         similar = self._embedder.compare([known[text] for text in texts], query) if texts else ()
         _require_each("compare", similar, texts)
-        scores = with_neighbours([max(0.0, each) for each in similar], [*map(is_spoken, log)])
-        places = [place for place, score in enumerate(scores) if score > 0]
+        spoken = {place for place, turn in enumerate(log) if is_spoken(turn)}
+        own = {place: max(0.0, score) for place, score in enumerate(similar)}
+        scores = with_neighbours(own, spoken)
+        places = [place for place, score in scores.items() if score > 0]
         return sorted(places, key=lambda place: (-scores[place], -place))
 
 

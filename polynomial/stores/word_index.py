@@ -6,8 +6,10 @@ and not on the text of the session (docs/history.md, "Search").
 """
 
 import struct
+from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import compress
 from typing import Protocol
 
 from attrs import field, frozen
@@ -21,6 +23,10 @@ from .session_store import Found
 
 BLOCK = 1_024
 """The number of events whose postings for one stem are stored together."""
+
+NEWEST = 4_096
+"""The number of newest turns in which a frequent word is looked up, unless it is in a phrase, so
+that it costs no more in a longer session. Blocks are looked up whole."""
 
 _SPOKEN, _OTHER, _REWINDS = "", " call", " rewind"
 """The terms, which are no stems, of the lengths of spoken turns and of calls and their results, and
@@ -110,39 +116,33 @@ class WordIndex:
         """
         if not asked:
             return ()
-        stored: dict[str, list[tuple[int, bytes]]] = defaultdict(list)
+        stored: dict[str, dict[int, bytes]] = defaultdict(dict)
         for term, block, postings in sorted(
             self._postings.read((_SPOKEN, _OTHER, _REWINDS, *asked.stems))
         ):
-            stored[term].append((block * BLOCK, postings))
-        standing = _standing([*_unpacked(_REWIND, stored[_REWINDS])])
-        spoken = dict(_unpacked(_PAIR, stored[_SPOKEN]))
-        lengths = dict(sorted((*spoken.items(), *_unpacked(_PAIR, stored[_OTHER]))))
-        numbers = [number for number in lengths if any(number in part for part in standing)]
-        places = {**dict.fromkeys(lengths), **{number: at for at, number in enumerate(numbers)}}
+            stored[term][block] = postings
+        standing = _standing([*_rewinds(stored[_REWINDS])])
+        turns = _Turns(stored[_SPOKEN], stored[_OTHER], standing)
+        required = asked.required
         uses = {
-            stem: [
-                (place, count)
-                for number, count in _unpacked(_PAIR, stored[stem])
-                if (place := places[number]) is not None
-            ]
+            stem: turns.using(stored[stem], None if stem in required else NEWEST)
             for stem in asked.stems
         }
-        scores = bm25([*uses.values()], [lengths[number] for number in numbers])
-        near = with_neighbours(scores, [number in spoken for number in numbers])
-        matching = {place for place, score in enumerate(scores) if score}
-        for stem in asked.required:
-            matching.intersection_update(place for place, _ in uses[stem])
+        scores = bm25(uses.values(), turns.lengths, turns.number, turns.total)
+        near = with_neighbours(scores, turns.spoken)
+        matching = {*scores}
+        for stem in required:
+            matching.intersection_update(place for place, _ in uses[stem][1])
         ranked = sorted(matching, key=lambda place: (-near[place], -place))
         found: list[Found] = []
         start, stop = 0, limit
         while start < len(ranked) and len(found) < limit:
-            some = {numbers[place]: near[place] for place in ranked[start:stop]}
-            turns = turns_at([*some])
+            some = {turns.events[place]: near[place] for place in ranked[start:stop]}
+            said_there = turns_at([*some])
             found += (
-                found_in(turns[number], asked, score)
+                found_in(said_there[number], asked, score)
                 for number, score in some.items()
-                if asked.is_in(said(turns[number]))
+                if asked.is_in(said(said_there[number]))
             )
             start, stop = stop, 3 * stop  # few turns have the words of a phrase, but not it
         return tuple(found[:limit])
@@ -153,10 +153,81 @@ def is_spoken(turn: Turn) -> bool:
     return bool(turn.text) and turn.role is not Role.TOOL
 
 
-def _unpacked(pair: struct.Struct, rows: Iterable[tuple[int, bytes]]) -> Iterator[tuple[int, int]]:
-    for start, postings in rows:
-        for place, number in pair.iter_unpack(postings):
-            yield start + place, number
+_Lengths = tuple[Sequence[int], Sequence[int]]
+"""The places of turns in their block, rising, and their lengths."""
+
+
+class _Turns:
+    """The turns that no rewind has undone.
+
+    A turn's place is the number of turns before it. Lengths, spoken turns and the numbers of the
+    events that added the turns are known for turns that use a stem.
+    """
+
+    def __init__(
+        self, spoken: Mapping[int, bytes], other: Mapping[int, bytes], standing: Sequence[range]
+    ) -> None:
+        self.lengths: dict[int, int] = {}
+        self.events: dict[int, int] = {}
+        self.spoken = set[int]()
+        self.number = self.total = 0
+        self._standing = standing
+        self._blocks: dict[int, tuple[int, _Lengths, _Lengths]] = {}
+        for block in sorted({*spoken, *other}):
+            kinds = [self._kept(block, kind.get(block, b"")) for kind in (spoken, other)]
+            self._blocks[block] = self.number, kinds[0], kinds[1]
+            self.number += sum(len(places) for places, _ in kinds)
+            self.total += sum(sum(lengths) for _, lengths in kinds)
+
+    def using(
+        self, postings: Mapping[int, bytes], most: int | None
+    ) -> tuple[int, list[tuple[int, int]]]:
+        """Return how many turns use a stem, and the places and uses of the newest of them.
+
+        Blocks are read until there are `most` uses.
+
+        Raises:
+            KeyError: a turn has no length.
+        """
+        uses, unread = list[tuple[int, int]](), 0
+        for block, packed in sorted(postings.items(), reverse=True):
+            if most is not None and len(uses) >= most:
+                unread += len(packed) // _PAIR.size
+                continue
+            first, (spoken, spoken_lengths), (other, other_lengths) = self._blocks[block]
+            for at, count in _PAIR.iter_unpack(packed):
+                in_spoken, in_other = bisect_left(spoken, at), bisect_left(other, at)
+                place = first + in_spoken + in_other
+                if at in spoken[in_spoken : in_spoken + 1]:
+                    self.spoken.add(place)
+                    self.lengths[place] = spoken_lengths[in_spoken]
+                elif at in other[in_other : in_other + 1]:
+                    self.lengths[place] = other_lengths[in_other]
+                elif self._stands(block * BLOCK + at):
+                    raise KeyError(block * BLOCK + at)
+                else:
+                    continue
+                self.events[place] = block * BLOCK + at
+                uses.append((place, count))
+        return len(uses) + unread, uses
+
+    def _kept(self, block: int, packed: bytes) -> _Lengths:
+        numbers = struct.unpack(f"<{len(packed) // _PAIR.size * 2}H", packed)
+        places, lengths, first = numbers[::2], numbers[1::2], block * BLOCK
+        if any(first in part and first + BLOCK - 1 in part for part in self._standing):
+            return places, lengths
+        stands = [self._stands(first + at) for at in places]
+        return [*compress(places, stands)], [*compress(lengths, stands)]
+
+    def _stands(self, number: int) -> bool:
+        return any(number in part for part in self._standing)
+
+
+def _rewinds(postings: Mapping[int, bytes]) -> Iterator[tuple[int, int]]:
+    """Yield the numbers of rewinds and their targets."""
+    for block, packed in postings.items():
+        for at, target in _REWIND.iter_unpack(packed):
+            yield block * BLOCK + at, target
 
 
 def _standing(rewinds: Sequence[tuple[int, int]]) -> list[range]:

@@ -1,7 +1,7 @@
 """Ranking texts for a query: BM25 and neighbours."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from math import log
 
 from .stems import pairs_in, runs_in, stem_of, stems_in
@@ -22,50 +22,55 @@ def by_relevance(texts: Sequence[str], query: str) -> list[int]:
         [(place, count[stem]) for place, count in enumerate(counts) if stem in count]
         for stem in asked
     )
-    scores = bm25(uses, [count.total() for count in counts])
-    near = with_neighbours(scores, [True] * len(texts))
-    matching = (place for place, score in enumerate(scores) if score)
-    return sorted(matching, key=lambda place: (-near[place], -place))
+    lengths = dict(enumerate(count.total() for count in counts))
+    found = ((len(pairs), pairs) for pairs in uses)
+    near = with_neighbours(bm25(found, lengths, len(texts), sum(lengths.values())), lengths)
+    return sorted(near, key=lambda place: (-near[place], -place))
 
 
-def bm25(uses: Iterable[Sequence[tuple[int, int]]], lengths: Sequence[int]) -> list[float]:
-    """Return the score of each turn from the lengths of all turns and the uses of each stem.
+def bm25(
+    uses: Iterable[tuple[int, Sequence[tuple[int, int]]]],
+    lengths: Mapping[int, int],
+    turns: int,
+    total: int,
+) -> dict[int, float]:
+    """Return the scores of the turns that use a stem, by their places.
 
-    Uses are pairs of a turn's index and a number. A stem weighs by the square of its rarity, once
-    for the turn and once for the query, so that no list of common words is needed.
+    `uses` has for each stem how many turns use it, and pairs of a turn's place and a number of
+    uses. `turns` is the number of all turns and `total` their length. A stem weighs by the square
+    of its rarity, once for the turn and once for the query, so that no list of common words is
+    needed.
 
-    >>> scores = bm25([[(0, 1), (2, 3)], [(2, 1)]], [4, 4, 4, 4, 4])
-    >>> scores[2] > scores[0] > scores[1] == 0.0
+    >>> uses = [(2, [(0, 1), (2, 3)]), (1, [(2, 1)])]
+    >>> scores = bm25(uses, {0: 4, 2: 4}, turns=5, total=20)
+    >>> scores[2] > scores[0] > 0
     True
     """
-    average = sum(lengths) / max(1, len(lengths)) or 1.0
-    norms = [SATURATION * (1 - BY_LENGTH + BY_LENGTH * length / average) for length in lengths]
-    scores = [0.0] * len(lengths)
-    for pairs in uses:
-        rarity = log(1 + (len(lengths) - len(pairs) + 0.5) / (len(pairs) + 0.5))
+    average = total / max(1, turns) or 1.0
+    scores: dict[int, float] = {}
+    for using, pairs in uses:
+        rarity = log(1 + (turns - using + 0.5) / (using + 0.5))
         worth = rarity**2 * (SATURATION + 1)
         for place, count in pairs:
-            scores[place] += worth * count / (count + norms[place])
+            norm = SATURATION * (1 - BY_LENGTH + BY_LENGTH * lengths[place] / average)
+            scores[place] = scores.get(place, 0.0) + worth * count / (count + norm)
     return scores
 
 
-def with_neighbours(scores: Sequence[float], spoken: Sequence[bool]) -> list[float]:
+def with_neighbours(scores: Mapping[int, float], spoken: Container[int]) -> dict[int, float]:
     """Return scores with a share of those of the four turns before and the four behind.
 
-    Calls and their results give no share: they repeat what somebody looked up.
+    Only `spoken` turns give a share: calls and their results repeat what somebody looked up.
 
-    >>> with_neighbours([1.0, 0.0, 0.0, 0.0, 2.0, 0.0], [True, True, True, True, False, True])
-    [1.0, 0.5, 0.25, 0.125, 2.0625, 0.0]
+    >>> with_neighbours({0: 1.0, 1: 0.0, 4: 2.0, 5: 0.0}, {0, 1, 5})
+    {0: 1.0, 1: 0.5, 4: 2.0625, 5: 0.0}
     """
-    given = [score if is_spoken else 0.0 for score, is_spoken in zip(scores, spoken, strict=True)]
-    wide = [*[0.0] * REACH, *given, *[0.0] * REACH]
-    near = list(scores)
+    given = {place: score for place, score in scores.items() if place in spoken}
+    near = dict(scores)
     for far in range(1, REACH + 1):
-        # Opposite neighbours are added first, so that the score does not depend on the direction.
-        near = [
-            own + NEAR**far * (before + behind)
-            for own, before, behind in zip(
-                near, wide[REACH - far :], wide[REACH + far :], strict=False
-            )
-        ]
+        share = NEAR**far
+        for place in near:
+            # Opposite neighbours are added first, so that the direction makes no difference.
+            beside = given.get(place - far, 0.0) + given.get(place + far, 0.0)
+            near[place] += share * beside
     return near

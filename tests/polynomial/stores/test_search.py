@@ -23,6 +23,7 @@ from polycontext.polynomial.stores import (
     SQLiteStore,
     WordIndex,
     sqlite_index,
+    word_index,
 )
 from polycontext.polynomial.stores.search_query import (
     MOST_TERMS,
@@ -407,6 +408,20 @@ def test_a_long_session_is_indexed_in_steps(path: Path, monkeypatch: pytest.Monk
             session.history.search("parcel")
         monkeypatch.setattr(WordIndex, "add", added)
         assert len(found(session, "parcel", 100)) == 50
+
+
+def test_a_frequent_word_is_looked_up_in_the_newest_turns(
+    session: ContextSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rarer words, and phrases, are found in the whole log."""
+    monkeypatch.setattr(word_index, "NEWEST", 20)
+    session = ContextSession(100_000, counter=FAST, store=session._writer.store, session_id="long")
+    said(session, "rare parcel", *(f"parcel {number}" for number in range(2_100)))
+    snippets = found(session, "parcel", 1_000)
+    assert 20 <= len(snippets) < 1_000
+    assert "parcel 2099" in snippets
+    assert found(session, "rare parcel")[0] == "rare parcel"
+    assert found(session, '"parcel 7"') == ["parcel 7"]
 
 
 @pytest.mark.parametrize(
