@@ -13,12 +13,15 @@ from typing import Any, Final
 
 from hypothesis import strategies as st
 
+from polycontext.agents import AgentMemory, Recollection, read_answer
 from polycontext.base import Law, UnknownNameError
 from polycontext.linearity import constraint_sentences, default_classifier
 from polycontext.nodes import ComponentRenderer
+from polycontext.nodes.builders import build_context
 from polycontext.polynomial import (
     CONTEXT_OPERAD,
     ContextMachine,
+    ContextSession,
     coproduct,
     parallel,
     product,
@@ -32,6 +35,7 @@ from polycontext.window import ContextWindow, Role, TiktokenCounter, Turn
 from polycontext.window.providers import Provider, get_format
 from polycontext.window.tokens import calibrate
 
+from .agent_strategies import FORMS, MOMENTS, NODES, agent_sessions, answers_to
 from .hostile import KINDS, hostile_text
 from .law_strategies import (
     CHOICES,
@@ -259,6 +263,11 @@ def _summarise(text: str) -> object:
     return ExtractiveSummariser().summarise([Turn(Role.ASSISTANT, text)], 200, counter=FAST)
 
 
+def _recollect(session: ContextSession) -> AgentMemory:
+    """Return the memory of a session."""
+    return Recollection(session).memory
+
+
 _DRAWINGS: Final[Mapping[str, Drawing | st.SearchStrategy[Any]]] = {
     # machines and operations, before the values they are applied to
     "machine": _one_of(ContextMachine),
@@ -322,6 +331,16 @@ _DRAWINGS: Final[Mapping[str, Drawing | st.SearchStrategy[Any]]] = {
     "reader": _one_of(_summarise, constraint_sentences),
     "hostile": st.sampled_from([*KINDS]).map(lambda kind: partial(hostile_text, kind)),
     "characters": _one_of(1_000),
+    # agents
+    "agent_session": agent_sessions(),
+    "revision": lambda known: st.integers(0, known["agent_session"].history.revision),
+    "recollect": _one_of(_recollect),
+    "node": NODES,
+    "now": MOMENTS,
+    "build": _one_of(build_context),
+    "form": FORMS,
+    "answer": lambda known: answers_to(known["form"]),
+    "read": _one_of(read_answer),
 }
 PARAMETERS: Final[Drawings] = MappingProxyType(
     {name: _as_drawing(each) for names, each in _DRAWINGS.items() for name in names.split()}

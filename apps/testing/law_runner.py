@@ -22,8 +22,8 @@ from polycontext.base import Law, LawViolation, laws_of
 from .display import shown
 from .law_inputs import NOTHING, Strategies, inputs_of
 
-ROOMS = ("linearity", "window", "pressure", "polynomial", "nodes")
-"""The rooms from the lowest to the highest."""
+ROOMS = ("linearity", "window", "pressure", "polynomial", "nodes", "agents")
+"""The packages that state laws, from the lowest to the highest."""
 
 EXAMPLES = 100
 """The default number of inputs on which a law is tried."""

@@ -148,6 +148,11 @@ SEEN: list[tuple[str, str, Condition]] = [
     ("projecting_keeps_what_must_stay", "a list that is cut",
      lambda given: projected(given) is True),
     ("a_projection_is_within_its_budget", "a refusal", lambda given: projected(given) is None),
+    ("the_memory_of_a_prefix_is_a_prefix_of_the_memory", "something to forget",
+     lambda given: given["recollect"](given["agent_session"])
+     != given["recollect"](given["agent_session"].history.at(given["revision"]))),
+    ("a_node_reads_only_its_cells", "an exchange that was closed",
+     lambda given: bool(given["now"].conversation.recent_turns)),
 ]  # fmt: skip
 
 

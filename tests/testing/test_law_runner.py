@@ -68,8 +68,8 @@ def test_every_law_is_explained_to_its_user() -> None:
 
 
 def test_the_laws_of_all_rooms_are_found() -> None:
-    """Each of the five rooms has laws, in order, and rooms can be selected."""
-    assert ("base", *ROOMS) == HOUSE
+    """Each of the five rooms, and the agents, have laws, in order, and rooms can be selected."""
+    assert ("base", *ROOMS) == (*HOUSE, "agents")
     assert list(dict.fromkeys(law.room for law in all_laws())) == list(ROOMS)
     assert {law.room for law in all_laws(["nodes", "window"])} == {"window", "nodes"}
 
