@@ -35,7 +35,7 @@ hostile = st.text(
 
 def whole(name: str, text: str) -> int:
     """Count `text` in one go with the engine itself."""
-    TiktokenCounter(name).count("")
+    assert TiktokenCounter(name).exact
     return len(tiktoken.get_encoding(name).encode_ordinary(text))
 
 
@@ -48,6 +48,7 @@ def cut(name: str, text: str, size: int) -> int:
 def unloaded(monkeypatch: pytest.MonkeyPatch) -> None:
     """Forget the vocabularies that this process has loaded, as well as the user's cache."""
     monkeypatch.delenv("TIKTOKEN_CACHE_DIR", raising=False)
+    tokenizer._first_texts.cache_clear()
     for name in NAMES:
         monkeypatch.delitem(registry.ENCODINGS, name, raising=False)
 
@@ -207,11 +208,33 @@ def test_the_default_counter_is_one_and_exact() -> None:
 
 
 def test_making_a_counter_loads_nothing(unloaded: None) -> None:
-    """The vocabulary waits for the first text."""
+    """The vocabulary waits for the first text that is not short."""
     counter = TiktokenCounter()
     assert "o200k_base" not in registry.ENCODINGS
     assert counter.count("hello") == 1
+    assert "o200k_base" not in registry.ENCODINGS
+    assert counter.count("hello" + " world" * tokenizer.SHORT) == 1 + tokenizer.SHORT
     assert "o200k_base" in registry.ENCODINGS
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_first_short_texts_cost_what_they_cost_later(name: str, unloaded: None) -> None:
+    """A part of the vocabulary counts them, until many were counted."""
+    texts = [
+        "hello",
+        "Where is my parcel?",
+        "<|endoftext|> \n\n  \t",
+        "x = f'{y!r:>10}' # 3.14159",
+    ]
+    draw = random.Random(7)  # noqa: S311 - texts
+    texts += ["".join(draw.choices(string.printable, k=size)) for size in range(5, 60, 10)]
+    counter = TiktokenCounter(name)
+    first = [counter.count(text) for text in texts]
+    assert name not in registry.ENCODINGS
+    for _ in range(tokenizer.FIRST):
+        counter.count("x")
+    assert name in registry.ENCODINGS
+    assert first == [whole(name, text) for text in texts]
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -232,14 +255,14 @@ def test_many_threads_load_one_encoding(unloaded: None) -> None:
 
     def work() -> None:
         gate.wait()
-        results.append((counter.count("hello world"), registry.ENCODINGS["o200k_base"]))
+        results.append((counter.count(" world" * 100), registry.ENCODINGS["o200k_base"]))
 
     threads = [threading.Thread(target=work) for _ in range(8)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert [count for count, _ in results] == [2] * 8
+    assert [count for count, _ in results] == [100] * 8
     assert len({id(loaded) for _, loaded in results}) == 1
 
 
