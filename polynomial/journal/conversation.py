@@ -55,7 +55,8 @@ class Conversation:
     `revision` counts the events so far. `companions` are stored JSON texts by name, `documents` the
     patched documents by name, as immutable JSON data. `past` holds the turns that compressions took
     out of the view. `joints` has, for each rewind, the length of the log and the revision it went
-    back to, and its own revision. `since` is the time of the event that entered the state.
+    back to, and its own revision. `since` is the time of the event that entered the state, None if
+    no event has entered it yet.
     """
 
     window: ContextWindow
@@ -83,7 +84,7 @@ class Conversation:
     def _entered(self, event: InputEvent | EraseEvent) -> dict[str, Any]:
         """Return the fields that every event changes."""
         since = self.since
-        if event.state != self.state:
+        if event.state != self.state or since is None:
             since = event.turn.timestamp if isinstance(event, TurnEvent) else event.at
         return {"state": event.state, "since": since, "revision": self.revision + 1}
 

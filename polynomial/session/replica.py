@@ -279,7 +279,12 @@ class Replica:
         self.conversation = (
             stored
             if same and state == stored.state
-            else evolve(stored, window=step.after, state=state)
+            else evolve(
+                stored,
+                window=step.after,
+                state=state,
+                since=stored.since if state == stored.state else None,
+            )
         )
 
 

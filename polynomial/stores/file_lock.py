@@ -11,6 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 from struct import pack
 from threading import Event, Thread
+from time import sleep
 
 if os.name == "posix":
     import fcntl
@@ -45,11 +46,16 @@ class FileLock:
         """
         if _lock(self._handle):
             return True
+        if not timeout:
+            return False
         ended = Event()
-        with suppress(RuntimeError):  # the interpreter ends, and starts no threads
-            if timeout:
-                self._users.append("")
-                Thread(target=self._wait, args=(ended,), daemon=True).start()
+        self._users.append("")
+        try:
+            Thread(target=self._wait, args=(ended,), daemon=True).start()
+        except RuntimeError:  # the interpreter ends, and starts no threads
+            self._users.pop()
+            sleep(timeout)
+            return _lock(self._handle)
         return ended.wait(timeout)
 
     def _wait(self, ended: Event) -> None:

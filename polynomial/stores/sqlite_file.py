@@ -131,16 +131,15 @@ class SQLiteFile:
 
     def release(self) -> None:
         """Close the file if nothing else in this process uses it."""
-        with SQLiteFile.opening:
+        with SQLiteFile.opening, ExitStack() as parted:
             self.users -= 1
             if self.users == 0:
                 _OPEN.pop(str(self.path), None)
-                self.part()
-                self.using.release()
+                self.part(parted)
                 self._machine.release()
 
-    def part(self) -> None:
-        """Close the connection, and keep it closed until `using` is released.
+    def part(self, parted: ExitStack) -> None:
+        """Close the connection, and keep it closed until `parted` is closed.
 
         No connection may be carried into a forked process, not even unused: SQLite's own record of
         its locks would be copied, and be wrong there (https://sqlite.org/howtocorrupt.html).
@@ -148,7 +147,7 @@ class SQLiteFile:
         with ExitStack() as stack:
             with suppress(StoreError):  # others write for too long: better now than never
                 stack.enter_context(self.alone())
-            self.using.acquire()
+            parted.enter_context(self.using)
             self._disconnect()
 
     # --- using it -----------------------------------------------------------------
@@ -369,16 +368,19 @@ def make_private(path: Path) -> None:
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, PRIVATE))
 
 
+_PARTED = ExitStack()
+"""What is held during a fork: as much as was reached, if an interrupt came."""
+
+
 def _part_all() -> None:
-    SQLiteFile.opening.acquire()
+    _PARTED.enter_context(SQLiteFile.opening)
     for file in _OPEN.values():
-        file.part()
+        file.part(_PARTED)
 
 
 def _go_on_all() -> None:
-    for file in _OPEN.values():
-        file.using.release()
-    SQLiteFile.opening.release()
+    # Empty before the next thread that forks begins.
+    _PARTED.pop_all().close()
 
 
 if hasattr(os, "register_at_fork"):

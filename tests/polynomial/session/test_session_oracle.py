@@ -30,9 +30,13 @@ NUMBERS = st.integers(0, 40)
 
 
 def settled(told: Conversation, policy: ContextPolicy) -> Conversation:
-    """Return the conversation in the state that the guards choose under `policy`."""
+    """Return the conversation in the state that the guards choose under `policy`.
+
+    No event has entered it if it is another one.
+    """
     step = Step(ContextInput.resize(told.window.max_tokens), told.window, policy)
-    return evolve(told, state=decider(told.machine).decide(step, told.state))
+    state = decider(told.machine).decide(step, told.state)
+    return evolve(told, state=state, since=told.since if state == told.state else None)
 
 
 class SessionAgainstReplay(RuleBasedStateMachine):

@@ -8,8 +8,10 @@ import pytest
 from statemachine import State
 
 from polycontext.base import InvalidOptionError
+from polycontext.linearity import ResourceClass
 from polycontext.polynomial import ContextMachine, ContextSession, IllegalDirectionError
 from polycontext.polynomial.machine import after
+from polycontext.pressure import AdaptiveThreshold
 from tests.polynomial.conversations import WORDS, text_of
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -159,3 +161,41 @@ def test_a_timer_that_stays_fires_once_in_a_tick() -> None:
     session = ContextSession(max_tokens=600, counter=WORDS, machine=Reminding, clock=clock)
     session.add_user_turn("Hello.")
     assert session.tick(clock.wait(seconds=61)) == ("remind",)
+
+
+def test_a_state_that_a_smaller_budget_chose_lasts_from_when_it_is_stored(tmp_path: Path) -> None:
+    """A session that goes on and one that is opened again agree."""
+
+    class Hasty(ContextMachine):
+        """It gives up after an hour under pressure."""
+
+        give_up = ContextMachine.pressured.to(ContextMachine.pressured, cond=after(3_600))
+
+    clock, path = Clock(), tmp_path / "sessions.db"
+
+    def hasty(budget: int) -> ContextSession:
+        return ContextSession.open(
+            path,
+            "s",
+            max_tokens=budget,
+            counter=WORDS,
+            machine=Hasty,
+            clock=clock,
+            auto=False,
+            threshold=AdaptiveThreshold(),
+        )
+
+    with hasty(600) as session:
+        session.add_user_turn("Hello.")
+        session.add_assistant_turn("word " * 230)
+        assert session.state == "ACCUMULATING"
+    clock.wait(hours=2)
+    with hasty(300) as session:
+        assert session.state == "PRESSURED"
+        assert session.tick(clock.now) == ()
+        session.promote("t2", ResourceClass.PRESERVED)
+        assert session.state == "PRESSURED"
+        stands = session.conversation.since
+    with hasty(300) as session:
+        assert session.conversation.since == stands == clock.now
+        assert session.tick(clock.wait(hours=1)) == ("give_up",)

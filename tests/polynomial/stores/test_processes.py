@@ -27,6 +27,7 @@ from polycontext.polynomial import ContextSession
 from polycontext.polynomial.errors import StoreBusyError, StoreError
 from polycontext.polynomial.stores import SharedStore, SQLiteStore, file_lock
 from polycontext.polynomial.stores.file_lock import FileLock, MachineLock
+from polycontext.polynomial.stores.sqlite_file import SQLiteFile
 from polycontext.pressure import ConflictError, ContextProjector
 from polycontext.window import Turn
 from tests.faults.processes import ending
@@ -505,6 +506,50 @@ def test_a_forked_child_goes_on_beside_its_parent(path: Path, *, again: bool) ->
     assert Counter(texts(path)) == Counter(
         ["first", *(f"child {n}" for n in range(30)), *(f"parent {n}" for n in range(10))]
     )
+
+
+@needs_forks
+def test_an_interrupt_before_a_fork_locks_nothing(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was held is released, and nothing else is."""
+
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    swallowed: list[object] = []
+    monkeypatch.setattr(sys, "unraisablehook", swallowed.append)
+    with opened(path) as session, opened(path.with_name("more.db")) as more:
+        session.add_user_turn("before")
+        more.add_user_turn("elsewhere")
+        with monkeypatch.context() as patch:
+            patch.setattr(SQLiteFile, "_disconnect", interrupted)
+            assert os.waitpid(forked(lambda: None), 0)[1] == 0
+        writer = Thread(target=opened(path, "other").add_user_turn, args=("after",), daemon=True)
+        writer.start()
+        writer.join(20)
+        session.add_user_turn("after")
+    assert len(swallowed) == 1
+    assert (texts(path), texts(path, "other")) == (["before", "after"], ["after"])
+
+
+def test_a_lock_is_waited_for_where_no_thread_can_start(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As while the interpreter ends; and the file is closed again."""
+
+    def refused(_: Thread) -> None:
+        raise RuntimeError("can't create new thread at interpreter shutdown")
+
+    first, second = FileLock(path), FileLock(path)
+    assert first.acquire(0)
+    monkeypatch.setattr(Thread, "start", refused)
+    assert not second.acquire(0.01)
+    monkeypatch.setattr(file_lock, "sleep", lambda _: first.release())
+    assert second.acquire(9)
+    second.release()
+    with pytest.raises(OSError, match="descriptor"):
+        os.fstat(second._handle)
 
 
 @needs_forks
