@@ -276,16 +276,10 @@ class Replica:
             return
         step = Step(ContextInput.resize(room), window, self.policy)
         state = self.live.machine.decide(step, stored.state)
-        self.conversation = (
-            stored
-            if same and state == stored.state
-            else evolve(
-                stored,
-                window=step.after,
-                state=state,
-                since=stored.since if state == stored.state else None,
-            )
-        )
+        if not same or state != stored.state:
+            since = stored.since if state == stored.state else None
+            stored = evolve(stored, window=step.after, state=state, since=since)
+        self.conversation = stored
 
 
 # --- its machine ----------------------------------------------------------------------
