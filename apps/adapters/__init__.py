@@ -3,8 +3,8 @@
 Each adapter is a module of its own. Import the one you need.
 """
 
-from .bridge import Bridge
+from .bridge import Adapter, Bridge
 from .dialect import Dialect
 from .sessions import Sessions
 
-__all__ = ["Bridge", "Dialect", "Sessions"]
+__all__ = ["Adapter", "Bridge", "Dialect", "Sessions"]

@@ -7,9 +7,10 @@ from typing import Any
 
 from polycontext.base import InvalidOptionError, require_extra
 from polycontext.window import Part, Role, ToolCall, Turn
+from polycontext.window.providers import ToolDefinition
 
 from .blocks import arguments_text, block, own_blocks, picture, pictures, sent_tokens, thought
-from .bridge import Bridge
+from .bridge import Bridge, recall_definitions
 from .dialect import MessageDialect
 
 require_extra("agent_framework", extra="agent-framework", purpose=__name__)
@@ -30,6 +31,25 @@ class ContextMiddleware(ChatMiddleware):
 
     def __init__(self, model: Any = None, **options: Any) -> None:
         self._bridge = Bridge(AgentFrameworkDialect(), model=model, **options)
+        self.session = self._bridge.session
+
+    @property
+    def recall_tools(self) -> list[FunctionTool]:
+        """Return tools for an agent's model to look up turns that left its view."""
+
+        def recalling(of: ToolDefinition) -> FunctionTool:
+            async def run(ctx, **given: Any) -> str:  # type: ignore[no-untyped-def]  # noqa: ANN001 - so the framework knows it
+                key = ctx.session and ctx.session.session_id
+                return await self._bridge.alook_up(of.name, given, key)
+
+            return FunctionTool(
+                name=of.name,
+                description=of.description,
+                input_model=dict(of.parameters),
+                func=run,
+            )
+
+        return [*map(recalling, recall_definitions())]
 
     async def process(self, context: Any, call_next: Callable[[], Awaitable[None]]) -> None:
         """Shorten the messages of a request; the session's history stays complete.

@@ -3,13 +3,14 @@
 It covers messages, sync and async, streaming, and tool runners.
 """
 
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from polycontext.base import InvalidOptionError, require_extra
+from polycontext.polynomial import ContextSession
 from polycontext.polynomial.session import options_for
 from polycontext.window.providers import get_format
 
-from .bridge import Fitted
+from .bridge import Fitted, find_session
 from .wire_dialect import Bridges, Message, besides_of, learn_from
 
 require_extra("anthropic", extra="anthropic", purpose=__name__)
@@ -40,14 +41,16 @@ def wrap(client: Client, model: Any = None, **options: Any) -> Client:
             "an Anthropic or AsyncAnthropic of the package anthropic, 2.12 or newer",
         )
     sdk: Any = client
+    bridges = Bridges("anthropic", model, options)
+
+    def session(_: Any, conversation: Any, /) -> ContextSession:
+        return find_session(bridges.all, conversation)
+
     others = (each for each in sdk.middleware if not isinstance(each, FitMiddleware))
-    wrapped: Client = sdk.with_options(
-        middleware=[
-            *others,
-            FitMiddleware(Bridges("anthropic", model, options)),
-        ]
-    )
-    return wrapped
+    wrapped: Any = sdk.with_options(middleware=[*others, FitMiddleware(bridges)])
+    kind: Any = getattr(type(client), "_wraps", type(client))
+    wrapped.__class__ = type(kind.__name__, (kind,), {"session": session, "_wraps": kind})
+    return cast("Client", wrapped)
 
 
 class FitMiddleware(Middleware):

@@ -1,25 +1,47 @@
 """The bridge that adapters are built on: it fits a framework's messages into a window."""
 
+import asyncio
 import logging
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from contextvars import ContextVar
 from functools import partial
-from typing import Any, Generic, cast
+from typing import Any, Generic, Protocol, cast, runtime_checkable
 
 from attrs import evolve, frozen
 
 from polycontext.base import InvalidDataError
 from polycontext.base.effects import Effect, Steps, call, procedure, twin, within
 from polycontext.polynomial import ContextOverflowError, ContextSession, known_again
-from polycontext.polynomial.session import TRIES, input_tokens, pairs_of
+from polycontext.polynomial.session import TRIES, context_tools, input_tokens, pairs_of
 from polycontext.pressure import ConflictError
-from polycontext.window import Turn
-from polycontext.window.providers import dumped
+from polycontext.window import InvalidMessagesError, Turn
+from polycontext.window.providers import ToolDefinition, dumped
 
 from .dialect import Dialect, Held, N
 from .sessions import Sessions
 
 _LOG = logging.getLogger("polycontext.adapters")
+_FITTED: ContextVar[tuple[object, ContextSession] | None] = ContextVar("fitted", default=None)
+"""The bridge that fitted messages last in this task, and the session that it used."""
+
+
+@runtime_checkable
+class Adapter(Protocol):
+    """What every adapter offers, wrapped clients included: the sessions behind conversations."""
+
+    def session(self, conversation: Any, /) -> ContextSession:
+        """Return the session behind a conversation; see `Bridge.session`."""
+        ...
+
+
+def recall_definitions() -> list[ToolDefinition]:
+    """Return the tools that let a model look up turns that left its view."""
+    return [
+        ToolDefinition(tool["name"], tool["description"], tool["input_schema"])
+        for tool in context_tools.context_tools("anthropic")
+    ]
 
 
 @frozen
@@ -105,7 +127,7 @@ class Bridge(Generic[N]):
     ) -> Steps[Fitted[N]]:
         """Return the result of `fit` together with the conversation's session."""
         turns, handles = self._split(natives)
-        said = [turn for turn, _ in pairs_of(turns, None, repair=True)]
+        said = _repaired(turns)
         alone, aalone = (
             partial(self.sessions.alone, said, key),
             partial(self.sessions.aalone, said, key),
@@ -130,10 +152,50 @@ class Bridge(Generic[N]):
 
         for _ in range(TRIES):
             if (fitted := (yield within(alone, aalone, fit))) is not None:
+                _FITTED.set((self, fitted.session))
                 return cast("Fitted[N]", fitted)
         raise _outrun(natives)
 
     afit_with_session = twin(fit_with_session)
+
+    def session(self, conversation: str | Sequence[N], /) -> ContextSession:
+        """Return the live session behind a conversation, the one that its next request uses.
+
+        `conversation` is the framework's key, or the messages so far of a conversation without
+        one. What you change, such as pins and rules, holds from the next request on. If there was
+        no request yet, the session is new. Use it between requests: the bridge does not lock it.
+        """
+        if isinstance(conversation, str):
+            return self.sessions.get(conversation)
+        return self.sessions.longest(self._said(conversation))
+
+    def find(self, natives: Sequence[N]) -> ContextSession | None:
+        """Return the session in memory that `natives` continue, None if there is none."""
+        try:
+            return self.sessions.find(self._said(natives))
+        except InvalidMessagesError:  # they are in another format
+            return None
+
+    def look_up(
+        self, name: str, arguments: Any, conversation: str | Sequence[N] | None = None
+    ) -> str:
+        """Return the result of a model's call to one of the tools of `recall_definitions`.
+
+        Without `conversation`, it is about the one that was fitted last in this task.
+        """
+        if conversation is not None:
+            return self.session(conversation).call_tool(name, arguments)
+        bridge, session = _FITTED.get() or (None, None)
+        if bridge is not self or session is None:
+            return f"{context_tools.ERROR}the conversation of this call is unknown."
+        return session.call_tool(name, arguments)
+
+    async def alook_up(self, *call: Any) -> str:
+        """Do what `look_up` does, without blocking."""
+        return await asyncio.to_thread(self.look_up, *call)
+
+    def _said(self, natives: Sequence[N]) -> list[Turn]:
+        return _repaired(self._split(natives)[0])
 
     def _split(self, natives: Sequence[N]) -> tuple[list[Turn], list[Held[N]]]:
         # Frameworks keep the summaries they were given, and may join them with other messages.
@@ -150,6 +212,28 @@ class Bridge(Generic[N]):
             for piece in pieces
         ]
         return [piece.turn for piece in pieces], held
+
+
+def find_session(
+    bridges: Sequence[Bridge[Any]], conversation: str | Sequence[Any]
+) -> ContextSession:
+    """Return the session behind a conversation of one of several bridges.
+
+    If none of them knows it, it is that of the first bridge that can read the messages.
+    """
+    if not isinstance(conversation, str):
+        found = (session for each in bridges if (session := each.find(conversation)))
+        longest = max(found, key=lambda session: len(session.conversation.log), default=None)
+        if longest is not None and len(longest.conversation.log):
+            return longest
+    for bridge in bridges[:-1]:
+        with suppress(InvalidMessagesError):
+            return bridge.session(conversation)
+    return bridges[-1].session(conversation)
+
+
+def _repaired(turns: Sequence[Turn]) -> list[Turn]:
+    return [turn for turn, _ in pairs_of(turns, None, repair=True)]
 
 
 def _end(session: ContextSession) -> tuple[int, str]:

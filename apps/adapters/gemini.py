@@ -41,7 +41,8 @@ def wrap(client: Client, model: Any = None, **options: Any) -> Client:
     wrapped = copy(given)
     kind = type(given)
     # The connection is closed with the client that made it, not with a copy.
-    wrapped.__class__ = type(kind.__name__, (kind,), {"__del__": lambda _: None})
+    own = {"__del__": lambda _: None, "session": lambda _, *asked: bridge.session(*asked)}
+    wrapped.__class__ = type(kind.__name__, (kind,), own)
     wrapped._api_client = fitting  # noqa: SLF001 - the one object that all requests go through
     wrapped._models = type(given.models)(fitting)  # noqa: SLF001
     wrapped._aio = type(given.aio)(fitting)  # noqa: SLF001

@@ -6,13 +6,15 @@ from typing import Any
 
 from polycontext.base import InvalidOptionError, require_extra
 from polycontext.window import Turn
+from polycontext.window.providers import ToolDefinition
 
-from .bridge import Bridge, Fitted
+from .bridge import Bridge, Fitted, recall_definitions
 from .dialect import Dialect, Piece
 
 require_extra("google.adk", extra="google-adk", purpose=__name__)
 
 from google.adk.plugins.base_plugin import BasePlugin
+from google.adk.tools.base_tool import BaseTool
 from google.genai import types
 
 from .gemini import GeminiDialect
@@ -27,7 +29,13 @@ class ContextPlugin(BasePlugin):
     def __init__(self, model: Any = None, **options: Any) -> None:
         super().__init__(name="polycontext")
         self._bridge = Bridge(GoogleADKDialect(), model=model, **options)
+        self.session = self._bridge.session
         self._asked: dict[str, Fitted[types.Content]] = {}
+
+    @property
+    def recall_tools(self) -> list[BaseTool]:
+        """Return tools for an agent's model to look up turns that left its view."""
+        return [_RecallTool(self._bridge, each) for each in recall_definitions()]
 
     async def before_model_callback(self, *, callback_context: Any, llm_request: Any) -> None:
         """Shorten the contents of a request; the events of the session stay complete.
@@ -69,6 +77,25 @@ class ContextPlugin(BasePlugin):
     ) -> None:
         """Forget the failed request."""
         self._asked.pop(_key(callback_context), None)
+
+
+class _RecallTool(BaseTool):
+    """A tool that looks up turns of the conversation that calls it."""
+
+    def __init__(self, bridge: Bridge[types.Content], definition: ToolDefinition) -> None:
+        super().__init__(name=definition.name, description=definition.description)
+        self._bridge, self._parameters = bridge, definition.parameters
+
+    def _get_declaration(self) -> types.FunctionDeclaration:
+        return types.FunctionDeclaration(
+            name=self.name,
+            description=self.description,
+            parameters_json_schema=dict(self._parameters),
+        )
+
+    async def run_async(self, *, args: dict[str, Any], tool_context: Any) -> str:
+        """Return what was found."""
+        return await self._bridge.alook_up(self.name, args, _key(tool_context))
 
 
 class GoogleADKDialect(Dialect[types.Content]):

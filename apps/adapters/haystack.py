@@ -2,9 +2,12 @@
 
 from collections.abc import Iterator, Sequence
 from copy import deepcopy
+from functools import partial
+from itertools import takewhile
 from typing import Any
 
 from polycontext.base import require_extra
+from polycontext.polynomial import ContextSession
 from polycontext.window import Part, Role, ToolCall, Turn
 
 from .blocks import (
@@ -18,13 +21,14 @@ from .blocks import (
     thought,
     tool,
 )
-from .bridge import Bridge, Fitted
+from .bridge import Bridge, Fitted, recall_definitions
 from .dialect import Dialect, Piece
 
 require_extra("haystack", extra="haystack", purpose=__name__)
 
 from haystack import dataclasses as own
 from haystack.core.serialization import default_to_dict
+from haystack.tools import Tool
 
 
 class ContextHook:
@@ -41,6 +45,29 @@ class ContextHook:
     def __init__(self, model: Any = None, **options: Any) -> None:
         self._options = {"model": model, **options}
         self._bridge = Bridge(HaystackDialect(), **self._options)
+
+    def session(self, conversation: str | Sequence[own.ChatMessage], /) -> ContextSession:
+        """Return the session behind a conversation; see `Bridge.session`."""
+        if not isinstance(conversation, str):
+            conversation = conversation[_start(conversation) :]
+        return self._bridge.session(conversation)
+
+    @property
+    def recall_tools(self) -> list[Tool]:
+        """Return tools for an agent's model to look up turns that left its view."""
+        return [
+            Tool(
+                each.name,
+                each.description,
+                dict(each.parameters),
+                partial(self._look_up, each.name),
+                inputs_from_state={"hook_context": "about"},
+            )
+            for each in recall_definitions()
+        ]
+
+    def _look_up(self, name: str, about: Any = None, **given: Any) -> str:
+        return self._bridge.look_up(name, given, (about or {}).get("conversation"))
 
     def run(self, state: Any) -> None:
         """Show the model what fits; once it has answered, the state holds all messages again."""
@@ -95,9 +122,7 @@ class _View(list[own.ChatMessage]):
 def _parse_state(data: Any) -> tuple[list[own.ChatMessage], list[own.ChatMessage], dict[str, Any]]:
     """Return the leading system messages, the other messages, and the rest of a request."""
     messages = data["messages"]
-    start = next(
-        (place for place, message in enumerate(messages) if message.role != "system"), len(messages)
-    )
+    start = _start(messages)
     system = "\n".join(message.text or "" for message in messages[:start])
     tools = [tool(each.name, each.description, each.parameters) for each in data["tools"]]
     return (
@@ -105,6 +130,11 @@ def _parse_state(data: Any) -> tuple[list[own.ChatMessage], list[own.ChatMessage
         messages[start:],
         {"key": data["hook_context"].get("conversation"), "system": system or None, "tools": tools},
     )
+
+
+def _start(messages: Sequence[own.ChatMessage]) -> int:
+    """Return how many system messages lead the list."""
+    return sum(1 for _ in takewhile(lambda message: message.role == "system", messages))
 
 
 class HaystackDialect(Dialect[own.ChatMessage]):

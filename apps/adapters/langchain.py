@@ -5,16 +5,19 @@ from typing import Any
 
 from polycontext.base import InvalidOptionError, require_extra
 from polycontext.window import Role, ToolCall, Turn
+from polycontext.window.providers import ToolDefinition
 
 from .blocks import arguments_text, block_parts, content_of, tool
-from .bridge import Bridge, Fitted
+from .bridge import Bridge, Fitted, recall_definitions
 from .dialect import MessageDialect
 
 require_extra("langchain", extra="langchain", purpose=__name__)
 
 from langchain.agents.middleware import AgentMiddleware
 from langchain_core import messages as own
+from langchain_core.tools import BaseTool, StructuredTool
 from langchain_core.utils.function_calling import convert_to_openai_tool
+from langgraph.prebuilt import ToolRuntime
 
 _ROLES = {
     "ai": Role.ASSISTANT,
@@ -32,6 +35,28 @@ class ContextMiddleware(AgentMiddleware[Any, Any, Any]):
 
     def __init__(self, model: Any = None, **options: Any) -> None:
         self._bridge = Bridge(LangChainDialect(), model=model, **options)
+        self.session = self._bridge.session
+
+    @property
+    def recall_tools(self) -> list[BaseTool]:
+        """Return tools for an agent's model to look up turns that left its view."""
+
+        def recalling(of: ToolDefinition) -> BaseTool:
+            def run(runtime: ToolRuntime[Any, Any], **given: Any) -> str:
+                return self._bridge.look_up(of.name, given, _conversation(runtime))
+
+            async def arun(runtime: ToolRuntime[Any, Any], **given: Any) -> str:
+                return await self._bridge.alook_up(of.name, given, _conversation(runtime))
+
+            return StructuredTool(
+                name=of.name,
+                description=of.description,
+                args_schema=dict(of.parameters),
+                func=run,
+                coroutine=arun,
+            )
+
+        return [*map(recalling, recall_definitions())]
 
     def wrap_model_call(self, request: Any, handler: Any) -> Any:
         """Shorten the messages of a request; the agent's state stays complete.
@@ -93,14 +118,6 @@ def _besides(request: Any) -> dict[str, Any]:
             "ContextEditingMiddleware",
             "none that shortens what is sent, besides this one",
         )
-    info = request.runtime.execution_info
-    # A nested agent shares its parent's thread, but has its own conversation: identify it by its
-    # first messages.
-    key = (
-        None
-        if info is None or info.thread_id is None or "|" in info.checkpoint_ns
-        else str(info.thread_id)
-    )
     tools = [
         each if isinstance(each, dict) else convert_to_openai_tool(each) for each in request.tools
     ]
@@ -109,11 +126,24 @@ def _besides(request: Any) -> dict[str, Any]:
         for form in getattr(request.response_format, "schema_specs", ())
     ]
     return {
-        "key": key,
+        "key": _key(request.runtime),
         "tools": tools + forms,
         "system": request.system_prompt,
         "reserve": request.model_settings.get("max_tokens") or 0,
     }
+
+
+def _key(runtime: Any) -> str | None:
+    info = runtime.execution_info
+    # A nested agent shares its parent's thread, but has its own conversation: identify it by its
+    # first messages.
+    if info is None or info.thread_id is None or "|" in info.checkpoint_ns:
+        return None
+    return str(info.thread_id)
+
+
+def _conversation(runtime: Any) -> Any:
+    return _key(runtime) or runtime.state["messages"]
 
 
 def _learn(fitted: Fitted[own.BaseMessage], response: Any) -> Any:

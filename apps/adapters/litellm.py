@@ -7,8 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from polycontext.base import InvalidOptionError, require_extra
+from polycontext.polynomial import ContextSession
 
-from .bridge import Bridge, Fitted
+from .bridge import Bridge, Fitted, find_session
 from .dialect import Piece
 from .wire_dialect import Message, ThinkingDialect, WireDialect, besides_of
 
@@ -34,6 +35,10 @@ class ContextCallback(CustomLogger):
         self._bridges = {
             kind: Bridge(dialect, model=model, **options) for kind, dialect in dialects.items()
         }
+
+    def session(self, conversation: str | Sequence[Any], /) -> ContextSession:
+        """Return the session behind a conversation of messages; see `Bridge.session`."""
+        return find_session([*self._bridges.values()], conversation)
 
     async def async_pre_call_deployment_hook(
         self, kwargs: dict[str, Any], call_type: Any

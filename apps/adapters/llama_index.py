@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from polycontext.base import InvalidOptionError, require_extra
+from polycontext.polynomial import ContextSession
 from polycontext.window import Part, Role, ToolCall, Turn, loaded_object
-from polycontext.window.providers import dumped
+from polycontext.window.providers import ToolDefinition, dumped
 
 from .blocks import (
     arguments_text,
@@ -24,7 +25,7 @@ from .blocks import (
     thought,
     tool,
 )
-from .bridge import Bridge, Fitted
+from .bridge import Bridge, Fitted, recall_definitions
 from .dialect import Dialect, Piece
 
 require_extra("llama_index.core", extra="llama-index", purpose=__name__)
@@ -32,7 +33,9 @@ require_extra("llama_index.core", extra="llama-index", purpose=__name__)
 from llama_index.core.base.llms import types as own
 from llama_index.core.llms.llm import LLM
 from llama_index.core.memory.types import BaseChatStoreMemory
-from pydantic import TypeAdapter
+from llama_index.core.tools import FunctionTool, ToolMetadata
+from llama_index.core.workflow import Context
+from pydantic import ConfigDict, TypeAdapter, create_model
 
 Model = TypeVar("Model")
 _ROLES = {
@@ -84,10 +87,28 @@ def wrap(llm: Model, model: Any = None, **options: Any) -> Model:
 
         return achat if name.startswith("a") else chat
 
+    def session(_: Any, conversation: str | Sequence[own.ChatMessage], /) -> ContextSession:
+        if not isinstance(conversation, str):
+            conversation = conversation[len(_head(conversation)) :]
+        return bridge.session(conversation)
+
+    def recalling(of: ToolDefinition) -> FunctionTool:
+        async def run(ctx: Context, **given: Any) -> str:
+            messages = await (await ctx.store.get("memory")).aget_all()
+            return await bridge.alook_up(of.name, given, messages)
+
+        about = create_model(of.name, __config__=ConfigDict(json_schema_extra=dict(of.parameters)))
+        metadata = ToolMetadata(of.description, of.name, fn_schema=about)
+        return FunctionTool(async_fn=run, metadata=metadata)
+
+    def recall_tools(_: Any) -> list[FunctionTool]:
+        return [*map(recalling, recall_definitions())]
+
     wrapped: Any = asks.model_copy()
     # The settings are shared, not copied: a change of one LLM's settings changes the other's.
     object.__setattr__(wrapped, "__dict__", asks.__dict__)
     ways = {name: fitting(name) for name in ("chat", "achat", "stream_chat", "astream_chat")}
+    ways |= {"session": session, "recall_tools": property(recall_tools)}
     wrapped.__class__ = type(
         type(asks).__name__,
         (type(asks),),
@@ -255,11 +276,16 @@ def _with_data(data: Any) -> Any:
     return {name: _with_data(inner) for name, inner in data.items()}
 
 
+def _head(messages: Sequence[own.ChatMessage]) -> list[own.ChatMessage]:
+    """Return the system messages that lead the list."""
+    return [*takewhile(lambda message: _ROLES.get(message.role.value) is Role.SYSTEM, messages)]
+
+
 def _besides(
     llm: Any, messages: Sequence[own.ChatMessage], request: Mapping[str, Any]
 ) -> tuple[list[own.ChatMessage], dict[str, Any]]:
     """Return the leading system messages, and the rest of a request to `llm`."""
-    head = [*takewhile(lambda message: _ROLES.get(message.role.value) is Role.SYSTEM, messages)]
+    head = _head(messages)
     given = [(each, getattr(each, "metadata", None)) for each in request.get("tools") or ()]
     told = [
         tool(of.get_name(), of.description, of.get_parameters_dict()) if of else dumped(each)

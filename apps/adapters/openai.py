@@ -7,8 +7,9 @@ from inspect import iscoroutinefunction
 from typing import Any, TypeVar, cast
 
 from polycontext.base import InvalidOptionError
+from polycontext.polynomial import ContextSession
 
-from .bridge import Bridge, Fitted
+from .bridge import Bridge, Fitted, find_session
 from .wire_dialect import Bridges, Message, besides_of, learn_from
 
 Client = TypeVar("Client")
@@ -59,6 +60,9 @@ def wrap(client: Client, model: Any = None, **options: Any) -> Client:
             learn_from(given["options"].json_data.fitted, given["response"])
         return kind._process_response(self, **given)  # noqa: SLF001 - as `_prepare_options`
 
+    def session(_: Any, conversation: Any, /) -> ContextSession:
+        return find_session([each for path in bridges.values() for each in path.all], conversation)
+
     # A new client with the same connections: resources that the old one already created stay bound
     # to it.
     wrapped: Any = client.with_options()  # type: ignore[attr-defined]  # SDK client, see above
@@ -66,6 +70,7 @@ def wrap(client: Client, model: Any = None, **options: Any) -> Client:
     hooks = {
         "_prepare_options": afit if iscoroutinefunction(prepare) else fit,
         "_process_response": process,
+        "session": session,
     }
     wrapped.__class__ = type(kind.__name__, (kind,), {**hooks, "_wraps": kind})
     return cast("Client", wrapped)

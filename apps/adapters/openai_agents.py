@@ -5,14 +5,15 @@ from contextvars import ContextVar
 from typing import Any
 
 from polycontext.base import InvalidOptionError, require_extra
+from polycontext.window.providers import ToolDefinition
 
 from .blocks import tool
-from .bridge import Bridge, Fitted
+from .bridge import Bridge, Fitted, recall_definitions
 from .wire_dialect import Message, WireDialect
 
 require_extra("agents", extra="openai-agents", purpose=__name__)
 
-from agents import Agent, RunContextWrapper, RunHooks, handoff
+from agents import Agent, FunctionTool, RunContextWrapper, RunHooks, handoff
 from agents.run import CallModelData, ModelInputData
 
 _last: ContextVar[Fitted[Message] | None] = ContextVar("_last", default=None)
@@ -47,7 +48,22 @@ class ContextFilter(RunHooks[Any]):
         **options: Any,
     ) -> None:
         self._bridge = Bridge(OpenAIAgentsDialect(), model=model, **options)
+        self.session = self._bridge.session
         self._key = key
+
+    @property
+    def recall_tools(self) -> list[FunctionTool]:
+        """Return tools for an agent's model to look up turns that left its view."""
+
+        def recalling(of: ToolDefinition) -> FunctionTool:
+            async def run(ctx: RunContextWrapper[Any], given: str) -> str:
+                return await self._bridge.alook_up(of.name, given, self._key(ctx.context))
+
+            return FunctionTool(
+                of.name, of.description, dict(of.parameters), run, strict_json_schema=False
+            )
+
+        return [*map(recalling, recall_definitions())]
 
     async def __call__(self, data: CallModelData[Any]) -> ModelInputData:
         """Shorten the items of a request; the session of the run keeps all of them.

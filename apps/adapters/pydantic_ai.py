@@ -6,14 +6,16 @@ from typing import Any
 
 from polycontext.base import InvalidOptionError, require_extra
 from polycontext.window import Part, Role, ToolCall, Turn
+from polycontext.window.providers import ToolDefinition
 
 from .blocks import block, own_blocks, picture, pictures, thought, tool
-from .bridge import Bridge, Fitted
+from .bridge import Bridge, Fitted, recall_definitions
 from .dialect import MessageDialect
 
 require_extra("pydantic_ai", extra="pydantic-ai", purpose=__name__)
 
 from pydantic import TypeAdapter
+from pydantic_ai import Tool
 from pydantic_ai import messages as own
 from pydantic_ai.capabilities import AbstractCapability
 
@@ -30,6 +32,21 @@ class ContextCapability(AbstractCapability[Any]):
 
     def __init__(self, model: Any = None, **options: Any) -> None:
         self._bridge = Bridge(PydanticAIDialect(), model=model, **options)
+        self.session = self._bridge.session
+
+    @property
+    def recall_tools(self) -> list[Tool[Any]]:
+        """Return tools for an agent's model to look up turns that left its view."""
+
+        def recalling(of: ToolDefinition) -> Tool[Any]:
+            async def run(ctx: Any, **given: Any) -> str:
+                return await self._bridge.alook_up(of.name, given, ctx.conversation_id)
+
+            return Tool.from_schema(
+                run, of.name, of.description, dict(of.parameters), takes_ctx=True
+            )
+
+        return [*map(recalling, recall_definitions())]
 
     async def prepare_model_request(self, ctx: Any, request_context: Any) -> Any:
         """Shorten the messages of a request; the agent's history stays complete.

@@ -7,10 +7,12 @@ from typing import Any, TypeVar
 
 from polycontext.base import require as check
 from polycontext.base import require_extra
+from polycontext.polynomial import ContextSession
 from polycontext.window import Part, Role, ToolCall, Turn
+from polycontext.window.providers import ToolDefinition
 
 from .blocks import block, own_blocks, picture, pictures, thought
-from .bridge import Bridge
+from .bridge import Bridge, recall_definitions
 from .dialect import MessageDialect
 
 require_extra("semantic_kernel", extra="semantic-kernel", purpose=__name__)
@@ -18,6 +20,12 @@ require_extra("semantic_kernel", extra="semantic-kernel", purpose=__name__)
 from pydantic import TypeAdapter
 from semantic_kernel import contents as own
 from semantic_kernel.contents.binary_content import BinaryContent
+from semantic_kernel.functions import (
+    KernelFunctionFromMethod,
+    KernelParameterMetadata,
+    KernelPlugin,
+    kernel_function,
+)
 
 Service = TypeVar("Service")
 _HOOKS = ("_inner_get_chat_message_contents", "_inner_get_streaming_chat_message_contents")
@@ -62,10 +70,46 @@ def wrap(service: Service, model: Any = None, **options: Any) -> Service:
             yield pieces
         fitted.learn(usage)
 
+    def session(conversation: Any, /) -> ContextSession:
+        if not isinstance(conversation, str):
+            messages = getattr(conversation, "messages", conversation)
+            conversation = messages[len(_head(messages)) :]
+        return bridge.session(conversation)
+
     # Instance attributes shadow the class's methods. A later `wrap` starts from the methods, so it
     # replaces this one.
     copy.__dict__.update(zip(_HOOKS, (asked, streamed), strict=True))
+    functions = [_recalling(bridge, each) for each in recall_definitions()]
+    recall = KernelPlugin(name="polycontext", functions=functions)
+    copy.__dict__.update(session=session, recall_tools=[recall])
     return copy  # type: ignore[no-any-return]  # the type of `service`
+
+
+def _recalling(bridge: Bridge[Any], of: ToolDefinition) -> KernelFunctionFromMethod:
+    """Return the function of a tool that looks up turns of the conversation that calls it."""
+
+    async def run(**given: Any) -> str:
+        return await bridge.alook_up(of.name, given)
+
+    known: Any = kernel_function(name=of.name, description=of.description)(run)
+
+    parameters = [
+        KernelParameterMetadata(
+            name=name,
+            description=about["description"],
+            is_required=name in of.parameters["required"],
+            type_="object",
+            schema_data=dict(about),
+        )
+        for name, about in of.parameters["properties"].items()
+    ]
+    return KernelFunctionFromMethod(known, "polycontext", parameters=parameters)
+
+
+def _head(messages: Sequence[Any]) -> list[Any]:
+    """Return the system messages that lead the list."""
+    roles = ("system", "developer")
+    return [*takewhile(lambda message: message.role.value in roles, messages)]
 
 
 async def _fitted(bridge: Bridge[Any], history: Any, settings: Any) -> Any:
@@ -75,9 +119,7 @@ async def _fitted(bridge: Bridge[Any], history: Any, settings: Any) -> Any:
         not getattr(history, "auto_reduce", False),
         "one that stays whole, with auto_reduce=False",
     )
-    told = [
-        *takewhile(lambda message: message.role.value in ("system", "developer"), history.messages)
-    ]
+    told = _head(history.messages)
     key, system = settings.extension_data.get("thread_id"), "\n".join(map(str, told)) or None
     tools = [each for each in getattr(settings, "tools", None) or () if isinstance(each, dict)]
     reserve = max(

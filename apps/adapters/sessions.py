@@ -18,6 +18,7 @@ from polycontext.base.effects import Steps, adrive, drive, in_thread
 from polycontext.polynomial import ContextSession, SessionWriteError
 from polycontext.polynomial.session import NAME, is_name, says_the_same
 from polycontext.window import Role, Turn
+from polycontext.window.rules import is_rule
 
 if TYPE_CHECKING:
     from polycontext.window import ModelProfile
@@ -153,6 +154,11 @@ class Sessions:
         """
         return self._release(drive(self._choose(turns, None)))
 
+    def find(self, turns: Sequence[Turn]) -> ContextSession | None:
+        """Return the longest session in memory that `turns` continue, None if there is none."""
+        found = self._find(turns, None)
+        return None if found is None else self._release(found)
+
     @contextmanager
     def alone(self, turns: Sequence[Turn], key: str | None = None) -> Generator[ContextSession]:
         """Yield the session that `get` or `longest` returns, for exclusive use.
@@ -270,12 +276,16 @@ class Sessions:
 
 
 def is_continuation(log: Sequence[Turn], turns: Sequence[Turn]) -> bool:
-    """Return whether `turns` continue `log`, that is, begin with all of it."""
-    if len(log) > len(turns):
+    """Return whether `turns` continue `log`, that is, begin with all of it.
+
+    Rules that were added to the session are in no list.
+    """
+    said = [turn for turn in log if not is_rule(turn)]
+    if len(said) > len(turns):
         return False
     # Compare the last turn first: conversations with the same beginning differ there.
-    return not log or (
-        says_the_same(log[-1], turns[len(log) - 1]) and all(map(says_the_same, log, turns))
+    return not said or (
+        says_the_same(said[-1], turns[len(said) - 1]) and all(map(says_the_same, said, turns))
     )
 
 

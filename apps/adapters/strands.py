@@ -7,7 +7,7 @@ from polycontext.base import require_extra
 from polycontext.window import Turn
 
 from .blocks import tool
-from .bridge import Bridge
+from .bridge import Bridge, recall_definitions
 from .converse import read_message, read_usage, write_message
 from .dialect import MessageDialect
 
@@ -16,6 +16,7 @@ require_extra("strands", extra="strands", purpose=__name__)
 from strands.agent.conversation_manager import NullConversationManager
 from strands.hooks import AgentInitializedEvent
 from strands.middleware import InvokeModelStage
+from strands.tools import PythonAgentTool
 from strands.types.events import ModelStopReason
 
 
@@ -28,6 +29,29 @@ class ContextConversationManager(NullConversationManager):
     def __init__(self, model: Any = None, **options: Any) -> None:
         super().__init__()
         self._bridge = Bridge(StrandsDialect(), model=model, **options)
+        self.session = self._bridge.session
+
+    @property
+    def recall_tools(self) -> list[PythonAgentTool]:
+        """Return tools for an agent's model to look up turns that left its view."""
+
+        async def run(use: Any, *, agent: Any, **_: Any) -> Any:
+            text = await self._bridge.alook_up(use["name"], use["input"], _key(agent))
+            content = [{"text": text}]
+            return {"toolUseId": use["toolUseId"], "status": "success", "content": content}
+
+        return [
+            PythonAgentTool(
+                each.name,
+                {
+                    "name": each.name,
+                    "description": each.description,
+                    "inputSchema": {"json": dict(each.parameters)},
+                },
+                run,
+            )
+            for each in recall_definitions()
+        ]
 
     def register_hooks(self, registry: Any, **kwargs: Any) -> None:
         """Add the middleware to each agent that uses this manager."""
@@ -52,8 +76,9 @@ class ContextConversationManager(NullConversationManager):
             "tools": tools,
             "reserve": (config.get("max_tokens") if isinstance(config, Mapping) else 0) or 0,
         }
-        key = f"{context.agent.session_id}/{context.agent.agent_id}"
-        fitted = await self._bridge.afit_with_session(context.messages, key=key, **besides)
+        fitted = await self._bridge.afit_with_session(
+            context.messages, key=_key(context.agent), **besides
+        )
         async for event in next_fn(context.replace(messages=fitted.natives)):
             if isinstance(event, ModelStopReason):
                 fitted.learn(read_usage(event["stop"][2]))
@@ -89,6 +114,10 @@ class StrandsDialect(MessageDialect[Any]):
             else:
                 out.append(native)
         return out
+
+
+def _key(agent: Any) -> str:
+    return f"{agent.session_id}/{agent.agent_id}"
 
 
 def _has_results(message: Any) -> bool:

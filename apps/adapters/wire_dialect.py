@@ -97,6 +97,11 @@ class Bridges:
                 self._held[asked] = self._own
         return self._held[asked]
 
+    @property
+    def all(self) -> list[Bridge[Message]]:
+        """Return every bridge, the one that unknown models share first."""
+        return [self._own, *self._held.values()]
+
 
 class ThinkingDialect(WireDialect):
     """Read and write chat messages with the thinking of several vendors.

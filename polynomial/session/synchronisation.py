@@ -19,9 +19,18 @@ from polycontext.window.providers import NO_RESULT, results_behind_calls
 from polycontext.window.rules import is_rule
 
 from ..errors import ContextOverflowError
-from ..inputs import ContextOutput
+from ..inputs import ContextInput, ContextOutput
 from ..journal.events import is_erased
-from .commands import Add, Command, Compress, Together, check_turn, missing_result
+from .commands import (
+    Add,
+    Command,
+    Compress,
+    Rewind,
+    Take,
+    Together,
+    check_turn,
+    missing_result,
+)
 from .compression import plan_window
 from .options import check_tools
 from .part import Session
@@ -191,7 +200,18 @@ def command_to_sync(session: Session, pairs: Sequence[Pair], *, rewind: bool) ->
         )
     whole, last = session.conversation.log, log[common - 1].resource_id if common else ""
     rules = changes_of_rules(whole, whole.place(last) + 1 if last else 0)
-    return Together((build_rewind(session, last or 0), *rules, *adds))
+    back = build_rewind(session, last or 0)
+    return Together((back, *_promotions(session, back, log[:common]), *rules, *adds))
+
+
+def _promotions(session: Session, back: Rewind, kept: Iterable[Turn]) -> Iterator[Take]:
+    """Yield the commands that raise the classes of kept turns again that a rewind lowers."""
+    raised, lowered = session.window.linearity, back.target.window.linearity
+    for turn in kept:
+        resource_id, wanted = turn.resource_id, raised.get(turn.resource_id)
+        if wanted > lowered.get(resource_id):
+            why = raised.tag_of(resource_id).rationale
+            yield Take(ContextInput.promote(resource_id, wanted, why))
 
 
 def _synced(log: Iterable[Turn]) -> list[Turn]:

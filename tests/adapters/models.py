@@ -19,6 +19,14 @@ class Looking:
 
     steps: int = 1
     requests: list[Mapping[str, Any]] = field(factory=list)
+    query: str = ""
+    """What it searches the earlier turns for, in place of looking something up."""
+
+    def _uses(self) -> list[tuple[str, dict[str, str]]]:
+        """Return the names and arguments of the two calls."""
+        if self.query:
+            return [("context_search", {"query": self.query})] * 2
+        return [("look", {"at": f"{len(self.requests)}{side}"}) for side in "ab"]
 
     def _looks(
         self, entries: Sequence[Mapping[str, Any]], is_result: Callable[[Mapping[str, Any]], bool]
@@ -36,11 +44,8 @@ class Looking:
         if not self._looks(request["messages"], lambda entry: entry["role"] == "tool"):
             return f"Answer {number}."
         calls = [
-            {
-                "type": "function",
-                "function": {"name": "look", "arguments": json.dumps({"at": f"{number}{side}"})},
-            }
-            for side in "ab"
+            {"type": "function", "function": {"name": name, "arguments": json.dumps(given)}}
+            for name, given in self._uses()
         ]
         return {"role": "assistant", "content": f"Let me look, {number}.", "tool_calls": calls}
 
@@ -53,10 +58,7 @@ class Looking:
             return [thought, {"type": "text", "text": f"Answer {number}."}]
         return [
             thought,
-            *(
-                {"type": "tool_use", "name": "look", "input": {"at": f"{number}{side}"}}
-                for side in "ab"
-            ),
+            *({"type": "tool_use", "name": name, "input": given} for name, given in self._uses()),
         ]
 
     def gemini(self, request: Mapping[str, Any]) -> dict[str, Any]:
@@ -65,9 +67,7 @@ class Looking:
         number = len(self.requests)
         if not self._looks(request["contents"], _has_responses):
             return {"parts": [{"text": f"Answer {number}."}]}
-        calls = [
-            {"functionCall": {"name": "look", "args": {"at": f"{number}{side}"}}} for side in "ab"
-        ]
+        calls = [{"functionCall": {"name": name, "args": given}} for name, given in self._uses()]
         return {"parts": [{"text": f"Let me look, {number}."}, *calls]}
 
     def responses(self, request: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -89,12 +89,8 @@ class Looking:
         return [
             thought,
             *(
-                {
-                    "type": "function_call",
-                    "name": "look",
-                    "arguments": json.dumps({"at": f"{number}{side}"}),
-                }
-                for side in "ab"
+                {"type": "function_call", "name": name, "arguments": json.dumps(given)}
+                for name, given in self._uses()
             ),
         ]
 

@@ -20,7 +20,7 @@ from typing import Any
 
 import pytest
 
-from polycontext.adapters import Dialect
+from polycontext.adapters import Adapter, Dialect
 from polycontext.base import InvalidOptionError
 from polycontext.polynomial.stores.sqlite import SQLiteStore
 from polycontext.window import Role, Turn
@@ -54,7 +54,12 @@ def found(at: str) -> str:
 
 
 class Agent(ABC):
-    """An agent with the tool `look` and the system prompt `SYSTEM`, in one conversation per key."""
+    """An agent with the tool `look` and the system prompt `SYSTEM`, in one conversation per key.
+
+    If the judge's script has a query, it has the adapter's recall tools, too.
+    """
+
+    adapter: Any = None
 
     @abstractmethod
     async def say(self, key: str, text: str) -> str:
@@ -63,6 +68,10 @@ class Agent(ABC):
     @abstractmethod
     def history(self, key: str) -> Sequence[str]:
         """Return the texts of a conversation that the framework keeps, of every role."""
+
+    def conversation(self, key: str) -> Any:
+        """Return what the adapter knows a conversation by: a key, or the messages so far."""
+        return key
 
     async def stream(self, key: str, text: str) -> str:
         """Do what `say` does, with the model's answers streamed."""
@@ -192,6 +201,37 @@ class FrameworkTests(ABC):
         assert judge.largest <= ROOM
         assert DEMAND in str(judge.sent[-1])
         row["streaming"] = "yes"
+
+    def test_the_session_behind_a_conversation(self, judge: Judge) -> None:
+        """It is the live one: it has the turns, and what is pinned there stays."""
+        agent = self.agent(judge, model=ROOM // 2)
+        assert isinstance(agent.adapter, Adapter)
+        asyncio.run(_talk(agent, range(2)))
+        session = agent.adapter.session(agent.conversation("A"))
+        said = [turn for turn in session.log() if turn.role is Role.USER]
+        assert [turn.text[:2] for turn in said] == ["A0", "A1"]
+        session.pin(said[1].resource_id)
+        asyncio.run(_talk(agent, range(2, EXCHANGES)))
+        assert _words("A", 1) in str(judge.sent[-3])
+        assert _words("B", 1) not in str(judge.sent[-1])
+
+    def test_the_model_looks_up_what_left_its_view(self, judge: Judge) -> None:
+        """In the conversation that it is asked in."""
+        judge.script.query = "gate"
+        agent = self.agent(judge, model=ROOM // 2)
+        if not hasattr(agent.adapter, "recall_tools"):
+            pytest.skip("its users run the tools themselves")
+        judge.script.query = ""
+        for key in "AB":
+            asyncio.run(agent.say(key, _words(key, 0)))
+            asyncio.run(agent.say(key, f"{key}: look. The gate opens with QX7-2281{key}."))
+        asyncio.run(_talk(agent, range(1, EXCHANGES)))
+        judge.script.query = "gate"
+        for key, other in ("AB", "BA"):
+            asyncio.run(agent.say(key, "What does it open with?"))
+            told = [turn.text for turn in judge.sent[-1] if turn.role is Role.TOOL][-2:]
+            assert [f"QX7-2281{key}" in each for each in told] == [True, True]
+            assert f"QX7-2281{other}" not in str(told)
 
     def test_its_example_prints_what_it_says(self) -> None:
         """As those of the core do; that of a page is the page."""

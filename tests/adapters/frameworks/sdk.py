@@ -77,10 +77,18 @@ class Listening:
 class ByHand(Agent):
     """Keep a list for each conversation, and take back what nobody answered."""
 
+    listed: Callable[[list[Message]], list[Message]] = staticmethod(lambda messages: messages)
+    """Makes a list what the client is asked with."""
+
     def __init__(
         self, client: Any, ask: Ask, stream: Ask | None, saved: dict[str, list[Message]] | None
     ) -> None:
         self._client, self._ask, self._stream, self._lists = client, ask, stream, saved or {}
+        self.adapter = client
+
+    def conversation(self, key: str) -> list[Message]:
+        """Return the list."""
+        return self.listed(self._lists[key])
 
     async def say(self, key: str, text: str) -> str:
         """Ask, answer calls, and ask again."""

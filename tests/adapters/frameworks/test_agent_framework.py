@@ -90,8 +90,12 @@ def look(at: str) -> str:
 
 def made(judge: Judge, middleware: Any, **settings: Any) -> Own:
     """Return an agent of the framework."""
+    more = middleware.recall_tools if judge.script.query else []
     return Own(
-        client=Client(judge, **settings), instructions=SYSTEM, tools=[look], middleware=[middleware]
+        client=Client(judge, **settings),
+        instructions=SYSTEM,
+        tools=[look, *more],
+        middleware=[middleware],
     )
 
 
@@ -99,7 +103,8 @@ class OwnAgent(Agent):
     """Keep conversations as sessions of the framework."""
 
     def __init__(self, judge: Judge, saved: dict[str, Any] | None, **options: Any) -> None:
-        self._agent = made(judge, ContextMiddleware(**options))
+        self.adapter = ContextMiddleware(**options)
+        self._agent = made(judge, self.adapter)
         self._sessions = {key: AgentSession.from_dict(kept) for key, kept in (saved or {}).items()}
 
     def _session(self, key: str) -> AgentSession:

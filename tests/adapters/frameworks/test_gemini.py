@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable, Mapping
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -12,6 +12,8 @@ from polycontext.base.errors import is_installed
 from polycontext.testing.strict import StrictServer
 from polycontext.testing.strict.gemini import StrictGemini
 from tests.adapters.agent_step import FOUND, LOOK, Message, value_of
+from tests.adapters.frameworks.conversation import Agent
+from tests.adapters.frameworks.judge import Judge
 from tests.adapters.frameworks.sdk import SdkTests
 
 if not is_installed("google.genai"):
@@ -81,6 +83,12 @@ class TestGemini(SdkTests):
         staticmethod(contents),
         staticmethod(contents_stream),
     )
+
+    def agent(self, judge: Judge, saved: Any = None, **options: Any) -> Agent:
+        """Return an agent whose list has contents, and the user's messages."""
+        agent: Any = super().agent(judge, saved, **options)
+        agent.listed = _contents
+        return cast("Agent", agent)
 
     def client(self, url: str) -> Any:
         """Return a client."""

@@ -73,14 +73,15 @@ class ADKAgent(Agent):
     """Keep sessions in the service of a runner."""
 
     def __init__(self, judge: Judge, saved: dict[str, Any] | None, **options: Any) -> None:
+        self.adapter = ContextPlugin(**options)
         agent = LlmAgent(
             name="keeper",
             model=JudgedLlm(model="judged", judge=judge),
             instruction=SYSTEM,
-            tools=[look],
+            tools=[look, *(self.adapter.recall_tools if judge.script.query else [])],
         )
         self.sessions: Any = InMemorySessionService()
-        app = App(name="cellar", root_agent=agent, plugins=[ContextPlugin(**options)])
+        app = App(name="cellar", root_agent=agent, plugins=[self.adapter])
         self._runner = Runner(app=app, session_service=self.sessions)
         self._saved = saved or {}
         self._kept: dict[str, Session] = {}
@@ -110,6 +111,10 @@ class ADKAgent(Agent):
             app_name="cellar", user_id="u", session_id=key
         )
         return answer
+
+    def conversation(self, key: str) -> str:
+        """Return the names of app, user, session and agent."""
+        return f"cellar/u/{key}/keeper"
 
     async def stream(self, key: str, text: str) -> str:
         """Run once, streamed."""

@@ -54,12 +54,13 @@ class HaystackAgent(Agent):
         def reply(messages: list[own.ChatMessage]) -> own.ChatMessage:
             return _answer(judge.asked(messages))
 
+        self.adapter = ContextHook(**options)
         self._agent = Own(
             chat_generator=MockChatGenerator(response_fn=reply, meta=_SILENT),
-            tools=[_look()],
+            tools=[_look(), *(self.adapter.recall_tools if judge.script.query else [])],
             system_prompt=SYSTEM,
             max_agent_steps=1000,
-            hooks={"before_llm": [ContextHook(**options)]},
+            hooks={"before_llm": [self.adapter]},
         )
         self._kept = {
             key: [own.ChatMessage.from_dict(each) for each in messages]

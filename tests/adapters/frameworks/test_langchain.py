@@ -101,7 +101,9 @@ class LangChainAgent(Agent):
     """Keep conversations as threads of a checkpointer."""
 
     def __init__(self, judge: Judge, saved: dict[str, Any] | None, **options: Any) -> None:
-        self._agent = _made(judge, ContextMiddleware(**options))
+        self.adapter = ContextMiddleware(**options)
+        more = self.adapter.recall_tools if judge.script.query else []
+        self._agent = _made(judge, self.adapter, tools=[look, *more])
         for key, messages in (saved or {}).items():
             self._agent.update_state(_thread(key), {"messages": own.messages_from_dict(messages)})
 

@@ -96,7 +96,8 @@ class LiteLLMAgent(Agent):
     """Call the model in a loop, and keep the messages, as users of LiteLLM do."""
 
     def __init__(self, judge: Judge, saved: dict[str, Any] | None, **options: Any) -> None:
-        litellm.callbacks = [ContextCallback(**options)]
+        self.adapter = ContextCallback(**options)
+        litellm.callbacks = [self.adapter]
         litellm.custom_provider_map = [{"provider": "judge", "custom_handler": Provider(judge)}]
         self._kept: dict[str, list[Any]] = saved or {}
 
@@ -129,6 +130,10 @@ class LiteLLMAgent(Agent):
             if not answer.tool_calls:
                 return str(answer.content)
             messages.extend(_results(answer))
+
+    def conversation(self, key: str) -> Any:
+        """Return the messages."""
+        return self._kept[key]
 
     def history(self, key: str) -> Sequence[str]:
         """Return what its messages say."""

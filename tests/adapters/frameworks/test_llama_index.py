@@ -64,17 +64,22 @@ class LlamaIndexAgent(Agent):
         def reply(messages: list[own.ChatMessage], **_: Any) -> own.ChatMessage:
             return _answer(judge.asked(messages))
 
-        self._agents = {
-            streaming: FunctionAgent(
-                llm=wrap(MockFunctionCallingLLM(response_generator=generator), **options),
-                tools=[_look()],
-                system_prompt=SYSTEM,
-                streaming=streaming,
-            )
+        made: dict[bool, Any] = {
+            streaming: wrap(MockFunctionCallingLLM(response_generator=generator), **options)
             for streaming, generator in (
                 (False, reply),
                 (True, lambda messages, **_: _pieces(judge, messages)),
             )
+        }
+        self.adapter = made[False]
+        self._agents = {
+            streaming: FunctionAgent(
+                llm=llm,
+                tools=[_look(), *(llm.recall_tools if judge.script.query else [])],
+                system_prompt=SYSTEM,
+                streaming=streaming,
+            )
+            for streaming, llm in made.items()
         }
         before = {
             key: [own.ChatMessage.model_validate(each) for each in messages]
@@ -95,6 +100,10 @@ class LlamaIndexAgent(Agent):
             text, memory=self._memories[key], max_iterations=1000
         )
         return str(output.response.content)
+
+    def conversation(self, key: str) -> Any:
+        """Return the messages."""
+        return self._memories[key].get_all()
 
     def history(self, key: str) -> Sequence[str]:
         """Return what its memory says."""

@@ -41,7 +41,8 @@ class MadeUp(Agent):
                 {call.id: (call.name, call.arguments) for call in said.tool_calls},
             )
 
-        self._agent = OWN.Agent(reply, {"look": found}, OWN.fitting(**options))
+        self.adapter = OWN.Fitting(**options)
+        self._agent = OWN.Agent(reply, {"look": found}, self.adapter)
         self._agent.lines = {
             key: [OWN.Line(**line) for line in lines] for key, lines in (saved or {}).items()
         }

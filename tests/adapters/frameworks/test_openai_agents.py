@@ -56,8 +56,9 @@ class OpenAIAgent(Agent):
 
     def __init__(self, judge: Judge, saved: dict[str, list[Any]] | None, **options: Any) -> None:
         tools: list[Any] = [function_tool(found, name_override="look")]
+        self.adapter = fitting = ContextFilter(key=lambda context: context, **options)
+        tools += fitting.recall_tools if judge.script.query else []
         self._agent = Own("Cellar", instructions=SYSTEM, model=model_of(judge), tools=tools)
-        fitting = ContextFilter(key=lambda context: context, **options)
         self._run: dict[str, Any] = {
             "run_config": RunConfig(call_model_input_filter=fitting),
             "hooks": fitting,

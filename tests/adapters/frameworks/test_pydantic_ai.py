@@ -60,8 +60,12 @@ class PydanticAgent(Agent):
     """Keep the messages of each conversation, as users of pydantic-ai do."""
 
     def __init__(self, judge: Judge, saved: dict[str, Any] | None, **options: Any) -> None:
+        self.adapter = ContextCapability(**options)
         self._agent = Own(
-            _model(judge), instructions=SYSTEM, capabilities=[ContextCapability(**options)]
+            _model(judge),
+            instructions=SYSTEM,
+            capabilities=[self.adapter],
+            tools=self.adapter.recall_tools if judge.script.query else [],
         )
         self._agent.tool_plain(found, name="look")
         self._kept = {

@@ -33,6 +33,7 @@ from semantic_kernel.functions import KernelArguments, KernelPlugin, kernel_func
 from polycontext.adapters.semantic_kernel import SemanticKernelDialect, wrap
 
 ASSISTANT = own.AuthorRole.ASSISTANT
+_PLUGINS = {"look": "cellar", "context_search": "polycontext"}
 
 
 class Settings(PromptExecutionSettings):
@@ -66,7 +67,7 @@ class Service(ChatCompletionClientBase):
         ]
         calls = [
             own.FunctionCallContent(
-                id=call.id, name=f"cellar-{call.name}", arguments=call.arguments
+                id=call.id, name=f"{_PLUGINS[call.name]}-{call.name}", arguments=call.arguments
             )
             for call in said.tool_calls
         ]
@@ -126,7 +127,10 @@ class SKAgent(Agent):
     """Keep a history for each conversation, as users of Semantic Kernel do."""
 
     def __init__(self, judge: Judge, saved: dict[str, str] | None, **options: Any) -> None:
-        self._agent = assistant(wrap(Service(ai_model_id="fake", judge=judge), **options))
+        self.adapter: Any = wrap(Service(ai_model_id="fake", judge=judge), **options)
+        plugins = [KernelPlugin.from_object("cellar", Cellar())]
+        plugins += self.adapter.recall_tools if judge.script.query else []
+        self._agent = assistant(self.adapter, plugins=plugins)
         self._kept = {
             key: own.ChatHistory.restore_chat_history(text) for key, text in (saved or {}).items()
         }
@@ -148,6 +152,10 @@ class SKAgent(Agent):
                 )
             ]
         )
+
+    def conversation(self, key: str) -> Any:
+        """Return the history."""
+        return self._kept[key]
 
     def history(self, key: str) -> Sequence[str]:
         """Return what its messages say."""

@@ -119,7 +119,8 @@ class StrandsAgent(Agent):
     """Have an agent for each conversation, and one manager for all."""
 
     def __init__(self, judge: Judge, saved: dict[str, Any] | None, **options: Any) -> None:
-        self._judge, self._manager = judge, ContextConversationManager(**options)
+        self._judge, self.adapter = judge, ContextConversationManager(**options)
+        self._tools = [look, *(self.adapter.recall_tools if judge.script.query else [])]
         self._saved = saved or {}
         self._agents: dict[str, strands.Agent] = {}
 
@@ -139,12 +140,17 @@ class StrandsAgent(Agent):
             self._agents[key] = strands.Agent(
                 Scripted(_judged(self._judge)),
                 messages=messages,
-                tools=[look],
+                tools=self._tools,
+                agent_id=key,
                 system_prompt=SYSTEM,
-                conversation_manager=self._manager,
+                conversation_manager=self.adapter,
                 callback_handler=None,
             )
         return self._agents[key]
+
+    def conversation(self, key: str) -> str:
+        """Return the names of session and agent."""
+        return f"{self._agents[key].session_id}/{key}"
 
     def history(self, key: str) -> Sequence[str]:
         """Return what its messages say."""

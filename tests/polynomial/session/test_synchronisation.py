@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from polycontext.base import InvalidOptionError
 from polycontext.base.effects import Steps
+from polycontext.linearity import ResourceClass
 from polycontext.polynomial import ContextOutput, ContextOverflowError, ContextSession
 from polycontext.polynomial.session.commands import Add, Together, WriteRequest
 from polycontext.polynomial.session.synchronisation import Gist, Kept, pair_view
@@ -75,6 +76,20 @@ def test_what_was_taken_back_is_rewound_to_and_stays_in_the_journal() -> None:
         assert texts(session) == [turn.text for turn in other]
         assert len(session.window) == len(other)
     assert len(session.history.events()) == session.history.revision > len(turns) * 2
+
+
+def test_a_pin_holds_where_the_end_of_the_list_changes() -> None:
+    """Frameworks reword the end of their lists, and a pin of an earlier turn is the caller's."""
+    session, turns = session_of(), chat(5)
+    session.sync(turns)
+    pinned, lost = (session.log()[place].resource_id for place in (1, 4))
+    session.pin(pinned, "the user asked for it")
+    session.pin(lost)
+    session.sync([*turns[:4], evolve(turns[4], content="otherwise")])
+    ledger = session.window.linearity
+    assert ledger.get(pinned) is ResourceClass.PRESERVED
+    assert ledger.tag_of(pinned).rationale == "the user asked for it"
+    assert ledger.get(session.log()[4].resource_id) is not ResourceClass.PRESERVED
 
 
 @pytest.mark.parametrize("awaited", [False, True])
