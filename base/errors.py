@@ -37,6 +37,15 @@ def safe_repr(value: object) -> str:
         return f"<{type(value).__name__}>"
 
 
+def advised(problem: str, advice: str) -> str:
+    """Return an error message: a problem, and what to do; each ends with one full stop.
+
+    >>> advised("messages: too few.", "Use one")
+    'messages: too few. Use one.'
+    """
+    return f"{problem.rstrip('.')}. {advice.rstrip('.')}."
+
+
 @define(slots=False, eq=False)
 class InvalidDataError(CallerError, ValueError):
     """Data that was read from outside is invalid.
@@ -50,7 +59,7 @@ class InvalidDataError(CallerError, ValueError):
     legal: str
 
     def __str__(self) -> str:
-        return f"{self.path or 'value'}: {self.what.rstrip('.')}. Use {self.legal}."
+        return advised(f"{self.path or 'value'}: {self.what}", f"Use {self.legal}")
 
 
 @define(slots=False, eq=False)
@@ -62,7 +71,7 @@ class InvalidOptionError(CallerError, ValueError):
     legal: str
 
     def __str__(self) -> str:
-        return f"{self.option} = {safe_repr(self.value):.200}. Use {self.legal}."
+        return advised(f"{self.option} = {safe_repr(self.value):.200}", f"Use {self.legal}")
 
 
 def require(option: str, value: object, fits: object, legal: str) -> None:

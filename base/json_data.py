@@ -36,6 +36,24 @@ STORABLE = "text that encodes as UTF-8"
 _JSON = "str, finite number, bool, None, list, mapping"
 _PLAIN_KEY = re.compile(r"[\w-]{1,60}")
 _SHOWN = 60
+_KINDS = {
+    dict: "an object",
+    list: "a list",
+    str: "text",
+    bool: "true or false",
+    int: "a number",
+    float: "a number",
+    type(None): "null",
+}
+
+
+def kind_of(value: object) -> str:
+    """Return what a value is in JSON's words, or the name of another type.
+
+    >>> kind_of({}), kind_of(None), kind_of(1j)
+    ('an object', 'null', 'complex')
+    """
+    return _KINDS.get(type(value), type(value).__name__)
 
 
 class FrozenDict(Mapping[str, V]):

@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping
 
 from attrs import Factory, define
 
-from polycontext.base import CallerError, CollaboratorError, UnknownNameError
+from polycontext.base import CallerError, CollaboratorError, UnknownNameError, advised
 
 from .inputs import InputKind, Kind
 from .state import ContextState, State
@@ -102,7 +102,7 @@ class SessionWriteError(CallerError, RuntimeError):
     legal: str
 
     def __str__(self) -> str:
-        return f"write refused: {self.problem}. {self.legal}."
+        return advised(f"write refused: {self.problem}", self.legal)
 
 
 @define(slots=False, eq=False)
@@ -126,7 +126,7 @@ class StoreError(CollaboratorError, OSError):
     legal: str
 
     def __str__(self) -> str:
-        return f"{self.store}: {self.problem}. {self.legal}."
+        return advised(f"{self.store}: {self.problem}", self.legal)
 
 
 @define(slots=False, eq=False)

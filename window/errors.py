@@ -2,7 +2,7 @@
 
 from attrs import define
 
-from polycontext.base import CallerError, CollaboratorError
+from polycontext.base import CallerError, CollaboratorError, advised
 
 
 @define(slots=False, eq=False)
@@ -14,7 +14,7 @@ class InvalidTurnError(CallerError, ValueError):
     legal: str
 
     def __str__(self) -> str:
-        return f"turn field {self.field!r}: {self.problem}. Use {self.legal}."
+        return advised(f"turn field {self.field!r}: {self.problem}", f"Use {self.legal}")
 
 
 @define(slots=False, eq=False)
@@ -37,7 +37,9 @@ class InvalidMessagesError(CallerError, ValueError):
 
     def __str__(self) -> str:
         where = "messages break" if self.index is None else f"messages[{self.index}] breaks"
-        return f"{where} the {self.provider} rule {self.rule}: {self.problem}. Use {self.legal}."
+        return advised(
+            f"{where} the {self.provider} rule {self.rule}: {self.problem}", f"Use {self.legal}"
+        )
 
 
 @define(slots=False, eq=False)
@@ -49,7 +51,7 @@ class OrderError(CallerError, ValueError):
     legal: str
 
     def __str__(self) -> str:
-        return f"{self.role} turn refused: {self.problem}. Add {self.legal}."
+        return advised(f"{self.role} turn refused: {self.problem}", f"Add {self.legal}")
 
 
 @define(slots=False, eq=False)
@@ -61,7 +63,7 @@ class PositionError(CallerError, IndexError):
     legal: str
 
     def __str__(self) -> str:
-        return f"position {self.position!r} {self.problem}. Use {self.legal}."
+        return advised(f"position {self.position!r} {self.problem}", f"Use {self.legal}")
 
 
 @define(slots=False, eq=False)
@@ -78,4 +80,4 @@ class PluginError(CollaboratorError, RuntimeError):
     legal: str
 
     def __str__(self) -> str:
-        return f"{self.what} failed on {self.name!r}: {self.problem}. Use {self.legal}."
+        return advised(f"{self.what} failed on {self.name!r}: {self.problem}", f"Use {self.legal}")

@@ -36,6 +36,7 @@ from .output import (
     set_verbosity,
     write,
 )
+from .wording import about_usage, in_words_of_commands
 
 NAME = "polycontext"
 INTERNAL, INTERRUPTED = 70, 130
@@ -106,7 +107,7 @@ def _explanation(error: Exception) -> tuple[str, int]:
         case CommandError():
             return in_words_of_commands(str(error)), error.code
         case click.UsageError(ctx=click.Context() as context):
-            message = error.format_message()
+            message = about_usage(error)
             end = "" if message.endswith((".", "?")) else "."
             return f"{message}{end} Try {context.command_path} --help.", USAGE
         case click.ClickException():
@@ -118,30 +119,6 @@ def _explanation(error: Exception) -> tuple[str, int]:
         case _:
             what = f"{type(error).__name__}: {error}"
             return f"internal error: {what}. Add -v to see where.", INTERNAL
-
-
-_WORDS = (
-    ("Use an id from session.log()", "Use an id that polycontext session show lists"),
-    ("(see session.rules)", "(see polycontext session rules)"),
-    (
-        "Use add_tool_turn to add their results, or close_open_calls()",
-        "Add their results with --role tool, or use --close-calls",
-    ),
-    ("pass its context window as max_tokens=;", "pass its context window as --max-tokens;"),
-    ("raise max_tokens", "raise --max-tokens"),
-    ("NoneType", "null"),
-    ("dict is not ", "an object is not "),
-    ("str is not ", "text is not "),
-    ("int is not ", "a number is not "),
-)
-"""What the library says in terms of Python, and what a command says instead."""
-
-
-def in_words_of_commands(message: str) -> str:
-    """Return the message of an error without names that only a Python program can use."""
-    for said, instead in _WORDS:
-        message = message.replace(said, instead)
-    return message
 
 
 def exit_code(error: PolycontextError) -> int:

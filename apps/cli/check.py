@@ -7,6 +7,8 @@ from typing import Any
 import click
 from attrs import frozen
 
+from polycontext.base import advised
+from polycontext.base.json_data import kind_of
 from polycontext.testing.strict import findings
 from polycontext.window import InvalidMessagesError
 from polycontext.window.providers import Provider
@@ -98,7 +100,8 @@ def _asked(name: str, provider: Provider | None) -> Iterator[_Asked]:
 def _requests(document: Document) -> Iterator[tuple[Place, Any]]:
     for path, value in document.parts(*HOLDERS):
         if not isinstance(value, list) and not has_any(value, HOLDERS):
-            raise document.refused((), None, "neither messages nor a request", _SHAPES)
+            what = f"{kind_of(value)} that is neither messages nor a request"
+            raise document.refused((), None, what, _SHAPES)
         yield path, value
 
 
@@ -132,8 +135,11 @@ def _as_object(asked: _Asked, found: InvalidMessagesError) -> dict[str, Any]:
 def _as_text(found: Mapping[str, Any]) -> str:
     where = "request" if found["index"] is None else f"messages[{found['index']}]"
     told = one_line(
-        f"{found['source']}, line {found['line']}, {where}: {found['rule']}: {found['problem']}. "
-        f"Use {found['legal']}."
+        advised(
+            f"{found['source']}, line {found['line']}, {where}: {found['rule']}: "
+            f"{found['problem']}",
+            f"Use {found['legal']}",
+        )
     )
     if found["wording"] and found["wording"] != found["problem"]:
         told += "\n  " + one_line(f"{found['provider']} says: {found['wording']}")

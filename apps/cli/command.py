@@ -14,7 +14,10 @@ from typing import Any
 import attrs
 import click
 
-from .output import Verbosity, set_verbosity
+from polycontext.base import InvalidOptionError
+
+from .output import CommandError, Verbosity, set_verbosity
+from .wording import about_flag
 
 SETTINGS = {"help_option_names": ["-h", "--help"], "show_default": True}
 
@@ -42,7 +45,13 @@ def command(
             for target, fields in shared.items():
                 values = {field.name: options.pop(field.name) for field in fields}
                 options[target] = kinds[target](**values)
-            return function(**options)
+            try:
+                return function(**options)
+            except InvalidOptionError as error:
+                message = about_flag(error, click.get_current_context())
+                if message is None:
+                    raise
+                raise CommandError(message) from error
 
         return click.Command(
             name or function.__name__,

@@ -48,6 +48,9 @@ def diagram(*, machine: str | None, notation: str | None, output: Output) -> int
     if output is not None and notation is None and ending in PICTURES:
         _draw(dot(drawn.table), output)
         return 0
+    if notation is None and ending not in ("", ".md", ".txt", *NOTATIONS):
+        endings = ", ".join((*PICTURES, *NOTATIONS, ".md", ".txt"))
+        raise CommandError(f"{output}: no file type for a diagram. Use {endings}, or --notation.")
     match notation or NOTATIONS.get(ending, "outline"):
         case "mermaid":
             text = mermaid(drawn.table)
@@ -72,7 +75,10 @@ def _draw(text: str, output: Path) -> None:
 
     def write_picture(path: Path) -> None:
         form = output.suffix.lower().removeprefix(".")
-        run([program, f"-T{form}", "-o", path], input=text.encode(), check=True)  # noqa: S603 - Graphviz
+        command: list[str | Path] = [program, f"-T{form}", "-o", path]
+        done = run(command, input=text.encode(), capture_output=True, check=False)  # noqa: S603 - Graphviz
+        if done.returncode:
+            raise CommandError(f"{path}: Graphviz failed: {done.stderr.decode()}", FAULT)
 
     save(output, write_picture)
 

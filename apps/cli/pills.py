@@ -24,6 +24,7 @@ from polycontext.pills import (
 from .command import command
 from .options import Json, Roots
 from .output import FAULT, tell, write_columns, write_json
+from .wording import in_words_of_commands
 
 
 @command("polycontext pills @src/ag", "polycontext pills Agent --type symbol --json")
@@ -66,9 +67,9 @@ def resolvers_of(roots: Sequence[Path]) -> tuple[FileResolver, SymbolResolver]:
     return FileResolver(folders), SymbolResolver(folders)
 
 
-def resolve_text(text: str) -> ResolvedMessage:
-    """Return a user's text with the files and symbols it names, below the working directory."""
-    resolvers = Resolvers(resolvers_of(()))
+def resolve_text(text: str, roots: Sequence[Path] = ()) -> ResolvedMessage:
+    """Return a user's text with the files and symbols it names, as `resolvers_of` finds them."""
+    resolvers = Resolvers(resolvers_of(roots))
     return resolve_document(typed(text, resolvers), resolvers)
 
 
@@ -91,16 +92,14 @@ def typed(text: str, resolvers: Resolvers) -> PillDocument:
 
 
 def print_attachments(sent: SentMessage) -> None:
-    """Print what was attached, truncated or refused, and what was shortened to make room."""
+    """Print what was attached or truncated, and what was shortened to make room."""
     for each in sent.attached:
         size = f"{each.type}, {len(each.content):,} characters"
         tell(f"attached {each.name} ({size}){f' {each.notice}' if each.notice else ''}")
     for each in sent.yielded:
         tell(f"shortened {each.name}: there is room for a summary of it only", "yellow")
-    for problem in sent.problems:
-        tell(f"refused {describe(problem)}", "red")
 
 
 def describe(problem: PillProblem) -> str:
     """Return the name that could not be attached, and the reason."""
-    return f"{problem.pill.name}: {problem.warning} ({problem.detail})"
+    return in_words_of_commands(f"{problem.pill.name}: {problem.warning} ({problem.detail})")

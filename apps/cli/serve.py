@@ -9,14 +9,15 @@ from ipaddress import ip_network
 from typing import TextIO
 
 import click
-from fastapi import FastAPI
 
 from polycontext.base import require_extra
 
 # Check for the extra before any module that needs it is imported.
-require_extra("uvicorn", extra="server", purpose="polycontext serve")
+for _module in ("fastapi", "uvicorn"):
+    require_extra(_module, extra="server", purpose="polycontext serve")
 
 import uvicorn
+from fastapi import FastAPI
 
 from polycontext.polynomial.stores import SessionStore
 from polycontext.server import LOOPBACK, STOPS_IN, Access, configuration, create_app, is_loopback

@@ -18,6 +18,7 @@ from polycontext.base import (
     CollaboratorError,
     InvalidOptionError,
     UnknownNameError,
+    advised,
     require_extra,
     whole_number,
 )
@@ -86,7 +87,9 @@ a refusal. Use a model that answers with a complete text.
     legal: str = "a model that answers with a complete text"
 
     def __str__(self) -> str:
-        return f"{self.model} was asked for a summary and returned {self.came}. Use {self.legal}."
+        return advised(
+            f"{self.model} was asked for a summary and returned {self.came}", f"Use {self.legal}"
+        )
 
 
 @frozen

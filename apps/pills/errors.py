@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from attrs import define
 
-from polycontext.base import CallerError
+from polycontext.base import CallerError, advised
 
 
 @define(slots=False, eq=False)
@@ -22,7 +22,7 @@ class PillError(CallerError):
     legal: str
 
     def __attrs_post_init__(self) -> None:
-        self.add_note(f"{self.name!r}: {self.problem}. Use {self.legal}.")
+        self.add_note(advised(f"{self.name!r}: {self.problem}", f"Use {self.legal}"))
 
     def __str__(self) -> str:
         return self.message

@@ -282,7 +282,7 @@ def _check_open(root: Path, name: str, path: str, links: int) -> None:
 
 
 def _absent(name: str) -> CannotAttachError:
-    legal = "a file beneath them, or removing or updating the pill"
+    legal = "the path of a file from a root, such as src/agent.py"
     return CannotAttachError(name, "is not beneath the roots", legal, Reason.FILE_NOT_FOUND)
 
 

@@ -5,7 +5,7 @@ from contextlib import suppress
 
 from attrs import field, frozen
 
-from polycontext.base import PolycontextError
+from polycontext.base import PolycontextError, advised
 from polycontext.window import PluginError
 
 from .completion import Completer
@@ -128,7 +128,7 @@ class PillProblem:
     def detail(self) -> str:
         """Return the problem and the accepted values, for a log."""
         return (
-            f"{self.error.problem}. Use {self.error.legal}."
+            advised(self.error.problem, f"Use {self.error.legal}")
             if isinstance(self.error, PillError)
             else str(self.error)
         )

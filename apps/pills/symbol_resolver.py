@@ -103,7 +103,7 @@ class SymbolResolver:
 
 
 def _undefined(name: str) -> CannotAttachError:
-    legal = "a dotted name, or removing or updating the pill"
+    legal = "the name of a class or function, such as src.agent.Agent.run"
     return CannotAttachError(
         name, "is defined nowhere beneath the roots", legal, Reason.SYMBOL_NOT_FOUND
     )

@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 from attrs import Attribute, define
 
-from polycontext.base import CallerError, InvalidDataError, is_whole
+from polycontext.base import CallerError, InvalidDataError, advised, is_whole
 from polycontext.base.json_data import FrozenDict, check_text
 
 from ..checks import MAX_INTEGER, check_not_blank
@@ -151,4 +151,4 @@ class RefRefusedError(CallerError, ValueError):
 
     def __str__(self) -> str:
         where = f"{self.path}: " if self.path else ""
-        return f"{where}ref {self.ref!r} {self.problem}. {self.legal}."
+        return advised(f"{where}ref {self.ref!r} {self.problem}", self.legal)

@@ -20,7 +20,7 @@ from types import MappingProxyType
 
 from attrs import define, field, frozen
 
-from polycontext.base import CallerError, InvalidOptionError, is_number
+from polycontext.base import CallerError, InvalidOptionError, advised, is_number
 
 _LEGAL = "{name} for a value, {{ and }} for braces"
 _BLANK = "\n\n"
@@ -45,7 +45,7 @@ class TemplateError(CallerError, ValueError):
 
     def __str__(self) -> str:
         where = f"{self.source}:{self.line}:{self.column}" if self.line else self.source
-        return f"{where}: {self.problem}. Use {self.legal}."
+        return advised(f"{where}: {self.problem}", f"Use {self.legal}")
 
 
 @define(slots=False, eq=False)

@@ -12,10 +12,11 @@ from typing import Any
 
 from attrs import evolve, frozen
 
+from polycontext.base import UnknownNameError
 from polycontext.linearity import UNIX_EPOCH
 from polycontext.window import ContextWindow, EstimatingCounter, ToolCall, Turn
 
-from ..inputs import ContextInput, InputKind
+from ..inputs import ContextInput, InputKind, Kind
 from ..journal.conversation import Conversation, replay
 from ..journal.events import Event
 from ..machine.context_machine import ContextMachine, decider
@@ -95,7 +96,15 @@ def find_violation(
 
     `arguments` are keyword arguments for events that the machine adds; each event is sent without
     arguments, too.
+
+    Raises:
+        UnknownNameError: `arguments` names an event that the machine does not add.
     """
+    own = {kind for cell in machine.table.cells.values() for kind in cell if _is_own(kind)}
+    for name in arguments or {}:
+        if name not in own:
+            advice = "" if own else "The machine adds no events of its own."
+            raise UnknownNameError("event", name, tuple(sorted(own)), advice=advice)
     window = ContextWindow(8_000, counter=EstimatingCounter())
     start = _Path(Conversation(window, machine=machine))
     start = evolve(start, stands=((start.conversation, False),))
@@ -121,6 +130,11 @@ def find_violation(
                     further.append(after)
         paths = further
     return Found((), len(known), frozenset(happened))
+
+
+def _is_own(kind: Kind) -> bool:
+    """Return whether an event is one that the machine adds to those of the library."""
+    return not isinstance(kind, InputKind) and not kind.startswith("done")
 
 
 # --- one more event -------------------------------------------------------------------
@@ -161,7 +175,7 @@ def _commands(
     yield "clear", InputKind.CLEAR, Take(ContextInput.clear()), False
     timers = {*due(table, conversation.state, UNIX_EPOCH, UNIX_EPOCH + _LATER)}
     for kind in table.legal(conversation.state):
-        if not isinstance(kind, InputKind) and not kind.startswith("done"):
+        if _is_own(kind):
             for given in [{}, arguments[kind]] if kind in arguments else [{}]:
                 said = f"{kind}{dict(given) or ''}"
                 take = Take(ContextInput.named(kind, **given))

@@ -2,6 +2,7 @@
 
 import json
 import re
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -139,8 +140,16 @@ FAULTS = [
         "UTF-16",
         '[{"role": "user", "content": "a"}]'.encode("utf-16"),
         "chat.json, line 1",
-        "not UTF-8",
+        "UTF-16, not UTF-8. Use text in UTF-8, such as iconv -f UTF-16",
     ),
+    Bad("packed", b"\x1f\x8b\x08\0", "chat.json, line 1", "compressed with gzip. Use what gunzip"),
+    Bad(
+        "cut short in a text",
+        '[{"role": "user", "content": "a',
+        "chat.json, line 1",
+        "not JSON: Unterminated string starting at column 30.",
+    ),
+    Bad("no role", [{"content": "a"}], "messages[0]", "role is missing or null. Use assistant"),
     Bad("empty", "", "chat.json", "the file is empty"),
     Bad("blank", "\n \n", "chat.json", "the file is empty"),
     Bad("no messages", "[]", "chat.json, line 1, messages", "there is no message"),
@@ -167,7 +176,7 @@ FAULTS = [
         "system is a number",
         '{"system": 5,\n"messages": [{"role": "user", "content": "a"}]}',
         "line 1, system",
-        "content is int",
+        "content is a number. Use text",
     ),
     Bad(
         "tools are no objects",
@@ -328,6 +337,17 @@ def test_a_name_cannot_command_the_terminal(polycontext: Command) -> None:
     assert r"\x1b[2Jgone" in ran.complaint
 
 
+def test_the_server_says_which_extra_it_needs(
+    polycontext: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without FastAPI, one line says what to install."""
+    monkeypatch.setitem(sys.modules, "fastapi", None)
+    monkeypatch.delitem(sys.modules, "polycontext.cli.serve", raising=False)
+    ran = polycontext("serve")
+    assert (ran.code, ran.out) == (2, "")
+    assert 'polycontext serve needs fastapi. Run pip install ".[server]"' in ran.complaint
+
+
 def test_what_came_before_the_fault_is_shown(polycontext: Command, tmp_path: Path) -> None:
     """Conversations in front of a faulty one are replayed and printed."""
     path = saved(tmp_path, "chat.jsonl", as_lines([[user("a")], [user("b")], {"no": "messages"}]))
@@ -339,15 +359,29 @@ def test_what_came_before_the_fault_is_shown(polycontext: Command, tmp_path: Pat
 
 
 OPTIONS = [
-    (("project", EXAMPLE, "--max-tokens", "0"), "--max-tokens"),
+    (
+        ("project", EXAMPLE, "--max-tokens", "0"),
+        "Invalid value for --max-tokens: 0. Use a whole number, at least 1. Try",
+    ),
     (("project", EXAMPLE, "--max-tokens", "-5"), "--max-tokens"),
-    (("project", EXAMPLE, "--max-tokens", "many"), "--max-tokens"),
+    (
+        ("project", EXAMPLE, "--max-tokens", "many"),
+        "Invalid value for --max-tokens: 'many'. Use a whole number, at least 1. Try",
+    ),
+    (
+        ("certify", EXAMPLE, "--max-tokens", "9", "--at-most", "1"),
+        "Invalid value for --at-most: 1.0. Use a number, above 0 and below 1. Try",
+    ),
+    (("completion", "tcsh"), "{bash|zsh|fish}: 'tcsh'. Use bash, zsh, fish. Try"),
+    (("chat", "--base-url", "nope"), "Invalid value for --base-url: 'nope'. Use the address of"),
+    (("session", "list", "--store", ""), 'or "postgresql://" with a server behind it.'),
     (("project", EXAMPLE), "Pass --max-tokens or --model."),
     (("replay", EXAMPLE, "--max-tokens", "0"), "--max-tokens"),
     (
         ("replay", EXAMPLE, "--format", "poet"),
-        "'poet' is not one of 'openai', 'anthropic', 'openai-responses'",
+        "Invalid value for --format: 'poet'. Use openai, anthropic, openai-responses, gemini.",
     ),
+    (("replay", EXAMPLE, "--format", "opnai"), "'opnai'. Did you mean openai? Use openai,"),
     (
         ("replay", EXAMPLE, "--threshold", "0"),
         "--threshold 0 is not a share. Use more than 0, at most 1.",

@@ -164,3 +164,11 @@ def test_programs_ask_the_same_questions() -> None:
         "anthropic",
         allow_open_tail=True,
     )
+
+
+def test_no_sentence_ends_twice(polycontext: Command, tmp_path: Path) -> None:
+    """A vendor's wording has its own full stop; the advice follows after one."""
+    path = saved(tmp_path, "chat.json", [{"content": "a"}])
+    ran = polycontext("check", path, "--format", "openai")
+    assert "parameter: 'messages[0].role'. Use" in ran.out
+    assert ".." not in ran.out

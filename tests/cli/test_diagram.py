@@ -3,6 +3,7 @@
 import re
 import sys
 from pathlib import Path
+from shutil import which
 
 import pytest
 
@@ -90,6 +91,14 @@ def test_an_unknown_format_is_refused(polycontext: Command) -> None:
     assert all(name in ran.complaint for name in ("mermaid", "dot"))
 
 
+def test_an_ending_that_is_no_diagram_is_refused(polycontext: Command, tmp_path: Path) -> None:
+    """Nothing is written; --notation says what an unusual name holds."""
+    ran = polycontext("diagram", "-o", tmp_path / "a.jpg")
+    assert (ran.code, ran.out, [*tmp_path.iterdir()]) == (2, "", [])
+    assert "a.jpg: no file type for a diagram. Use .png, .svg, .pdf, .mmd" in ran.complaint
+    assert polycontext("diagram", "-o", tmp_path / "a.jpg", "--notation", "dot").code == 0
+
+
 def test_the_ending_of_the_file_says_how_to_draw(
     polycontext: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -106,3 +115,20 @@ def test_the_ending_of_the_file_says_how_to_draw(
     monkeypatch.setattr("polycontext.cli.diagram.which", lambda name: str(program))
     assert polycontext("diagram", "-o", tmp_path / "a.svg").code == 0
     assert (tmp_path / "a.svg").read_text(encoding="utf-8").startswith("digraph")
+    program.write_text("#!/bin/sh\necho 'no such format' >&2; exit 1\n", encoding="utf-8")
+    ran = polycontext("diagram", "-o", tmp_path / "a.png")
+    assert (ran.code, "a.png: Graphviz failed: no such format" in ran.complaint) == (1, True)
+
+
+@pytest.mark.skipif(which("dot") is None, reason="Graphviz is not installed")
+@pytest.mark.parametrize(
+    ("ending", "start"), [("svg", b"<?xml"), ("png", b"\x89PNG"), ("pdf", b"%PDF")]
+)
+def test_graphviz_draws_the_machine(
+    polycontext: Command, tmp_path: Path, ending: str, start: bytes
+) -> None:
+    """With Graphviz itself, each picture has the format of its ending."""
+    picture = tmp_path / f"machine.{ending}"
+    ran = polycontext("diagram", "-o", picture)
+    assert (ran.code, ran.err) == (0, f"wrote {picture}\n")
+    assert picture.read_bytes().startswith(start)

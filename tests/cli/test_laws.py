@@ -317,7 +317,7 @@ def test_narrow_paper_has_room_for_what_was_found(
 @pytest.mark.parametrize(
     ("arguments", "complaints"),
     [
-        (["--room", "attic"], ["--room", "'attic' is not one of"]),
+        (["--room", "attic"], ["--room", "'attic'. Use "]),
         (["--law", "sums_equal"], ["--law sums_equal: no such law", "sums_equal_recounting"]),
         ([*ROOM, "--law", "sums_equal_recounting"], ["no such law in linearity", "Use "]),
         (["--subject", SUBJECTS], [f"subject '{SUBJECTS}': no module and object", "module:object"]),

@@ -95,19 +95,25 @@ def test_what_a_message_names_is_attached(send: Callable[..., Ran], tmp_path: Pa
 
 
 def test_what_cannot_be_attached_is_told(send: Callable[..., Ran], tmp_path: Path) -> None:
-    """A pill that cannot be attached gives exit code 1, but the message is added."""
+    """Exit code 1, a line for each that cannot be attached, and nothing is added."""
     text = "[@long.txt] [@Agent.run] [@gone] [@picture.png] [@../x] [@Agent]"
     ran = send(text, "--json")
-    assert (ran.code, len(ran.json()["added"])) == (1, len(words(tmp_path)))
-    assert words(tmp_path)[-1] == text
+    assert (ran.code, ran.out, words(tmp_path)) == (1, "", [])
     assert [line.partition(" (")[0] for line in ran.err.splitlines()] == [
-        "attached long.txt",
-        "attached Agent.run",
         "refused gone: Cannot attach context: file not found",
         "refused picture.png: Cannot attach context: binary file",
         "refused ../x: Invalid context name",
         "refused Agent: Cannot attach context: symbol is ambiguous",
+        "error: nothing was added. Correct the names in brackets, or leave them out.",
     ]
+    assert "Use the path of a file from a root, such as src/agent.py" in ran.err
+
+
+def test_a_text_that_attaches_nothing_is_told(send: Callable[..., Ran], tmp_path: Path) -> None:
+    """A root without a name in brackets: the text is added, and a line says how to attach."""
+    ran = send("explain @long.txt")
+    assert (ran.code, words(tmp_path)) == (0, ["explain @long.txt"])
+    assert ran.err.startswith("the text attaches nothing. To attach a file, name it as [@")
 
 
 def test_what_had_to_yield_is_told(send: Callable[..., Ran], root: Path) -> None:
@@ -133,7 +139,7 @@ def test_only_what_a_user_says_attaches(send: Callable[..., Ran]) -> None:
     ("arguments", "complaint"),
     [
         (("a", "--root", "nowhere"), "'nowhere' does not exist"),
-        (("a", "--type", "poem"), "'poem' is not one of"),
+        (("a", "--type", "poem"), "'poem'. Use file, symbol."),
         (("a", "--limit", "0"), "--limit"),
         ((), "PREFIX"),
     ],

@@ -74,12 +74,16 @@ def test_a_policy_that_holds_is_said_to(polycontext: Command) -> None:
         (("--never", "approve", "--before", "pay"), "approve never happens"),
         (("--never", "pay", "--before", "approve", "--with", "approve=3"), "no JSON object"),
         (("--never", "pay", "--before", "approve", "--with", "approve={"), "no JSON object"),
+        (
+            ("--never", "pay", "--before", "approve", "--with", "aprove={}"),
+            "unknown event 'aprove'. Did you mean 'approve'? Use approve.",
+        ),
     ],
 )
 def test_a_check_of_nothing_is_refused(
     polycontext: Command, arguments: tuple[str, ...], problem: str
 ) -> None:
-    """What never happens, or cannot be read, would hold in vain."""
+    """What never happens, is unknown or cannot be read would hold in vain."""
     ran = polycontext("verify", "paying_machines:Tight", *arguments, "--depth", "3")
     assert ran.code == 2
     assert problem in ran.complaint

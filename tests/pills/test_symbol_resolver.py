@@ -154,7 +154,7 @@ def test_what_is_not_defined_is_not_found(root: Path, name: str) -> None:
     with pytest.raises(CannotAttachError, match="symbol not found") as caught:
         SymbolResolver([root]).resolve(name)
     assert str(caught.value) == "Cannot attach context: symbol not found"
-    assert caught.value.legal.startswith("a dotted name")
+    assert caught.value.legal.startswith("the name of a class or function, such as")
 
 
 @pytest.mark.parametrize("name", ["", ".", "a..b", ".a", "a."])

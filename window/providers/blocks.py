@@ -8,7 +8,7 @@ stored.
 from collections.abc import AsyncIterable, Awaitable, Iterable, Mapping, Sequence
 from typing import Any
 
-from polycontext.base.json_data import MAX_DEPTH, copy_json
+from polycontext.base.json_data import MAX_DEPTH, copy_json, kind_of
 
 from ..errors import InvalidMessagesError
 from ..wire_text import WIRE_INTEGERS
@@ -27,8 +27,8 @@ _TEXT = {"text": "text"}
 
 
 _LISTS = {
-    "dict": ', such as body["messages"], or [message] for one',
-    "str": ', such as [{"role": "user", "content": text}]',
+    "an object": ', such as body["messages"], or [message] for one',
+    "text": ', such as [{"role": "user", "content": text}]',
 }
 """What to pass instead of something that is not a list, by its type."""
 
@@ -46,8 +46,8 @@ def copied_messages(provider: Provider, messages: object) -> list[Message]:
     if not isinstance(messages, list | tuple):
         raise whole.refuse(
             "not-a-list",
-            f"{type(messages).__name__} is not a list",
-            f"a list of messages{_LISTS.get(type(messages).__name__, '')}",
+            f"{kind_of(messages)} is not a list",
+            f"a list of messages{_LISTS.get(kind_of(messages), '')}",
         )
     if not messages:
         raise whole.refuse("empty-list", "there is no message", "at least one message")
@@ -61,7 +61,7 @@ def copied_messages(provider: Provider, messages: object) -> list[Message]:
         if not isinstance(message, Mapping) or _is_of_langchain(given):
             raise place.refuse(
                 "not-an-object",
-                f"{type(given).__name__} is not a message",
+                f"{kind_of(given)} is not a message",
                 _advice_on(given),
             )
         copies.append(_copied(message, place))

@@ -11,7 +11,7 @@ from typing import Any, Self
 
 from attrs import frozen
 
-from polycontext.base.json_data import STORABLE
+from polycontext.base.json_data import STORABLE, kind_of
 
 from ..errors import InvalidMessagesError, InvalidTurnError
 from .wire import Provider
@@ -61,7 +61,8 @@ class Place:
 
     def wrong(self, rule: str, value: object, legal: str) -> InvalidMessagesError:
         """Return the error for a `value` that is not accepted here."""
-        return self.refuse(rule, f"{self.within} is {shown(value)}", legal)
+        said = "missing or null" if value is None else shown(value)
+        return self.refuse(rule, f"{self.within} is {said}", legal)
 
     def missing(self, rule: str, legal: str) -> InvalidMessagesError:
         """Return the error for a missing required value."""
@@ -125,4 +126,4 @@ def _path(steps: Sequence[str | int]) -> str:
 
 def shown(value: object) -> str:
     """Return a short form of `value` for error messages: long text is cut, others by type."""
-    return reprlib.repr(str(value)) if isinstance(value, str) else type(value).__name__
+    return reprlib.repr(str(value)) if isinstance(value, str) else kind_of(value)

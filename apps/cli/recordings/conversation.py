@@ -11,6 +11,7 @@ from typing import Any
 from attrs import evolve, field, frozen
 
 from polycontext.base import InvalidDataError
+from polycontext.base.json_data import kind_of
 from polycontext.window import InvalidMessagesError
 from polycontext.window.providers import AUTO, Parsed, Provider, format_of, get_format
 
@@ -21,14 +22,6 @@ _SHAPES = (
     'a list of messages, a request with "messages" or "input", a list of such, one message a line, '
     "or an exported session"
 )
-_KINDS: Mapping[type, str] = {
-    dict: "an object",
-    list: "a list",
-    str: "text",
-    bool: "true or false",
-    type(None): "null",
-}
-"""Names of the JSON types for error messages; every other type that `json` returns is a number."""
 _SOME = 120
 
 
@@ -195,8 +188,3 @@ def _misshapen(value: object) -> str:
             f"{', '.join(repr(key[:30]) for key in list(value)[:5]) or 'none'}"
         )
     return f"{kind_of(value)} is not a conversation"
-
-
-def kind_of(value: object) -> str:
-    """Return the name of a JSON value's type for error messages."""
-    return _KINDS.get(type(value), "a number")

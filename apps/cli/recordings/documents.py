@@ -26,6 +26,14 @@ _FILES = "a readable file, or - for standard input"
 _JSON = "JSON (one document), or JSONL (one document a line)"
 _LINE_SUFFIXES = (".jsonl", ".ndjson")
 _BOM = b"\xef\xbb\xbf"
+_TEXT = "text in UTF-8, which iconv -f LATIN1 -t UTF-8 makes of others"
+_UTF_16 = "UTF-16, not UTF-8", "text in UTF-8, such as iconv -f UTF-16 -t UTF-8 makes"
+_MARKS = (
+    (b"\xff\xfe", *_UTF_16),
+    (b"\xfe\xff", *_UTF_16),
+    (b"\x1f\x8b", "compressed with gzip", "what gunzip -c prints"),
+)
+"""How files begin that are no UTF-8, with the problem and what to use instead."""
 _SPACE = " \t\n\r"
 
 
@@ -182,8 +190,10 @@ def decoded(source: str, line: int | None, data: bytes) -> str:
     try:
         return data.decode()
     except UnicodeDecodeError as error:
-        problem = f"not text: byte 0x{data[error.start]:02x} at byte {error.start + 1} is not UTF-8"
-        raise unreadable(source, line, None, problem, "text in UTF-8") from None
+        at = f"byte 0x{data[error.start]:02x} at byte {error.start + 1} is not UTF-8"
+        known = (told for mark, *told in _MARKS if data.startswith(mark))
+        problem, legal = next(known, (f"not text: {at}", _TEXT))
+        raise unreadable(source, line, None, problem, legal) from None
 
 
 def _parsed(source: str, line: int, text: str) -> Document:
@@ -194,7 +204,9 @@ def _parsed(source: str, line: int, text: str) -> Document:
         value = json.loads(text)
     except json.JSONDecodeError as error:
         line += error.lineno - 1
-        problem, legal = f"not JSON: {error.msg} at column {error.colno}", _JSON
+        # Some of Python's messages end in "at".
+        problem = f"not JSON: {error.msg.removesuffix(' at')} at column {error.colno}"
+        legal = _JSON
     except RecursionError:
         problem, legal = "nested too deeply to be read", "JSON that is nested less"
     except ValueError:

@@ -4,6 +4,7 @@ An import either restores the whole session or changes nothing. The store is not
 are read or written, so `export | import` within one store makes a copy.
 """
 
+from codecs import BOM_UTF8
 from collections.abc import Iterable
 
 import click
@@ -82,7 +83,7 @@ def import_(
     Creates the store if it does not exist. Refuses a name that is taken; --as gives another.
     """
     with reading(file) as (source, stream):
-        lines = list(stream)
+        lines = [line.removeprefix(BOM_UTF8) for line in stream]
     try:
         imported = Imported(lines)
         session_id = imported.header.session_id if name is None else name

@@ -1,6 +1,7 @@
 """`polycontext session compress`, `recall`, `rewind` and `fork`: changes to a session's history."""
 
 from collections.abc import Sequence
+from functools import partial
 
 import click
 
@@ -16,7 +17,7 @@ from ..options import (
     WriteOptions,
 )
 from ..output import CommandError, write, write_json
-from .settings import COMPANION, Settings, moment_of
+from .settings import COMPANION, Settings, at_moment
 from .standing import print_write
 
 
@@ -89,8 +90,8 @@ def rewind(
         if regenerate:
             output = session.history.regenerate(**write.guards)
         else:
-            to = moment_of(moment) if moment else _id_back(list(before), back or 1)
-            output = session.history.rewind(to, **write.guards)
+            to = moment or _id_back(list(before), back or 1)
+            output = at_moment(to, lambda to: session.history.rewind(to, **write.guards))
         after = _ids(session)
         print_write(
             session,
@@ -104,9 +105,9 @@ def rewind(
             write_undo(where.session, revision)
 
 
-def _id_back(ids: Sequence[str], back: int) -> int | str:
+def _id_back(ids: Sequence[str], back: int) -> str:
     """Return the id of the message to end on when going `back` messages back, 0 for none."""
-    return ids[-back - 1] if back < len(ids) else 0
+    return ids[-back - 1] if back < len(ids) else "0"
 
 
 def write_undo(name: str, revision: int) -> None:
@@ -130,7 +131,8 @@ def fork(
 ) -> None:
     """Copy a session, now or at an earlier moment, under the name NEW."""
     with where.open() as session:
-        other = session.history.fork(new, None if moment is None else moment_of(moment))
+        make = partial(session.history.fork, new)
+        other = make() if moment is None else at_moment(moment, make)
         settings = Settings.of(session.conversation.companions)
         # An earlier moment does not include the settings, so copy them.
         if settings is not None and other.documents.get(COMPANION) is None:

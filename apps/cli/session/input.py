@@ -3,6 +3,7 @@
 A progress bar is shown while a long file is read.
 """
 
+import json
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -10,10 +11,10 @@ from typing import Any
 from attrs import frozen
 
 from polycontext.base import InvalidDataError
+from polycontext.base.json_data import kind_of
 from polycontext.window import InvalidMessagesError
 
 from ..output import progress
-from ..recordings.conversation import kind_of
 from ..recordings.documents import (
     Document,
     Place,
@@ -127,7 +128,8 @@ def _message_of(document: Document, value: object) -> tuple[Place, Any]:
     """Return a document that is a single message, or a provider's answer that holds one."""
     match value:
         case {"error": error} if error is not None:
-            what = f"an error instead of an answer: {str(error)[:_ERROR_SHOWN]}"
+            said = error if isinstance(error, str) else json.dumps(error, ensure_ascii=False)
+            what = f"an error instead of an answer: {said[:_ERROR_SHOWN]}"
         case {"role": _} | {"type": _} | {"choices": _}:
             return (), value
         case dict() as other:

@@ -1,14 +1,16 @@
 """`polycontext session append` and `messages`: adding messages, and the request to send."""
 
+import asyncio
 import json
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import click
 
-from polycontext.pills import Resolvers, SentMessage, send_message
-from polycontext.polynomial import ContextSession
+from polycontext.base import InvalidDataError
+from polycontext.pills import ResolvedMessage, asend_resolved
 from polycontext.polynomial.session import utc_now
 from polycontext.window import InvalidMessagesError, Turn
 from polycontext.window.providers import Provider, Rendered
@@ -25,11 +27,16 @@ from ..options import (
     complete_file,
 )
 from ..output import FAULT, CommandError, progress, tell, write_json
-from ..pills import print_attachments, resolvers_of, typed
+from ..pills import describe, print_attachments, resolve_text
 from ..recordings.shapes import MESSAGES
-from .input import read_messages, read_text
+from .input import Given, read_messages, read_text
 from .settings import session_at
 from .standing import print_write
+
+_PILL = re.compile(r"\[@[^\]]+\]")
+"""A name that a user's text attaches."""
+
+_FILE = re.compile(r"\S+\.(json|jsonl|ndjson)")
 
 MANY = 1_000
 """Number of messages from which a progress bar is shown while they are added."""
@@ -87,6 +94,7 @@ def append(
     an exported session. With --root, names such as [@src/agent.py] in a user's text attach files
     and symbols. --close-calls takes effect even if the new messages are refused.
     """
+    place = text
     if role is None and text is not None and source is None:
         # A file, or standard input, is read; everything else is what the user says.
         text, role, source = (None, None, text) if _is_input(text) else (text, "user", None)
@@ -104,23 +112,23 @@ def append(
             print_write(session, where.session, output, as_json=write.as_json)
         return 0
     where.check()
-    if role == "user" and text is not None and "[@" in text and not roots:
-        tell("names such as [@src/agent.py] attach nothing without --root DIR", "yellow")
-    given = None
+    given, message = None, None
     if role is None:
-        given = read_messages(source or "-")
+        given = _read(source or "-", is_text=place is not None)
         messages: Sequence[Any] = given.messages
     else:
         words = read_text(source or "-") if text is None else text
         messages = [Turn(role, words, timestamp=utc_now(), tool_call_id=tool_call_id)]
+        message = _resolved(words, roots) if role == "user" else None
     with where.open(write) as session:
         if close_calls is not None:
             session.close_open_calls(close_calls)
-        since, is_refused = len(session.conversation.log), False
+        since = len(session.conversation.log)
         try:
-            if roots:
-                sent = _send(session, messages[0].text, roots)
-                output, is_refused = session.output, bool(sent.problems)
+            if message is not None:
+                sent = asyncio.run(asend_resolved(session, message))
+                print_attachments(sent)
+                output = sent.output
             else:
                 # They are added in one step, so the bar cannot show how far it is.
                 is_long = len(messages) >= MANY
@@ -132,15 +140,29 @@ def append(
             raise error if given is None else given.refused(error) from None
         added = [turn.resource_id for turn in session.conversation.log[since:]]
         print_write(session, where.session, output, as_json=write.as_json, added=added)
-    return FAULT if is_refused else 0
+    return 0
+
+
+def _read(name: str, *, is_text: bool) -> Given:
+    """Return the messages in a file; `is_text` says that its name might be meant as a text."""
+    try:
+        return read_messages(name)
+    except InvalidDataError as error:
+        if is_text and Path(name).is_file():
+            error.legal += f". To attach it, use --root . '[@{name}]'; to say it, --role user"
+        raise
 
 
 def _is_input(text: str) -> bool:
-    """Return whether a text is ``-`` or the path of a file."""
+    """Return whether a text is ``-`` or the path of a file.
+
+    One word that ends like a file of messages counts as a path, so that a misspelt one is told.
+    """
     try:
-        return text == "-" or Path(text).is_file()
+        is_file = Path(text).is_file()
     except (OSError, ValueError):
-        return False
+        is_file = False
+    return text == "-" or is_file or bool(_FILE.fullmatch(text))
 
 
 def _check_text(
@@ -161,12 +183,27 @@ def _check_text(
         raise CommandError("--root needs a user's text. Add --role user.")
 
 
-def _send(session: ContextSession, text: str, roots: Sequence[Path]) -> SentMessage:
-    """Add a user's text, with the files and symbols it names attached."""
-    resolvers = Resolvers(resolvers_of(roots))
-    sent = send_message(session, typed(text, resolvers), resolvers)
-    print_attachments(sent)
-    return sent
+def _resolved(text: str, roots: Sequence[Path]) -> ResolvedMessage | None:
+    """Return a user's text with the files and symbols it names, or None if it attaches nothing.
+
+    Raises:
+        CommandError: one of them cannot be attached; each is printed with the reason.
+    """
+    named = _PILL.search(text)
+    if not roots:
+        if named:
+            tell(f"{named[0]} attaches nothing without --root DIR", "yellow")
+        return None
+    if not named:
+        tell("the text attaches nothing. To attach a file, name it as [@src/agent.py]", "yellow")
+    message = resolve_text(text, roots)
+    for problem in message.problems:
+        tell(f"refused {describe(problem)}", "red")
+    if message.problems:
+        raise CommandError(
+            "nothing was added. Correct the names in brackets, or leave them out.", FAULT
+        )
+    return message
 
 
 @command(

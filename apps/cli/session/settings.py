@@ -1,20 +1,23 @@
 """The settings that a session remembers for the command line, and the parsing of moments."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from datetime import datetime
 from difflib import get_close_matches
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import orjson
 from attrs import asdict, evolve, frozen
 
 from polycontext.base import InvalidDataError, UnknownNameError
+from polycontext.linearity import UnknownResourceError
 from polycontext.polynomial import ContextSession
 from polycontext.polynomial.stores import SessionStore
 from polycontext.window import find_model
 
 from ..output import FAULT, CommandError
+
+R = TypeVar("R")
 
 COMPANION = "command-line"
 """The name under which a session keeps its settings."""
@@ -117,18 +120,43 @@ def moment_of(text: str) -> int | datetime | str:
 
     >>> moment_of("7"), moment_of("t7"), moment_of("2026-11-23T10:00Z").year
     (7, 't7', 2026)
+
+    Raises:
+        CommandError: it is a time without a time zone.
     """
     if text.isdecimal():
         return int(text)
     try:
-        return datetime.fromisoformat(text)
+        moment = datetime.fromisoformat(text)
     except ValueError:
         return text
+    if moment.utcoffset() is None:
+        local = moment.isoformat(timespec="minutes")
+        raise CommandError(f"{text} has no time zone. Write {local}Z for UTC, or {local}+01:00.")
+    return moment
+
+
+def at_moment(text: str, use: Callable[[int | datetime | str], R]) -> R:
+    """Call `use` with a moment, and return its result.
+
+    Raises:
+        CommandError: it is no moment.
+    """
+    try:
+        return use(moment_of(text))
+    except UnknownResourceError as error:
+        if error.near:
+            raise
+        raise CommandError(
+            f"{text!r} is not a moment of the session. Use a revision such as 7, a time such as "
+            "2026-11-23T10:00Z, or the id of a message that polycontext session show lists.",
+            FAULT,
+        ) from None
 
 
 def session_at(session: ContextSession, moment: str | None) -> ContextSession:
     """Return the session now, or as it was at `moment`."""
-    return session if moment is None else session.history.at(moment_of(moment))
+    return session if moment is None else at_moment(moment, session.history.at)
 
 
 def find_session(store: SessionStore, session_id: str) -> str:

@@ -240,3 +240,10 @@ def test_long_lines_move_a_bar_on_a_terminal(
     file.write_bytes(lived("export").out.encode())
     assert lived("import", "--as", "t", of=str(file)).code == 0
     assert sum(moved) == file.stat().st_size
+
+
+def test_a_mark_at_the_beginning_is_skipped(lived: Asked, polycontext: Command) -> None:
+    """An editor may have put a byte order mark before the first line."""
+    lines = b"\xef\xbb\xbf" + lived("export").out.encode()
+    ran = polycontext("session", "import", "-", "--as", "copy", stdin=lines)
+    assert (ran.code, ran.err) == (0, "")

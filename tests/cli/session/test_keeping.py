@@ -64,7 +64,7 @@ def test_old_words_expire_and_the_view_stays(small: Asked) -> None:
             "this cannot be undone, and there is no terminal to confirm on. Add --yes.",
         ),
         (("forget", "--older-than", "-1", "--yes"), "--older-than"),
-        (("forget", "--older-than", "nan", "--yes"), "days"),
+        (("forget", "--older-than", "nan", "--yes"), "Invalid value for --older-than: nan. Use"),
         (("forget", "--max-bytes", "1.5", "--yes"), "--max-bytes"),
         (("search",), "TEXT"),
         (("search", "x", "--limit", "0"), "--limit"),

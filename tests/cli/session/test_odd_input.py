@@ -57,7 +57,7 @@ BAD_INPUT: dict[str, tuple[Any, str]] = {
     "a list of lists": (b'[[{"role": "user", "content": "a"}]]', "not-an-object"),
     "an error of the API": (
         b'{"type": "error", "error": {"message": "overloaded"}}',
-        "an error instead of an answer: {'message': 'overloaded'}",
+        'an error instead of an answer: {"message": "overloaded"}',
     ),
     "several choices": (b'{"choices": [{}, {}]}', "several choices"),
     "a lone surrogate": (b'{"role": "user", "content": "a\\ud800"}', "lone surrogate"),
@@ -92,7 +92,10 @@ USAGE: tuple[tuple[tuple[object, ...], str], ...] = (
     (("append", "--role", "user", "x", "--from", "y"), "there is a text and --from"),
     (("append", "--role", "poet", "x"), "'poet'"),
     (("append", "--from", "gone.json"), "gone.json: cannot be read"),
-    (("append", "--role", "user", "x", "--idempotency-key", ""), "idempotency_key = ''"),
+    (
+        ("append", "--role", "user", "x", "--idempotency-key", ""),
+        "-key: ''. Use a text",
+    ),
     (("append", "--role", "user", "x", "--expected-revision", "-1"), "--expected-revision"),
     (("append", "--role", "user", "x", "--model", "gpt5"), "unknown model 'gpt5'"),
     (("append", "--role", "user", "x", "--format", "x"), "--format"),
@@ -106,7 +109,7 @@ USAGE: tuple[tuple[tuple[object, ...], str], ...] = (
     (("explain",), "ID"),
     (
         ("show", "--store", "oracle://scott:tiger@host/db?token=1"),
-        "url = 'oracle://***@host/db?***'",
+        "Invalid value for --store: 'oracle://***@host/db?***'. Use the path of a SQLite file",
     ),
 )
 

@@ -420,4 +420,17 @@ def test_a_name_in_brackets_needs_a_root(polycontext: Command, tmp_path: Path) -
     store = ("--store", tmp_path / "a.db")
     polycontext("session", "new", "s", "--max-tokens", "500", *store)
     ran = polycontext("session", "append", "s", "Explain [@src/agent.py]", *store)
-    assert (ran.code, "attach nothing without --root DIR" in ran.err) == (0, True)
+    assert (ran.code, ran.err) == (0, "[@src/agent.py] attaches nothing without --root DIR\n")
+
+
+def test_a_file_in_the_place_of_a_text_is_read_or_told(
+    small: Asked, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A misspelt file of messages is no text, and a file that holds none says how to attach it."""
+    monkeypatch.chdir(tmp_path)
+    saved(tmp_path, "notes.md", "# Notes")
+    assert "mesages.json: cannot be read: no such file" in small("append", "mesages.json").complaint
+    ran = small("append", "notes.md")
+    assert "To attach it, use --root . '[@notes.md]'; to say it, --role user." in ran.complaint
+    assert small("show", "--json").json()["revision"] == 0
+    assert small("append", "--role", "user", "mesages.json").code == 0

@@ -86,12 +86,12 @@ MISTAKES: dict[str, tuple[type[Exception], str, Mistake]] = {
     ),
     "one message, no list": (
         InvalidMessagesError,
-        r"dict is not a list\. Use a list of messages, such as body.*, or \[message\]",
+        r"an object is not a list\. Use a list of messages, such as body.*, or \[message\]",
         lambda _: project(USER, 100),
     ),
     "a text, no list": (
         InvalidMessagesError,
-        r'str is not a list\. Use .*\[{"role": "user", "content": text}\]',
+        r'text is not a list\. Use .*\[{"role": "user", "content": text}\]',
         lambda _: project("Hello", 100),  # type: ignore[arg-type]
     ),
     "a reserve of everything": (

@@ -210,12 +210,12 @@ REFUSED: dict[str, tuple[type[PolycontextError], str, Mistake]] = {
     ),
     "a list where one message goes": (
         InvalidMessagesError,
-        "list is not a message.*extend",
+        "a list is not a message.*extend",
         lambda s: s.add_message(ONE),
     ),
     "a text where a message goes": (
         InvalidMessagesError,
-        "str is not a message.*add_user_turn",
+        "text is not a message.*add_user_turn",
         lambda s: s.add_message("hi"),
     ),
     "an answer that was not awaited": (

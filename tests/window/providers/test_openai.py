@@ -212,7 +212,7 @@ def test_an_error_names_the_field() -> None:
             ]
         )
     with pytest.raises(
-        InvalidMessagesError, match=r"bad-content: content\[1\]\.text is NoneType\."
+        InvalidMessagesError, match=r"bad-content: content\[1\]\.text is missing or null\."
     ):
         parse([{"role": "user", "content": [{"type": "text", "text": "x"}, {"type": "text"}]}])
 
@@ -229,7 +229,7 @@ def test_an_error_names_the_field_of_a_call(kind: str, field: str) -> None:
         call = {"id": "b", "type": kind, kind: {"name": "f", field: "x"}, **fault}
         with pytest.raises(
             InvalidMessagesError,
-            match=rf"bad-tool-call: tool_calls\[1\]\.{name} is (int|NoneType)\.",
+            match=rf"bad-tool-call: tool_calls\[1\]\.{name} is (a number|missing or null)\.",
         ):
             parse([{"role": "assistant", "tool_calls": [*calling("a")["tool_calls"], call]}])
 
