@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from threading import Lock, RLock
-from typing import Any, NamedTuple
+from typing import Any
 from weakref import ref
 
 from attrs import evolve
@@ -86,6 +86,8 @@ class Replica:
         self._near: deque[Conversation] = deque(maxlen=_NEAR)
         # Companions that may be stored though this session was not told.
         self._tried = set[str]()
+        # Events that were appended last: whoever loads them, this session wrote them.
+        self._written: Sequence[Event] = ()
 
     def keep_in(self, store: SessionStore) -> None:
         """Use `store` from now on; it already has everything that is stored so far."""
@@ -148,7 +150,8 @@ class Replica:
                 if conversation.revision == stored.snapshot:
                     self._snapped = conversation
                 if self.live.machine.acts:
-                    self.live.add(self._made(before, event, conversation))
+                    made = self._made(before, event, conversation)
+                    self.live.add(made, follows=event not in self._written)
             if behind:
                 # Earlier conversations may hold text that was erased.
                 self._near.clear()
@@ -285,14 +288,6 @@ class Replica:
 # --- its machine ----------------------------------------------------------------------
 
 
-class Sent(NamedTuple):
-    """An event that an action has sent during a write."""
-
-    event: Any
-    args: tuple[Any, ...]
-    kwargs: Mapping[str, Any]
-
-
 class LiveMachine(ContextModel):
     """The model of a session's machine: it stands where the session stands, and writes through it.
 
@@ -304,9 +299,10 @@ class LiveMachine(ContextModel):
         self._writer, self._listeners = writer, [*listeners]
         super().__init__(None)
         self.session: Callable[[], Any] = lambda: None
-        self._steps: deque[Step] = deque()
-        self._sent: deque[Sent] = deque()
-        self._sending = False
+        self._steps: deque[tuple[Step, bool]] = deque()
+        # What actions have sent during a write.
+        self._sent: deque[tuple[Any, tuple[Any, ...], Mapping[str, Any]]] = deque()
+        self._sending = self._follows = False
         self._playing = Lock()
         kind = writer.conversation.machine
         is_plain = kind is ContextMachine and not listeners
@@ -338,9 +334,13 @@ class LiveMachine(ContextModel):
         return self._writer.conversation
 
     def write_event(self, event: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
-        """Write an event through the session, or queue it if it is sent from inside a write."""
+        """Write an event through the session, or queue it if it is sent from inside a write.
+
+        Where another writer's event is followed, that writer sends what its actions send.
+        """
         if self._writer.is_inside():
-            self._sent.append(Sent(event, args, kwargs))
+            if not self._follows:
+                self._sent.append((event, args, kwargs))
             return ContextOutput(self.window, self.now.state)
         session = self.session()
         return (session.send if self.may_block() else session.asend)(event, *args, **kwargs)
@@ -356,10 +356,10 @@ class LiveMachine(ContextModel):
             not isinstance(self.machine._engine, AsyncEngine) or not is_in_loop()
         )  # the library exposes it nowhere else
 
-    def add(self, made: object) -> None:
-        """Queue a step; a patch of a document is not a step."""
+    def add(self, made: object, *, follows: bool = False) -> None:
+        """Queue a step, which `follows` another writer; a patch of a document is not a step."""
         if isinstance(made, Step):
-            self._steps.append(made)
+            self._steps.append((made, follows))
 
     @procedure
     def play(self) -> Steps[None]:
@@ -370,8 +370,10 @@ class LiveMachine(ContextModel):
         while self._steps and self._playing.acquire(blocking=False):
             try:
                 if self._steps:
-                    yield from self.machine.perform(self._steps.popleft())
+                    step, self._follows = self._steps.popleft()
+                    yield from self.machine.perform(step)
             finally:
+                self._follows = False
                 self._playing.release()
 
     aplay = twin(play)

@@ -53,9 +53,7 @@ class Writer(Replica):
         super()._open()
         # Sync writers enter one at a time, so that none of them decides in vain.
         self._turnstile = Lock()
-        self._task_locks: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock] = (
-            WeakKeyDictionary()
-        )
+        self._task_locks = WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock]()
         self._under_way: set[object] = set()
 
     def __getstate__(self) -> dict[str, Any]:
@@ -240,6 +238,7 @@ class Writer(Replica):
         if not decision.events and not companions:
             return True
         self._tried.update(companions.values())
+        self._written = decision.events
         options: dict[str, Any] = yield in_thread(self._options, decision.after, key)
         try:
             yield (

@@ -23,6 +23,7 @@ from polycontext.polynomial import (
     SessionWriteError,
     replay,
 )
+from polycontext.polynomial.journal.events import MoveEvent
 from polycontext.polynomial.stores import InMemoryStore
 from polycontext.pressure import AdaptiveThreshold, ConflictError, ContextProjector
 from polycontext.window import ContextWindow, TokenCounter, Turn
@@ -536,3 +537,55 @@ def test_a_long_chain_of_events_is_sent_whole() -> None:
     session.add_user_turn("hi")
     session.send("ping")
     assert session.history.revision == 401
+
+
+class Echo(ContextMachine):
+    """A machine whose action answers a call."""
+
+    call = ContextMachine.accumulating.to(ContextMachine.accumulating)
+    answer = ContextMachine.accumulating.to(ContextMachine.accumulating)
+
+    def on_call(self) -> None:
+        """Answer."""
+        self.send("answer")
+
+
+def kinds(session: ContextSession) -> list[str]:
+    """Return what happened after the first turn."""
+    return [event.name for event in session.history.events(1) if isinstance(event, MoveEvent)]
+
+
+def test_only_the_writer_of_an_event_sends_what_its_action_sends() -> None:
+    """However many sessions follow: each runs the action, and one answers."""
+    store = InMemoryStore()
+    first, *others = (
+        ContextSession.open(store, "s", max_tokens=900, counter=WORDS, machine=Echo)
+        for _ in range(3)
+    )
+    first.add_user_turn("hi")
+    first.send("call")
+    for each in others:
+        each.history.refresh()
+        each.add_user_turn("and?")
+    assert kinds(first.history.refresh()) == ["call", "answer"]
+
+
+def test_an_event_that_another_thread_loaded_is_its_writers_still() -> None:
+    """It loads it when it is stored and not yet published."""
+
+    class Loaded(InMemoryStore):
+        """A store whose events are loaded at once."""
+
+        def append(self, *given: Any, **options: Any) -> None:
+            """Append, and let the session load it."""
+            super().append(*given, **options)
+            if session is not None:
+                thread = Thread(target=session.history.refresh)
+                thread.start()
+                thread.join(20)
+
+    session: ContextSession | None = None
+    session = ContextSession.open(Loaded(), "s", max_tokens=900, counter=WORDS, machine=Echo)
+    session.add_user_turn("hi")
+    session.send("call")
+    assert kinds(session) == ["call", "answer"]
