@@ -140,7 +140,7 @@ class SharedStore:
         self._places = {
             resource_id: place
             for place, resource_id in enumerate(self.ids)
-            if number_of(resource_id) != place + 1
+            if resource_id[1:] != str(place + 1)
         }
         # Further indices of ids that different versions hold at different indices; nearly always
         # empty.

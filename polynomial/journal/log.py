@@ -19,6 +19,9 @@ from polycontext.linearity import UnknownResourceError, number_of
 from polycontext.window import Role, Turn
 from polycontext.window.items import ITEM_IDS, attachment_of
 
+Run = tuple[int, int]
+"""A run of ids with rising numbers: the first number, and how far it is ahead of its place."""
+
 _FEW_RUNS, _TURNS_A_RUN = 64, 16
 _CHUNK = 64
 _NEAR_IDS = 500
@@ -37,8 +40,7 @@ class Log(Sequence[Turn]):
 
     _chunks: tuple[tuple[Turn, ...], ...] = ()
     _tail: tuple[Turn, ...] = ()
-    _runs: tuple[tuple[int, int], ...] = ()
-    """Runs of ids with rising numbers: the first number, and how far it is ahead of its place."""
+    _runs: "tuple[Run, ...]" = ()
     _places: dict[str, int] = field(factory=dict)
     _items: dict[str, int] = field(factory=dict)
     _first: "StoredTurns | None" = None
@@ -51,18 +53,16 @@ class Log(Sequence[Turn]):
         `ids` are the ids of `turns`; `items` maps the ids of context items to the places of the
         turns that first attached them.
         """
-        log = cls((), (), (), {}, dict(items))
-        runs: tuple[tuple[int, int], ...] = ()
+        runs, places = list[Run](), dict[str, int]()
         for place, resource_id in enumerate(ids):
-            log._runs = runs
-            more = log._runs_with(resource_id, place)
-            if more is None:
-                log._places[resource_id] = place
-            else:
-                runs = more
+            run = _run_with(runs, resource_id, place)
+            if run is None:
+                places[resource_id] = place
+            elif not runs or run is not runs[-1]:
+                runs.append(run)
         for item_id in items:
             ITEM_IDS.skip_past(item_id)
-        return cls((), (), runs, log._places, log._items, turns)
+        return cls((), (), tuple(runs), places, dict(items), turns)
 
     @property
     def items(self) -> Mapping[str, int]:
@@ -75,10 +75,11 @@ class Log(Sequence[Turn]):
     def append(self, turn: Turn) -> "Log":
         """Return the log with an accepted turn at its end."""
         place = len(self)
-        runs = self._runs_with(turn.resource_id, place)
-        if runs is None:
-            runs = self._runs
+        runs, run = self._runs, _run_with(self._runs, turn.resource_id, place)
+        if run is None:
             self._places[turn.resource_id] = place
+        elif not runs or run is not runs[-1]:
+            runs = (*runs, run)
         attachment = attachment_of(turn) if turn.metadata else None
         if attachment is not None:
             if self.item(attachment.id) is None:
@@ -88,22 +89,6 @@ class Log(Sequence[Turn]):
         if len(tail) < _CHUNK:
             return Log(self._chunks, tail, runs, self._places, self._items, self._first)
         return Log((*self._chunks, tail), (), runs, self._places, self._items, self._first)
-
-    def _runs_with(self, resource_id: str, place: int) -> tuple[tuple[int, int], ...] | None:
-        """Return the runs that find `resource_id` at `place`, None if its number does not fit."""
-        number, runs = number_of(resource_id), self._runs
-        # The lead (number minus place) only rises, so an id belongs to the last run that begins
-        # before it.
-        if number is None or number < place or (runs and number - place < runs[-1][1]):
-            return None
-        if runs and number - place == runs[-1][1]:
-            return runs
-        # Adding a run copies all of them; for many short runs, the dictionary is cheaper.
-        return (
-            (*runs, (number, number - place))
-            if len(runs) < _FEW_RUNS + place // _TURNS_A_RUN
-            else None
-        )
 
     def knows(self, resource_id: str) -> bool:
         """Return whether a turn with that id was accepted; gists made by compressions were not."""
@@ -205,6 +190,20 @@ class Log(Sequence[Turn]):
     # A pickle contains only the turns; the index is rebuilt.
     def __reduce__(self) -> tuple[object, ...]:
         return _log_of, (tuple(self),)
+
+
+def _run_with(runs: Sequence[Run], resource_id: str, place: int) -> Run | None:
+    """Return the run that finds `resource_id` at `place`: the last one, a new one, or None."""
+    number = number_of(resource_id)
+    # The lead (number minus place) only rises, so an id belongs to the last run that begins before
+    # it.
+    if number is None or number < place or (runs and number - place < runs[-1][1]):
+        return None
+    if runs and number - place == runs[-1][1]:
+        return runs[-1]
+    # Adding a run copies all of them; for many short runs, the dictionary is cheaper.
+    may_add = len(runs) < _FEW_RUNS + place // _TURNS_A_RUN
+    return (number, number - place) if may_add else None
 
 
 def _item_id(turn: Turn) -> str | None:
