@@ -5,7 +5,7 @@ from functools import partial
 from itertools import pairwise, takewhile
 from typing import TYPE_CHECKING, Any, Never
 
-from attrs import evolve, field, frozen
+from attrs import field, frozen
 
 from polycontext.base import InvalidDataError
 from polycontext.linearity import ResourceClass, ToolRule
@@ -258,11 +258,8 @@ def _fill(window: ContextWindow, turns: Iterable[tuple[Turn, ...]]) -> ContextWi
     """Append the parsed turns in their pieces."""
     for position, pieces in enumerate(turns):
         for number, turn in enumerate(pieces, 1):
-            window = window.append(
-                evolve(
-                    turn, resource_id=_id(position) if number == 1 else f"{_id(position)}.{number}"
-                )
-            )
+            resource_id = _id(position) if number == 1 else f"{_id(position)}.{number}"
+            window = window.append(turn.admitted(resource_id))
     return window
 
 

@@ -261,8 +261,8 @@ system, user, assistant, tool.
         """Return the same turn with its token count."""
         return self.admitted(self.resource_id, tokens)
 
-    def admitted(self, resource_id: str, tokens: int) -> "Turn":
-        """Return the same turn with its id and token count, as a window admits it.
+    def admitted(self, resource_id: str, tokens: int | None = None) -> "Turn":
+        """Return the same turn with an id and a token count, as a window admits it.
 
         It skips validation, since it runs for every turn and `evolve` would repeat all checks.
         """

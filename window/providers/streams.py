@@ -38,7 +38,7 @@ def feedback_of(value: object) -> Any:
 
 def field_of(value: object, name: str) -> Any:
     """Return a field of JSON data or of an SDK's object, or None."""
-    if isinstance(value, Mapping):
+    if isinstance(value, (dict, Mapping)):  # a dictionary is recognised at once
         return value.get(name)
     return getattr(value, name, None) if hasattr(value, "model_dump") else None
 

@@ -104,7 +104,11 @@ def _is_called(called: object) -> bool:
 
 
 def _parse_turn(message: Message, place: Place) -> Turn:
-    role = _parse_role(message.get("role"), place)
+    role, content = _parse_role(message.get("role"), place), message.get("content")
+    # Nearly every message holds only text, and this path takes a fifth of the time.
+    if isinstance(content, str) and message.keys() == _PLAIN and message["role"] == role:
+        with place.turn_errors():
+            return Turn(role, content)
     called = _parse_calls(message, role, place)
     calls = [call for call, _ in called]
     call_id, name = message.get("tool_call_id") if role is Role.TOOL else None, message.get("name")
@@ -124,6 +128,9 @@ def _parse_turn(message: Message, place: Place) -> Turn:
         raise place.into("tool_call_id").wrong("orphan-result", call_id, legal)
     with place.turn_errors():
         return collector.turn(role, tool_call_id=call_id, name=name)
+
+
+_PLAIN = {"role", "content"}
 
 
 def _parse_role(value: object, place: Place) -> Role:
