@@ -1137,6 +1137,8 @@ class ContextSession:
             yield in_thread(self.history.has_taken, idempotency_key)
         ):
             built = yield in_thread(command)
+        if self._answer is not None:
+            self._answer.check(built)
         request = self._request(built, expected_revision, idempotency_key)
         if self._writer.live.machine.acts:
             self._writer.live.serve(self)

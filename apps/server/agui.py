@@ -144,8 +144,11 @@ class _Run:
             elif event is PING:
                 yield event
             elif event.id is not None:
-                self._problem = failed
-                return
+                props = orjson.loads(event.data)
+                if not props["answering"]:
+                    self._problem = failed
+                    return
+                yield StateSnapshotEvent(snapshot=props)
             elif self._message is not None:
                 # This is a snapshot in place of events that are no longer kept: its text would
                 # repeat what was sent.

@@ -10,7 +10,7 @@ from typing import Any
 from polycontext.models import Answering, in_whole_characters
 from polycontext.nodes import ComponentRenderer
 from polycontext.pills import PillDocument
-from polycontext.polynomial import Answer, ContextSession, SessionWriteError
+from polycontext.polynomial import Answer, ContextMachine, ContextSession, SessionWriteError
 
 from .feed import PROPS, Feed, Told
 from .sources import Sources
@@ -30,7 +30,7 @@ class Chat:
 
     Events:
 
-    - ``props``: the current state.
+    - ``props``: the current state; during an agent's answer, whenever another node begins.
     - ``delta``: ``text`` that was added to the answer in progress.
     - ``problem``: the reason why there is no answer.
 
@@ -49,6 +49,8 @@ class Chat:
         self.cancelled = False
         self._answering = answering
         self._renderer = ComponentRenderer()
+        if session.conversation.machine is not ContextMachine:
+            session.machine.add_listener(self)
         self._writing: asyncio.Task[None] | None = None
         self._keeping = self._closed = False
         self._problem: str | None = None
@@ -57,6 +59,11 @@ class Chat:
     def props(self) -> dict[str, Any]:
         """Return the props to show."""
         return self._renderer.render_chat(self.session, answering=self.is_busy)
+
+    def on_enter_state(self) -> None:
+        """Publish what an agent does: python-statemachine calls it after each step."""
+        if self._writing is not None and self.is_busy:
+            self.feed.publish(PROPS, self.props())
 
     @property
     def is_busy(self) -> bool:

@@ -6,7 +6,7 @@ that anything added to a turn later stays private by default.
 
 from collections.abc import Collection
 from importlib.resources import files
-from typing import Annotated, Any, ClassVar, Literal, TypedDict
+from typing import Annotated, Any, ClassVar, Literal, TypedDict, cast
 
 from attrs import frozen
 
@@ -21,7 +21,9 @@ from polycontext.polynomial import (
 from polycontext.window import ContextWindow, Role, Turn
 from polycontext.window.items import attachment_of, shown_text
 
-Status = Literal["ready", "thinking", "pressured", "compressed"]
+Status = Literal[
+    "ready", "thinking", "pressured", "compressed", "understanding", "acting", "replying"
+]
 
 
 class MessageProps(TypedDict):
@@ -119,6 +121,8 @@ class ComponentRenderer:
         legal = VALID_DIRECTIONS.get(output.state, ()) if legal is None else legal
         waits = bool(output.window.open_calls)
         can_send = InputKind.USER_TURN in legal and not waits
+        # A session under pressure compresses before it accepts a message.
+        is_deferred = auto and output.state is ContextState.PRESSURED and not waits
         turns = (
             turn
             for turn in output.window.all_turns()
@@ -131,7 +135,7 @@ class ComponentRenderer:
             "answering": answering,
             "canSend": can_send,
             "actions": {
-                "send": can_send or (auto and not waits),
+                "send": can_send or is_deferred,
                 "compress": InputKind.COMPRESS in legal,
                 "clear": InputKind.CLEAR in legal,
             },
@@ -180,8 +184,12 @@ def _status(output: ContextOutput, *, answering: bool) -> Status:
             return "pressured"
         case ContextState.COMPRESSED:
             return "compressed"
-        case state:
-            return "thinking" if answering and state is not ContextState.EMPTY else "ready"
+        case state if not answering or state is ContextState.EMPTY:
+            return "ready"
+        case "UNDERSTANDING" | "ACTING" | "REPLYING" as state:
+            return cast("Status", state.lower())
+        case _:
+            return "thinking"
 
 
 def _awaits_assistant(window: ContextWindow) -> bool:

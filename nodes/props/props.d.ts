@@ -33,7 +33,7 @@ export interface ChatProps {
   /** tokens used / max tokens; above 1 if a turn exceeded the budget */
   pressure: number;
   /** the status of the conversation */
-  status: "ready" | "thinking" | "pressured" | "compressed";
+  status: "ready" | "thinking" | "pressured" | "compressed" | "understanding" | "acting" | "replying";
   /** whether an answer is being written */
   answering: boolean;
   /** false while pressured and while calls are open */

@@ -15,6 +15,7 @@ from typing import Any
 
 from attrs import field, frozen
 from statemachine import State as DeclaredState
+from statemachine import StateChart
 from statemachine.event import Event
 from statemachine.factory import StateMachineMetaclass
 from statemachine.graph import iterate_states
@@ -31,6 +32,16 @@ from ..state import ContextState, State, state_of
 
 Path = tuple[tuple[Kind | None, Transition], ...]
 """The transitions of one step with their events; an eventless transition has none."""
+
+
+def _machines_with(state: State) -> Iterator[str]:
+    """Yield the names of the machines in this process that have a state."""
+    left = [StateChart]
+    while left:
+        machine: Any = left.pop()
+        left += machine.__subclasses__()
+        if state in getattr(getattr(machine, "table", None), "cells", ()):
+            yield f"{machine.__module__}.{machine.__qualname__}"
 
 
 @frozen(eq=False)
@@ -64,11 +75,12 @@ class Table:
             InvalidDataError: the machine has no such state.
         """
         if state not in self.cells:
-            name = self.machine.__name__
+            name, others = self.machine.__name__, ", ".join(_machines_with(state))
             raise InvalidDataError(
                 ".state",
                 f"{name} has no state {state}",
-                f"{', '.join(self.cells)}; or pass machine= the class that has it",
+                f"{', '.join(self.cells)}; or pass machine= the class that has it: "
+                f"{others or 'polycontext.agents.AgentMachine, if it is an agent'}",
             )
         return self.cells[state]
 

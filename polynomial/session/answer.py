@@ -4,8 +4,11 @@ from typing import Self
 
 from polycontext.base import require
 from polycontext.base.effects import Steps, call, procedure, twin
+from polycontext.window import Role
+from polycontext.window.rules import is_rule
 
 from ..errors import SessionWriteError
+from .commands import Add, Command, Together
 from .part import Session
 
 
@@ -60,6 +63,15 @@ class Answer:
     async def __aexit__(self, *raised: object) -> None:
         await self.aclose()
 
+    def check(self, command: Command) -> None:
+        """Check a command that is given while the answer is open.
+
+        Raises:
+            SessionWriteError: it adds a turn of the user, which the answer would seem to follow.
+        """
+        if _adds_user_turn(command):
+            raise _open_error()
+
     def _ended(self) -> Session | None:
         """Mark the answer as closed and return the session if a turn must be added."""
         session, self._session = self._session, None
@@ -75,6 +87,20 @@ def open_answer(session: Session) -> Answer:
         SessionWriteError: an answer is already open.
     """
     if session._answer is not None:
-        raise SessionWriteError("an answer is being written", "Wait for it, or close it")
+        raise _open_error()
     session._answer = answer = Answer(session)
     return answer
+
+
+def _adds_user_turn(command: Command) -> bool:
+    match command:
+        case Together(commands):
+            return any(map(_adds_user_turn, commands))
+        case Add(turn):
+            return turn.role is Role.USER and not is_rule(turn)
+        case _:
+            return False
+
+
+def _open_error() -> SessionWriteError:
+    return SessionWriteError("an answer is being written", "Wait for it, or close it")

@@ -1,6 +1,7 @@
 """An agent behind the server and the chat: cancelled, failed, stopped and begun again."""
 
 import asyncio
+import json
 import random
 import sys
 from collections.abc import AsyncIterator
@@ -11,6 +12,7 @@ import httpx
 import pytest
 
 from polycontext.agents import Agent, AgentAnswering, AgentMachine, ModelRequest, Tool
+from polycontext.base import InvalidDataError
 from polycontext.polynomial import ContextSession
 from polycontext.polynomial.stores import InMemoryStore
 from polycontext.server import create_app
@@ -99,6 +101,71 @@ async def drive() -> None:
 def test_a_browser_is_never_locked_out() -> None:
     """Whatever happens to the answer."""
     asyncio.run(drive())
+
+
+async def run(kitchen: Kitchen, store: InMemoryStore) -> list[dict[str, Any]]:
+    """Run the agent by AG-UI, cancel it in a tool, restart the server, and go on there.
+
+    Return the events of the cancelled run.
+    """
+
+    def browsing() -> tuple[Any, httpx.AsyncClient]:
+        app = create_app(
+            store, lambda: AgentAnswering(kitchen), max_tokens=8000, machine=AgentMachine
+        )
+        transport = httpx.ASGITransport(app)
+        return app, httpx.AsyncClient(transport=transport, base_url="http://localhost/api")
+
+    app, browser = browsing()
+    async with browser:
+        name = (await browser.post("/sessions")).json()["sessionId"]
+        where, asked = f"/sessions/{name}", {"id": "m1", "role": "user", "content": "A soup?"}
+        body: dict[str, Any] = {"threadId": name, "runId": "r1", "messages": [asked]}
+        body |= {"state": {}, "tools": [], "context": [], "forwardedProps": {}}
+        running = asyncio.create_task(browser.post(f"{where}/agui", json=body))
+        async with asyncio.timeout(60):
+            while not await is_answering(browser, where):  # noqa: ASYNC110 - it cannot notify
+                await asyncio.sleep(0.01)
+        await stored(store, name, "ACTING", calls=2)
+        assert (await browser.get(where)).json()["contextProps"]["status"] == "acting"
+        assert (await browser.post(f"{where}/cancel")).json()["contextProps"]["actions"]["send"]
+        events = [
+            json.loads(line.removeprefix("data: "))
+            for line in (await running).text.splitlines()
+            if line.startswith("data: ")
+        ]
+        await app.state.chats.close()
+    app, browser = browsing()
+    async with browser:
+        await stored(store, name, "ACTING")
+        kitchen.waits = False
+        again = body | {"runId": "r2", "messages": [{**asked, "id": "m2"}]}
+        assert "RUN_FINISHED" in (await browser.post(f"{where}/agui", json=again)).text
+        await stored(store, name, "ACCUMULATING")
+        await app.state.chats.close()
+    return events
+
+
+def test_a_run_says_what_the_agent_does_and_can_be_cancelled() -> None:
+    """Its open call is settled, and a restarted server goes on."""
+    kitchen, store = Kitchen(), InMemoryStore()
+    kitchen.waits = True
+    events = asyncio.run(run(kitchen, store))
+    snapshots = [event["snapshot"] for event in events if event["type"] == "STATE_SNAPSHOT"]
+    told = [each["status"] for each in snapshots]
+    assert [*dict.fromkeys(told)][-3:] == ["thinking", "acting", "ready"]
+    assert events[-1]["outcome"]["type"] == "cancelled"
+    (key,) = store.list_sessions()
+    log = ContextSession.open(store, key, machine=AgentMachine).log()
+    assert "the answer was not completed" in str([*log])
+
+
+def test_the_class_that_a_session_needs_is_named() -> None:
+    """One that is reopened without it cannot be read."""
+    store = InMemoryStore()
+    ContextSession.open(store, "soup", machine=AgentMachine).add_user_turn("A soup?")
+    with pytest.raises(InvalidDataError, match=r"machine=.*polycontext\.agents.*AgentMachine"):
+        ContextSession.open(store, "soup")
 
 
 AGENT = """

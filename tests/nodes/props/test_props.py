@@ -3,10 +3,16 @@
 import json
 
 import pytest
+from statemachine import State
 
 from polycontext.linearity import ResourceClass
 from polycontext.nodes import ComponentRenderer
-from polycontext.polynomial import ContextSession, ContextState
+from polycontext.polynomial import (
+    ContextMachine,
+    ContextSession,
+    ContextState,
+    IllegalDirectionError,
+)
 from polycontext.window import ContextItem, ToolCall
 
 PRIVATE = ("SYSTEM-SECRET", "ARGUMENT-SECRET", "RESULT-SECRET")
@@ -140,3 +146,22 @@ def test_only_preserved_turns_say_so(resource_class: ResourceClass) -> None:
     assert session.render()["messages"][1]["isPreserved"] is (
         resource_class is ResourceClass.PRESERVED
     )
+
+
+class Approved(ContextMachine):
+    """Takes no message while somebody has to agree."""
+
+    asking = State("ASKING", value="ASKING")
+    wait = ContextMachine.accumulating.to(asking)
+    agreed = asking.to(ContextMachine.accumulating)
+
+
+def test_a_message_is_offered_only_where_the_machine_takes_it() -> None:
+    """In a state of one's own as in those of the context."""
+    session = ContextSession(max_tokens=8000, machine=Approved)
+    session.add_user_turn("Which plums?")
+    assert session.render()["actions"]["send"]
+    session.send("wait")
+    with pytest.raises(IllegalDirectionError):
+        session.add_user_turn("Well?")
+    assert not session.render()["actions"]["send"]

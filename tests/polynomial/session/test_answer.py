@@ -121,3 +121,19 @@ def test_a_copy_has_no_open_answer() -> None:
     session.answer().add("On its")
     assert said(copy(session)) is None
     assert session.output.answering == "On its"
+
+
+def test_the_user_waits_for_the_end_of_an_answer() -> None:
+    """A turn of the user is refused meanwhile, also an edited one; rules are no message."""
+    session = asked()
+    question = session.log()[0].resource_id
+    with session.answer() as answer:
+        answer.add("Red")
+        with pytest.raises(SessionWriteError, match=r"an answer is being written\. Wait"):
+            session.add_user_turn("Well?")
+        with pytest.raises(SessionWriteError, match=r"an answer is being written\. Wait"):
+            session.history.edit(question, "Which pears?")
+        session.rules.add("Never open a jar.")
+        answer.add(" ones.")
+    session.add_user_turn("Well?")
+    assert [turn.text for turn in session.log()][-2:] == ["Red ones.", "Well?"]

@@ -7,6 +7,9 @@ export const STATUS: Record<ChatProps["status"], { name: string; meaning: string
   thinking: { name: "Thinking", meaning: "Waiting for the model's answer." },
   pressured: { name: "Pressured", meaning: "Little room is left." },
   compressed: { name: "Compressed", meaning: "Earlier messages were summarised." },
+  understanding: { name: "Reading", meaning: "The agent is finding out what you want." },
+  acting: { name: "Working", meaning: "The agent is taking a step." },
+  replying: { name: "Writing", meaning: "The agent is writing its reply." },
 };
 
 /** Return how much is used, in per cent. */
