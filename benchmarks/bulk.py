@@ -135,13 +135,14 @@ def timed(source: Path, output: Path, workers: int) -> tuple[float, float]:
 
 
 def cores(folder: Path, number: int) -> None:
-    """Print what two workers gain over one."""
+    """Print what two workers gain over one, and the most memory of each process."""
     source = generate(folder / "in.jsonl", number)
     (one, one_cpu), (two, two_cpu) = (
         timed(source, folder / f"out{workers}.jsonl", workers) for workers in (1, 2)
     )
     same = filecmp.cmp(folder / "out1.jsonl", folder / "out2.jsonl", shallow=False)
-    print(f"{number:,} conversations, equal: {same}")
+    most = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
+    print(f"{number:,} conversations, equal: {same}, {most:,.0f} MB a process")
     print(f"one worker   {one:,.0f} s, {one_cpu:,.0f} s CPU")
     print(f"two workers  {two:,.0f} s, {two_cpu:,.0f} s CPU")
     print(f"ratio        {one / two:.2f} on the clock; {2 * one_cpu / two_cpu:.2f} by the CPU")

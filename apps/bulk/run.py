@@ -97,8 +97,9 @@ def compress_file(
         advance: called with the progress after each piece.
 
     Raises:
-        InvalidDataError: the input is missing, damaged or cut off; finished rows are kept.
-        InvalidOptionError: the output exists, or its unfinished run had other options.
+        InvalidDataError: the input is missing, damaged or cut off, and finished rows are kept; or
+            the output exists, is being written, or is unfinished with other options.
+        InvalidOptionError: a name has another ending.
         OSError: the output cannot be written; finished rows are kept.
     """
     run = _Run(Path(source), Path(output), compressor)
@@ -119,14 +120,14 @@ class _Run:
         """Return a context in which no other process has the same output.
 
         Raises:
-            InvalidOptionError: another process has it.
+            InvalidDataError: another process has it.
         """
         place, stack = self._beside("lock"), ExitStack()
         try:
             stack.enter_context(FileLock(place, timeout=0))
         except Timeout:
-            legal = "another output, or wait: a running process writes this one"
-            raise InvalidOptionError("output", str(self.output), legal) from None
+            what, legal = "is written by a running process", "another output, or wait"
+            raise InvalidDataError(str(self.output), what, legal) from None
         stack.callback(place.unlink, missing_ok=True)
         return stack
 
@@ -148,7 +149,7 @@ class _Run:
         """Return the report of an earlier run with these settings, or None if there was none.
 
         Raises:
-            InvalidOptionError: the output was written with other settings or by something else.
+            InvalidDataError: the output was written with other settings or by something else.
         """
         if not self.output.exists():
             return None
@@ -161,7 +162,7 @@ class _Run:
                     self._beside(end).unlink(missing_ok=True)
                 return Report(Figures.from_json(told), told["settings"], was_complete=True)
         legal = "another name, or remove the file and those that begin with its name"
-        raise InvalidOptionError("output", f"{self.output} exists already", legal)
+        raise InvalidDataError(str(self.output), "exists already", legal)
 
     def _is_input(self, fingerprint: Mapping[str, Any]) -> bool:
         return bool(self.fingerprint(fingerprint["bytes"]) == fingerprint)
@@ -191,7 +192,7 @@ class _Run:
         """Return the last checkpoint, or the start of a new run.
 
         Raises:
-            InvalidOptionError: the unfinished run had other settings or another input.
+            InvalidDataError: the unfinished run had other settings or another input.
         """
         place = self._beside("progress.json")
         if not place.exists():
@@ -202,8 +203,9 @@ class _Run:
         if not self._is_input(told["input"]):
             other.append("input")
         if other:
-            legal = f"the same {', '.join(other)}, or remove {place} to start again"
-            raise InvalidOptionError("output", f"an unfinished run with other {other}", legal)
+            what = f"is unfinished, and its run had another {' and another '.join(other)}"
+            legal = f"the same, or remove {place} to start again"
+            raise InvalidDataError(str(self.output), what, legal)
         sizes = told["progress"]
         return Progress(**sizes, figures=Figures.from_json(told))
 

@@ -81,7 +81,8 @@ def certify(
         Path(source), [first, *others], at_most=at_most, level=level, engine=engine
     )
     if rejected:
-        tell(f"{rejected:,} rows hold no valid conversation and do not count", "yellow")
+        hold, are = ("row holds", "is") if rejected == 1 else ("rows hold", "are")
+        tell(f"{rejected:,} {hold} no valid conversation and {are} skipped", "yellow")
     if as_json:
         write_json(asdict(found), indent=2)
     else:

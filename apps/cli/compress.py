@@ -109,7 +109,8 @@ def compress(
         write(_as_text(figures))
         tell(f"wrote {output} in {monotonic() - started:.0f} s")
     if figures.rejected:
-        tell(f"{figures.rejected:,} rows were rejected: {output}.rejected.jsonl", "yellow")
+        were = "row was" if figures.rejected == 1 else "rows were"
+        tell(f"{figures.rejected:,} {were} rejected: {output}.rejected.jsonl", "yellow")
     return FAULT if figures.rejected else 0
 
 
@@ -136,6 +137,9 @@ def _run(source: Path, output: Path, compressor: RowCompressor, engine: Engine) 
         reason = (error.strerror or str(error)).lower()
         what = f"{output}: cannot be written: {reason}. Finished rows are kept:"
         raise CommandError(f"{what} run the same command again to go on.", FAULT) from None
+    except KeyboardInterrupt:
+        tell("interrupted. Finished rows are kept: run the same command again to go on.", "yellow")
+        raise
 
 
 class _Meter:

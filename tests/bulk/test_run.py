@@ -189,9 +189,9 @@ def test_a_complete_run_is_not_repeated_and_no_other_file_is_overwritten(tmp_pat
     assert again.was_complete
     assert again.figures == first.figures
     assert output.stat().st_mtime_ns == before
-    with pytest.raises(InvalidOptionError, match=r"out.jsonl exists already"):
+    with pytest.raises(InvalidDataError, match=r"out.jsonl: exists already. Use another name"):
         compress_file(source, output, RowCompressor(max_tokens=700), engine=HERE)
-    with pytest.raises(InvalidOptionError, match=r"in.jsonl exists already"):
+    with pytest.raises(InvalidDataError, match=r"in.jsonl: exists already"):
         compress_file(source, source, SMALL, engine=HERE)
 
 
@@ -201,10 +201,12 @@ def test_an_unfinished_run_is_not_mixed_with_another(tmp_path: Path) -> None:
     with pytest.raises(StoppedError):
         compressed(source, advance=stopping(2))
     other = RowCompressor(max_tokens=700, repair=True)
-    with pytest.raises(InvalidOptionError, match=r"other \['max_tokens', 'repair'\]"):
+    with pytest.raises(
+        InvalidDataError, match=r"another max_tokens and another repair\. Use the same"
+    ):
         compress_file(source, tmp_path / "out.jsonl", other, engine=HERE)
     source.write_bytes(source.read_bytes().replace(b"w0x1", b"w0x2"))
-    with pytest.raises(InvalidOptionError, match=r"other \['input'\]"):
+    with pytest.raises(InvalidDataError, match=r"another input\. Use the same"):
         compressed(source)
 
 
@@ -213,7 +215,7 @@ def test_two_processes_do_not_write_one_output(tmp_path: Path) -> None:
     source = saved(tmp_path / "in.jsonl", as_lines(rows(10)))
     with (
         FileLock(tmp_path / "out.jsonl.lock"),
-        pytest.raises(InvalidOptionError, match="a running process writes this one"),
+        pytest.raises(InvalidDataError, match="is written by a running process"),
     ):
         compressed(source)
 

@@ -32,7 +32,7 @@ def test_few_recordings_show_little(polycontext: Command, tmp_path: Path) -> Non
     ran = polycontext("certify", source, "--max-tokens", 9_000, "--workers", 1)
     assert ran.code == 1
     assert ran.out.endswith("no budget passes\n")
-    assert "1 rows hold no valid conversation" in ran.err
+    assert "1 row holds no valid conversation" in ran.err
 
 
 def test_budgets_that_are_no_numbers_are_refused(polycontext: Command, tmp_path: Path) -> None:

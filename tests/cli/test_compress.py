@@ -35,8 +35,29 @@ def test_rejected_rows_end_with_1(polycontext: Command, tmp_path: Path) -> None:
     ran = polycontext("compress", source, tmp_path / "out.jsonl", *SMALL)
     assert ran.code == 1
     assert "rejected  1 InvalidDataError\n" in ran.out
-    assert "1 rows were rejected: " in ran.err
+    assert "1 row was rejected: " in ran.err
     assert [row["number"] for row in read(tmp_path / "out.jsonl.rejected.jsonl")] == [4]
+
+
+def test_an_interrupted_run_says_how_to_go_on(
+    polycontext: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The same command continues it; another one is refused in one line."""
+    monkeypatch.setattr(lines, "PIECE_BYTES", 8_000)
+    monkeypatch.setattr(lines, "_BLOCK", 8_000)
+    source, output = saved(tmp_path / "in.jsonl", as_lines(rows(30))), tmp_path / "out.jsonl"
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(compress._Meter, "advance", interrupt)
+        ran = polycontext("compress", source, output, *SMALL)
+    assert (ran.code, "run the same command again to go on" in ran.err) == (130, True)
+    ran = polycontext("compress", source, output, "--max-tokens", 700)
+    assert "out.jsonl: is unfinished, and its run had another max_tokens. Use the" in ran.complaint
+    assert polycontext("compress", source, output, *SMALL).code == 0
+    assert len(read(output)) == 30
 
 
 def test_columns_are_named_by_commas(polycontext: Command, tmp_path: Path) -> None:
