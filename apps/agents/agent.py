@@ -9,7 +9,7 @@ from typing import Any, cast
 
 from attrs import define, field
 
-from polycontext.base import CallerError, InvalidDataError, require
+from polycontext.base import CallerError, InvalidDataError, UnknownNameError, require
 from polycontext.base.effects import Effect, Steps, adrive, call, in_thread, procedure, twin
 from polycontext.base.json_data import thaw
 from polycontext.nodes import Now, PromptBuilder
@@ -79,6 +79,20 @@ class Agent:
     def now(self) -> Now:
         """Return what nodes read at the session's revision; see `build_context`."""
         return self._recollection.now
+
+    @property
+    def _offered(self) -> Mapping[str, Tool]:
+        """The tools of Act, with one that reads the archive once there is something in it."""
+        if not self.memory.conversation.content_archive:
+            return self.tools
+        told = "Returns what is archived under a key."
+        return {"retrieve": Tool("retrieve", self._retrieve, told), **self.tools}
+
+    def _retrieve(self, key: str, **_: str) -> Any:
+        try:
+            return self.memory.conversation.retrieve(key)
+        except UnknownNameError as error:
+            raise ToolError(str(error)) from None
 
     @property
     def _machine(self) -> type[AgentMachine]:
@@ -290,11 +304,11 @@ class Agent:
         return answer
 
     def _check_use(self, use: ToolUse) -> None:
-        if use.tool not in self.tools:
-            legal = ", ".join(self.tools) or "no tool: there are none"
+        if use.tool not in self._offered:
+            legal = ", ".join(self._offered) or "no tool: there are none"
             raise InvalidDataError("$.calls", f"there is no tool {use.tool!r}", legal)
         given = self.memory.conversation.id_registry.to_ids(thaw(use.arguments))
-        self.tools[use.tool].arguments(given)
+        self._offered[use.tool].arguments(given)
 
     def _commit(self, answer: str | Form, place: object) -> Steps[None]:
         """Commit an answer; if another writer was first, check it again without asking again.
@@ -331,7 +345,7 @@ class Agent:
     def _use(self, made: ToolCall) -> Steps[None]:
         """Run a call that is stored, and store its result, unless the call was closed meanwhile."""
         key = f"{self.session.session_id}/{made.id}"
-        tool, result, is_found = self.tools.get(made.name), None, False
+        tool, result, is_found = self._offered.get(made.name), None, False
         if tool is None:
             text = f"[no result: there is no tool {made.name}]"
         elif self._is_forgotten(made):
@@ -368,7 +382,7 @@ class Agent:
     # --- asking the model -------------------------------------------------------------------
 
     def _request(self, node: Node, task: str) -> ModelRequest:
-        return request_of(node, self.memory, self.session.output, self.tools, task)
+        return request_of(node, self.memory, self.session.output, self._offered, task)
 
     @property
     def _voice(self) -> str:

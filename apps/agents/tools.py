@@ -2,13 +2,13 @@
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from inspect import Parameter, isawaitable, iscoroutinefunction, signature
 from typing import Any
 
 from attrs import frozen
 
-from polycontext.base import InvalidDataError, require
+from polycontext.base import InvalidDataError, InvalidOptionError, require
 from polycontext.base.effects import Effect
 from polycontext.base.json_data import freeze
 
@@ -95,7 +95,16 @@ def running(tool: Tool, arguments: Mapping[str, Any]) -> Effect:
 
     def run() -> Any:
         result = tool.run(**arguments)
-        return asyncio.run(_awaited(result)) if isawaitable(result) else result
+        if not isawaitable(result):
+            return result
+        try:
+            asyncio.get_running_loop()
+        except RuntimeError:
+            return asyncio.run(_awaited(result))
+        if isinstance(result, Coroutine):
+            result.close()
+        legal = "asend() or arun() where an event loop runs, or a function that is not async"
+        raise InvalidOptionError(f"tool {tool.name}", tool.run, legal)
 
     async def arun() -> Any:
         if iscoroutinefunction(tool.run):

@@ -13,6 +13,7 @@ import pytest
 
 from polycontext.agents import Agent, AgentMachine, AnswerError, ModelRequest, Tool, ToolError
 from polycontext.base import InvalidOptionError
+from polycontext.nodes import PromptBuilder
 from polycontext.pills import FileResolver
 from polycontext.polynomial import ContextSession
 from polycontext.polynomial.stores import InMemoryStore
@@ -313,6 +314,69 @@ def test_summarize_states_the_theme() -> None:
     assert agent.send("A soup?") == "Which?"
     assert agent.memory.conversation.engagement_summary == "a quick soup"
     assert agent.memory.shared.reasoning.summary == "one soup"
+
+
+def test_a_summary_that_cannot_be_used_leaves_the_reply(caplog: pytest.LogCaptureFixture) -> None:
+    """The user has asked for the reply: a log record says what is missing."""
+    script = [UNDERSTOOD, ASKED, "Which?", "no summary", "{}"]
+    agent = agent_of(ScriptedModel(script), summarizes=True)
+    assert agent.send("A soup?") == "Which?"
+    assert agent.session.state == "ACCUMULATING"
+    assert "nothing was summarized: the answer of node 'summarize'" in caplog.text
+
+
+def test_a_summary_stands_for_earlier_exchanges() -> None:
+    """Understand, Think and Summarize read it; exchanges that leave the recent ones follow it."""
+    summary = json.dumps({"engagement": "soup", "summary": "They look for soup.", "reasoning": "r"})
+    exchange = [UNDERSTOOD, ASKED, "Which?", summary]
+    agent = agent_of(model := ScriptedModel(exchange * 2), summarizes=True)
+    agent.send("A soup?")
+    agent.send("Another?")
+    prompts = {request.node: request.prompt for request in model.requests[4:]}
+    readers = {node for node, prompt in prompts.items() if "They look for soup." in prompt}
+    assert readers == {"understand", "think", "summarize"}
+    assert agent.memory.conversation.reasoning_summary == "r"
+
+
+def test_reply_shows_the_persona() -> None:
+    """The other nodes do not."""
+    agent = agent_of(model := ScriptedModel([UNDERSTOOD, ASKED, "Which?"]), persona={"warmth": 0.9})
+    agent.send("A soup?")
+    sentence = PromptBuilder().describe({"warmth": 0.9})
+    assert [sentence in request.prompt for request in model.requests] == [False, False, True]
+
+
+def test_act_retrieves_what_is_archived() -> None:
+    """The tool is there once something is; a wrong key is told to the model."""
+    uses = [use(("retrieve", {"key": key})) for key in ("turn_1_step_1", "turn_9")]
+    done = json.dumps({"outcome": "read it again"})
+    agent = agent_of(
+        model := ScriptedModel([*SCRIPT, *SCRIPT[:2], *uses, done, done, "Both again."])
+    )
+    agent.send("A soup?")
+    assert agent.send("Which were there?") == "Both again."
+    assert "Archived, to retrieve by key: turn_1_step_1" in model.requests[-4].prompt
+    results = [turn.text for turn in agent.session.log() if turn.name == "retrieve"]
+    assert "Miso soup" in results[0]
+    assert "unknown archived content 'turn_9'" in results[1]
+
+
+def test_an_async_tool_in_a_running_loop_says_what_to_call() -> None:
+    """Nothing has run, and `arun` goes on."""
+
+    async def find(**_: str) -> str:
+        return "soup"
+
+    session = ContextSession(max_tokens=3000, machine=AgentMachine)
+    model = ScriptedModel([*SCRIPT[:3], *[json.dumps({"outcome": "done"})] * 2, "Soup."])
+    agent = Agent(session, model, [Tool("find", find)])
+
+    async def run() -> str:
+        with pytest.raises(InvalidOptionError, match=r"tool find.*asend\(\) or arun\(\)"):
+            agent.send("A soup?")
+        return await agent.arun()
+
+    assert asyncio.run(run()) == "Soup."
 
 
 def test_a_long_conversation_compresses_and_goes_on() -> None:
