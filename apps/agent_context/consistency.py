@@ -7,6 +7,7 @@ fixes; a write that would add a fault is refused.
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from datetime import datetime
+from functools import cache
 from itertools import count
 from operator import attrgetter
 from typing import Any, TypeAlias
@@ -51,6 +52,8 @@ REFERENCES = {
 }
 """The lists whose entries refer to others: the field with the references, and the lists with their
 targets."""
+
+_getter = cache(attrgetter)
 
 MOST_ISSUES = 100
 
@@ -100,7 +103,7 @@ def _duplicate_ids(path: str, ids: Sequence[str]) -> Iterator[InvalidDataError]:
 
 def entries_of(context: AgentContext, path: str) -> tuple[Any, ...]:
     """Return the list at a path such as ``enrichment.facts``."""
-    entries: tuple[Any, ...] = attrgetter(path)(context)
+    entries: tuple[Any, ...] = _getter(path)(context)
     return entries
 
 

@@ -38,15 +38,17 @@ class Understanding(Form):
 
     def after(self, memory: AgentMemory) -> AgentMemory:
         """Return the memory with the decisions about entities, and the intent for all agents."""
-        registry, number = memory.conversation.id_registry, memory.turn.turn_num
-        for each in self.retained:
-            registry = registry.retain(each.ref, each.reason, turn=number)
-        for ref in self.demoted:
-            registry = registry.demote(ref, turn=number)
-        reasons: dict[str, str] = {each.ref: each.reason for each in self.retained}
-        turn = memory.turn.curate(reasons, self.demoted, reasons)
-        turn = turn.observe(phase=self.phase, user_expressed=self.user_expressed)
-        memory = evolve(memory.with_registry(registry), turn=turn)
+        turn = memory.turn.observe(phase=self.phase, user_expressed=self.user_expressed)
+        if self.retained or self.demoted:
+            registry = memory.conversation.id_registry
+            for each in self.retained:
+                registry = registry.retain(each.ref, each.reason, turn=turn.turn_num)
+            for ref in self.demoted:
+                registry = registry.demote(ref, turn=turn.turn_num)
+            reasons: dict[str, str] = {each.ref: each.reason for each in self.retained}
+            turn = turn.curate(reasons, self.demoted, reasons)
+            memory = memory.with_registry(registry)
+        memory = evolve(memory, turn=turn)
         intent = {"type": self.intent, "confidence": self.confidence}
         return memory.share("understand", append={"reasoning.intents": [intent]})
 

@@ -194,10 +194,12 @@ def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _without_nulls(kind: Any, data: Any) -> Any:
     """Return data without nulls in fields that have a default."""
+    if not isinstance(data, (list, tuple, Mapping)):
+        return data
     inner = get_args(kind)
     if get_origin(kind) in (Union, UnionType):
-        return None if data is None else _without_nulls(_present(inner), data)
-    if get_origin(kind) in _LISTS and isinstance(data, list | tuple):
+        return _without_nulls(_present(inner), data)
+    if get_origin(kind) in _LISTS and not isinstance(data, Mapping):
         return [_without_nulls(inner[0], each) for each in data]
     if not (isinstance(kind, type) and has(kind) and isinstance(data, Mapping)):
         return data

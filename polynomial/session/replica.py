@@ -183,7 +183,7 @@ class Replica:
         """Return the stored events after revision `after`, up to that of the conversation."""
         events: Sequence[Event] = self.store.load(self.session_id, after).events
         if any(isinstance(event, CompressEvent) and event.names_ranges for event in events):
-            whole = self.store.load(self.session_id).events
+            whole = self.store.load(self.session_id).events if after else events
             events = tuple(journal.source_ranges.with_sources(whole))[after:]
         return tuple(events[: max(0, self.conversation.revision - after)])
 
