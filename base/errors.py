@@ -8,6 +8,7 @@ store their facts as fields, build their message from them, and subclass a fitti
 When one of these errors is raised, nothing has changed.
 """
 
+import re
 from collections.abc import Callable
 from importlib.util import find_spec
 from math import inf
@@ -15,6 +16,8 @@ from types import UnionType
 from typing import Any, TypeGuard, cast
 
 from attrs import Attribute, define, field
+
+_ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+(?=>)")
 
 
 class PolycontextError(Exception):
@@ -30,9 +33,15 @@ class CollaboratorError(PolycontextError):
 
 
 def safe_repr(value: object) -> str:
-    """Return the `repr` of a value, or its type if it has none: Python prints no huge integers."""
+    """Return the `repr` of a value without addresses, or its type if it has none.
+
+    Python prints no huge integers.
+
+    >>> safe_repr(object())
+    '<object object>'
+    """
     try:
-        return repr(value)
+        return _ADDRESS.sub("", repr(value))
     except Exception:  # noqa: BLE001 - an error message must not raise another
         return f"<{type(value).__name__}>"
 

@@ -48,16 +48,13 @@ def _is_class(_tag: object, attribute: "Attribute[Any]", value: object) -> None:
 
 def in_utc(value: object, path: str, fault: Fault = InvalidDataError) -> datetime:
     """Return an aware datetime in UTC; raise what `fault` creates for any other value."""
+    legal = "an aware datetime, for example datetime.now(UTC)"
     if not isinstance(value, datetime):
-        raise fault(path, f"{type(value).__name__} is not a datetime", "an aware datetime")
+        raise fault(path, f"{type(value).__name__} is not a datetime", legal)
     if value.tzinfo is UTC:
         return value
     if value.utcoffset() is None:
-        raise fault(
-            path,
-            "naive datetime without a time zone",
-            "an aware datetime, for example datetime.now(UTC)",
-        )
+        raise fault(path, "naive datetime without a time zone", legal)
     try:
         return value.astimezone(UTC)
     except OverflowError:

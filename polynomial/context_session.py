@@ -209,7 +209,9 @@ class ContextSession:
         embedder: "parts.Embedder | None" = None,
     ) -> None:
         require("clock", clock, callable(clock), "a function that returns an aware datetime")
-        require("listeners", listeners, is_list(listeners), "a list of listeners of the machine")
+        legal = "a list of listeners of the machine, such as [Watcher()], and no classes"
+        fits = is_list(listeners) and not any(isinstance(each, type) for each in listeners)
+        require("listeners", listeners, fits, legal)
         methods = [getattr(embedder, name, None) for name in ("embed", "compare")]
         embeds = embedder is None or all(map(callable, methods))
         require("embedder", embedder, embeds, "an object with embed(texts) and compare(vectors, q)")

@@ -179,9 +179,16 @@ class ContextInput:
 
     @property
     def turn(self) -> Turn:
-        """Return the turn of a turn kind."""
+        """Return the turn of a turn kind.
+
+        Raises:
+            InvalidOptionError: an input of this kind brings no message.
+        """
         if isinstance(self.payload, Turn):
             return self.payload
+        if self.kind not in _ROLES:
+            legal = f"step.input.turn only if step.input.kind is one of {', '.join(_ROLES)}"
+            raise InvalidOptionError("input.kind", str(self.kind), legal)
         return Turn(_ROLES[self.kind], str(self.payload))
 
     @classmethod

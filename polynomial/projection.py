@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any, Never
 
 from attrs import field, frozen
 
-from polycontext.base import InvalidDataError
+from polycontext.base import InvalidDataError, InvalidOptionError, require
 from polycontext.linearity import ResourceClass, ToolRule
 from polycontext.linearity.classification import classified_by
 from polycontext.pressure import (
+    AsyncSummariser,
     CompressionResult,
     ContextProjector,
     ExtractiveSummariser,
@@ -38,6 +39,7 @@ from polycontext.window.providers import (
 from .errors import ContextOverflowError
 from .gist_recognition import known_again
 from .machine.step import overflow
+from .session.decisions import log_rejected
 from .session.options import check_room, check_rules, room_of
 
 if TYPE_CHECKING:
@@ -153,6 +155,7 @@ def project(
     >>> project([{"role": "user", "content": "hello"}], 100).messages
     [{'role': 'user', 'content': 'hello'}]
     """
+    require("query", query, query is None or isinstance(query, str), "the topic as text, or None")
     given = room_of(model, max_tokens, reserve, counter, tools=tools)
     check_room(given)
     told = unwrap(messages)
@@ -166,6 +169,10 @@ def project(
         summariser or ExtractiveSummariser(),
         Reach(keep_recent=keep_recent, cuts_question=True, rules=ruled),
     )
+    writer: object = projector.summariser
+    if isinstance(writer, AsyncSummariser) and not isinstance(writer, Summariser):
+        legal = "one that is not async: project awaits nothing, as session.acompress() does"
+        raise InvalidOptionError("summariser", summariser, legal)
     # Messages that a host joined are counted as they are, and split only if something must be cut.
     came = window if len(window) <= len(parsed.turns) else _fill(empty, zip(parsed.turns))
     fits = came.total_tokens <= room
@@ -175,6 +182,7 @@ def project(
         fit = partial(_fit, projector, wire, query=query)
         error.tokens = _sufficient(fit, window, error.tokens, given.max_tokens - room)
         raise
+    log_rejected(result.rejections)
     written = rendered.inline()
     if result.edit.is_empty and not parsed.repaired and _is_moved(parsed):
         # A result that the provider accepts further behind stays there.

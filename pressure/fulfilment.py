@@ -259,7 +259,8 @@ def make_gist(
 def _check(job: GistJob, offer: object, resource_id: str, counter: TokenCounter) -> Turn | str:
     """Return the counted gist, or the reason why it is rejected."""
     if not isinstance(offer, str):
-        return f"the summary is {type(offer).__name__}, not text"
+        came = "None" if offer is None else type(offer).__name__
+        return f"the summary is {came}, not text; the summariser must return a str"
     body = offer.strip()
     if not body:
         return _EMPTY

@@ -291,7 +291,8 @@ def _asked(summariser: object, plan: Plan, job: GistJob, room: int, reading: Rea
         raise InvalidOptionError(
             "summariser",
             summariser,
-            "one that need not be awaited, or the methods that begin with an a",
+            "one that need not be awaited, or the methods that begin with an a, such as "
+            "await session.aadd_user_turn(...)",
         )
     if not isinstance(summariser, RememberingSummariser):
         return ask(summariser, plan, job, room)

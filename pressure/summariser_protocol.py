@@ -127,7 +127,7 @@ class AsyncPlanSummariser(Protocol):
         ...
 
 
-@frozen
+@frozen(repr=False)
 class _Function:
     """A summariser that calls a function, with `counter` and `query` if it has such parameters.
 
@@ -135,6 +135,9 @@ class _Function:
     """
 
     function: Callable[..., Any]
+
+    def __repr__(self) -> str:
+        return repr(self.function)
 
     def summarise(self, turns: Sequence[Turn], max_tokens: int, **known: Any) -> Any:
         names = signature(self.function).parameters
@@ -147,12 +150,12 @@ class _Function:
         )
 
 
-@frozen
+@frozen(repr=False)
 class _Coroutine:
     """A summariser that calls a coroutine function, so that its result is awaited."""
 
     function: Callable[..., Any]
-    asummarise = _Function.summarise
+    __repr__, asummarise = _Function.__repr__, _Function.summarise
 
 
 _KNOWN = ("counter", "query")
@@ -183,6 +186,18 @@ def _takes(function: Callable[..., Any], places: int, names: Iterable[str] | Non
     return True
 
 
+def _what_is_wrong(given: Any, methods: Sequence[str]) -> str:
+    """Return what to change in something that is almost a summariser, as the end of a sentence."""
+    if isinstance(given, type):
+        return f"; this is a class, so write {given.__name__}()"
+    if isinstance(given, str):
+        return f"; for summaries by a model, OpenAISummariser(client, {given!r})"
+    if callable(getattr(given, "summarize", None)):
+        return "; this one has summarize, which is spelled summarise here"
+    function = getattr(given, methods[0]) if methods else given
+    return f"; this one takes {signature(function)}" if callable(function) else ""
+
+
 def as_summariser(given: Any) -> Any:
     """Return `given` if it is a summariser, or a summariser that calls it if it is a function.
 
@@ -205,7 +220,7 @@ def as_summariser(given: Any) -> Any:
             "summariser",
             given,
             "an object with summarise(turns, max_tokens, *, counter, query), or a function of "
-            "(turns, max_tokens)",
+            f"(turns, max_tokens){_what_is_wrong(given, methods)}",
         )
     if methods:
         return given

@@ -53,12 +53,19 @@ class ToolCall:
 
 
 def _text(value: object, name: str) -> str:
-    return check_text(value, name, InvalidTurnError)
+    return check_text(value, name, _refuse_text)
 
 
-def _refuse_content(name: str, problem: str, legal: str) -> InvalidTurnError:
-    use = "text: json.dumps(data), or add_message for content blocks"
-    return InvalidTurnError(name, problem, use if legal == "str" else legal)
+_TEXTS = {
+    "content": "text: json.dumps(data), or add_message for content blocks",
+    "tool_calls.arguments": "JSON as text: json.dumps(arguments)",
+    "tool_call_id": "the id of the call, such as call.id",
+}
+"""What to write in place of something that is not text, by field."""
+
+
+def _refuse_text(name: str, problem: str, legal: str) -> InvalidTurnError:
+    return InvalidTurnError(name, problem, _TEXTS.get(name, legal) if legal == "str" else legal)
 
 
 def _nonempty(value: object, name: str) -> None:
@@ -160,7 +167,7 @@ system, user, assistant, tool.
     # Runs for every message, so it tests for absent optional fields first and avoids loops.
     def __attrs_post_init__(self) -> None:
         if self.content is not None:
-            check_text(self.content, "content", _refuse_content)
+            check_text(self.content, "content", _refuse_text)
         elif not self.tool_calls and not self.parts:
             raise InvalidTurnError(
                 "content", "None without tool calls", "text, or tool calls on an assistant turn"

@@ -24,6 +24,8 @@ _WORDS = (
         'or "postgresql://" with a server behind it',
     ),
     ("; what is to be kept in memory needs no url: ContextSession(...)", ""),
+    (" such as datetime.now(UTC)", ""),
+    (" such as turn.resource_id", ""),
     (", or a resolver made with everything=True", ""),
     ("NoneType", "null"),
     ("dict is not ", "an object is not "),

@@ -126,8 +126,9 @@ def _find_profile(made: "ModelSummariser") -> ModelProfile | None:
         raise InvalidOptionError("model", made.model, "the provider's name for the model")
     try:
         return find_model(made.model)
-    except UnknownNameError:
+    except UnknownNameError as error:
         if made.max_input_tokens is None:
+            error.advice = "For any other model, pass its longest request as max_input_tokens=."
             raise
         return None
 

@@ -244,7 +244,7 @@ def yield_first(*tools: str) -> ToolRule:
 
 def _names(option: str, names: tuple[str, ...], least: int = 0) -> tuple[str, ...]:
     fits = len(names) >= least and all(isinstance(name, str) and name for name in names)
-    require(option, names, fits, "names, none of them empty")
+    require(option, names, fits, "names of tools or arguments, each a text of its own")
     return names
 
 

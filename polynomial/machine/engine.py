@@ -25,7 +25,7 @@ from statemachine.transition import Transition
 from statemachine.transition_list import TransitionList
 from statemachine.utils import run_async_from_sync
 
-from polycontext.base import InvalidOptionError
+from polycontext.base import InvalidOptionError, require
 from polycontext.base.effects import Effect, Steps, adrive, drive
 from polycontext.window import ContextWindow
 
@@ -176,16 +176,16 @@ class DecidingMachine(StateChart[Any], metaclass=OwnStates):
         changes but `step.moves`.
 
         Raises:
-            IllegalDirectionError: the event is illegal in `state`, or no guard lets it pass
-                (ContextPressureError in PRESSURED).
+            IllegalDirectionError: `state` or its guards refuse (ContextPressureError in PRESSURED).
             UnknownNameError: no state has such an event.
-            InvalidOptionError: the eventless transitions never end.
+            InvalidOptionError: eventless transitions never end, or `in_order` returns something.
             Any error that a validator or guard raises.
         """
         table, event = self.table, step.input.kind
         rows = table.cells[state].get(event) or table.rows(state, event)
         with self.model.at(state, step.window) as here:
-            self.in_order(step)
+            said: object = self.in_order(step)  # type: ignore[func-returns-value]
+            require("in_order", said, said is None, "an error that in_order raises to refuse")
             if not self._follow(step, here, event, rows):
                 raise illegal(state, event, table.legal(state))
             if table.goes_on:

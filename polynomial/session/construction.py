@@ -77,7 +77,8 @@ def policy_of(
     require("auto", auto, fits, 'True, "background" or False')
     costs = getattr(prices, "input", 0)
     fits = prices is None or (isinstance(costs, int | float) and costs > 0)
-    require("prices", prices, fits, "Prices with a price of the input, or None")
+    legal = 'Prices with a price of the input, such as prices_of("gpt-5"), or None'
+    require("prices", prices, fits, legal)
     projector = projector or ContextProjector()
     if added := check_rules(rules):
         reach = evolve(projector.reach, rules=(*projector.reach.rules, *added))
@@ -108,7 +109,9 @@ def empty_conversation(
     legal = "a function (role, content, metadata) -> ResourceClass"
     require("classifier", classifier, callable(classifier), legal)
     fits = isinstance(machine, type) and issubclass(machine, ContextMachine)
-    require("machine", machine, fits, "ContextMachine, or a subclass of it, and not an instance")
+    name = (type(machine) if isinstance(machine, ContextMachine) else ContextMachine).__name__
+    legal = f"ContextMachine, or a subclass of it, and not an instance: machine={name}"
+    require("machine", machine, fits, legal)
     check_room(room)
     window = ContextWindow(
         room.max_tokens - room.overhead,

@@ -6,7 +6,7 @@ is dropped, and the original conversation is unchanged.
 """
 
 import logging
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Sequence
 from itertools import zip_longest
 from typing import assert_never
 
@@ -98,18 +98,22 @@ class Decision:
 def log_rejections(output: ContextOutput) -> ContextOutput:
     """Return `output`, after logging a warning about rejected summaries."""
     fell_back = output.compression.rejections if output.compression is not None else ()
-    for refused, instead in (
-        (fell_back, "extracts replace them"),
-        (output.refused, "nothing was changed"),
-    ):
-        if refused:
-            _LOG.warning(
-                "%d summaries were rejected, %s: %s",
-                len(refused),
-                instead,
-                "; ".join(each.reason for each in refused),
-            )
+    log_rejected(fell_back)
+    log_rejected(output.refused, "nothing was changed")
     return output
+
+
+def log_rejected(
+    rejections: Sequence[Rejection], instead: str = "an extract is used instead"
+) -> None:
+    """Log a warning about rejected summaries, if there are any."""
+    if rejections:
+        _LOG.warning(
+            "%s rejected, %s: %s",
+            "a summary was" if len(rejections) == 1 else f"{len(rejections)} summaries were",
+            instead,
+            "; ".join(each.reason for each in rejections),
+        )
 
 
 def go_on(

@@ -206,9 +206,8 @@ def _is_loop_unthinking(messages: Sequence[Mapping[str, Any]]) -> bool:
 
 def _check_deliverable(window: ContextWindow, provider: Provider, *, allow_open: bool) -> None:
     if not len(window):
-        raise InvalidMessagesError(
-            provider, None, "empty-list", "the conversation is empty", "at least one turn"
-        )
+        legal = "at least one turn, as add_user_turn(text) adds"
+        raise InvalidMessagesError(provider, None, "empty-list", "the conversation is empty", legal)
     if window.open_calls and not allow_open:
         calls = ", ".join(window.open_calls)
         raise InvalidMessagesError(

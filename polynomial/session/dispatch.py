@@ -39,7 +39,8 @@ _FIRED = 64
 
 def fire_timers(session: Session, now: datetime) -> Steps[tuple[str, ...]]:
     """Write the events of timers that have run out; see `ContextSession.tick`."""
-    require("now", now, now.tzinfo is not None, "a time with its zone")
+    fits = isinstance(now, datetime) and now.tzinfo is not None
+    require("now", now, fits, "a time with its zone, such as datetime.now(UTC)")
     fired: list[str] = []
     seen = set[tuple[object, ...]]()
     while len(fired) < _FIRED:

@@ -42,6 +42,8 @@ Lines = Iterable[str | bytes] | str | bytes
 """Lines, such as an open file, or one text of lines."""
 
 _COUNTED = re.compile(r"\$\.events\[(\d+)\]")
+_LINES = "what was exported: its text or its lines, such as those of open(path)"
+_PATH = re.compile(r"[^\s{]+\.\w+")
 _HEADER = "the first line that export wrote"
 _TURN = "a line that export_turns wrote"
 
@@ -231,10 +233,12 @@ def store_whole(
 def _numbered(lines: Lines) -> Iterator[tuple[str, str | bytes]]:
     """Yield each line that is not blank, with its place."""
     if isinstance(lines, str | bytes):
+        if isinstance(lines, str) and _PATH.fullmatch(lines):
+            raise InvalidOptionError("lines", lines, _LINES)
         # Split at newlines only: a JSON text may contain other line separators.
         lines = lines.split("\n") if isinstance(lines, str) else lines.split(b"\n")
     if not isinstance(lines, Iterable):
-        raise InvalidOptionError("lines", lines, "lines, such as those of an open file")
+        raise InvalidOptionError("lines", lines, _LINES)
     number = 0
     try:
         for number, line in enumerate(lines, 1):

@@ -195,6 +195,9 @@ def _profile(model: object, *, is_needed: bool = True) -> "ModelProfile | None":
 def check_counter(counter: object) -> None:
     """Call `counter.count` once, and raise `InvalidOptionError` if it does not count tokens."""
     legal = 'an object with count(text) -> tokens, for example TiktokenCounter("o200k_base")'
+    if isinstance(counter, type):
+        legal += f"; this is a class, so write {counter.__name__}(...)"
+        raise InvalidOptionError("counter", counter, legal)
     count: Any = getattr(counter, "count", None)
     require(
         "counter", counter, callable(count) and not isinstance(counter, str | list | tuple), legal

@@ -1,5 +1,6 @@
 """Moments of a conversation: find one, and read, rewind to or fork it (docs/history.md)."""
 
+import re
 from collections.abc import Sequence
 from copy import copy
 from datetime import datetime
@@ -74,6 +75,10 @@ def _belongs(window: ContextWindow, event: Event) -> bool:
     )
 
 
+_DATE = re.compile(r"\d{4}-\d\d-\d\d")
+"""How a time begins that is given as text."""
+
+
 def revision_at(session: Session, moment: Moment) -> int:
     """Return the revision of `session` at a moment.
 
@@ -82,7 +87,10 @@ def revision_at(session: Session, moment: Moment) -> int:
         UnknownResourceError: no turn of the journal has the id.
     """
     revision = session.conversation.revision
-    legal = f"a revision from 0 to {revision}, a time with its zone, or the id of a turn"
+    legal = (
+        f"a revision from 0 to {revision}, a time with its zone such as datetime.now(UTC), or the "
+        "id of a turn such as turn.resource_id"
+    )
     match moment:
         case bool():
             pass
@@ -98,7 +106,11 @@ def revision_at(session: Session, moment: Moment) -> int:
                 revision,
             )
         case str():
-            return _came_with(session, moment)
+            try:
+                return _came_with(session, moment)
+            except UnknownResourceError:
+                if not _DATE.match(moment):
+                    raise
         case _:
             pass
     raise InvalidOptionError("moment", moment, legal)
@@ -106,9 +118,10 @@ def revision_at(session: Session, moment: Moment) -> int:
 
 def build_rewind(session: Session, to: Moment) -> Rewind:
     """Return the command that rewinds to a moment; a turn must be in the log."""
+    revision = revision_at(session, to)
     if isinstance(to, str):
         session.conversation.log.place(to)
-    return Rewind(committed_at(session, revision_at(session, to)))
+    return Rewind(committed_at(session, revision))
 
 
 def build_edit(session: Session, resource_id: str, content: str, items: Items) -> Together:

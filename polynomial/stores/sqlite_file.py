@@ -122,6 +122,9 @@ class SQLiteFile:
             StoreError: it cannot be opened.
         """
         key = os.path.realpath(path)
+        if Path(key).is_dir():
+            advice = f"Use a file in it, such as {str(path / 'sessions.db')!r}"
+            raise StoreError(f"store {str(path)!r}", "this is a folder", advice)
         with SQLiteFile.opening:
             file = _OPEN.get(key)
             if file is None:

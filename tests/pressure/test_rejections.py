@@ -31,7 +31,7 @@ BAD_OFFERS: dict[str, tuple[object, str]] = {
     "a text beyond the allowance": (words(0, 40), "its allowance is"),
     "a failure": (RuntimeError("overloaded"), "RuntimeError: overloaded"),
     "a lone surrogate": ("fine\ud800", "cannot be stored"),
-    "nothing": (None, "NoneType, not text"),
+    "nothing": (None, "None, not text"),
     "bytes": (b"summary", "bytes, not text"),
     "a number": (7, "int, not text"),
     "a list": (["summary"], "list, not text"),

@@ -26,11 +26,19 @@ _PARSED: Mapping[str, Any] = {
 _TEXT = {"text": "text"}
 
 
-_LISTS = {
-    "an object": ', such as body["messages"], or [message] for one',
-    "text": ', such as [{"role": "user", "content": text}]',
-}
-"""What to pass instead of something that is not a list, by its type."""
+def _as_list(given: object) -> str:
+    """Return what to pass instead of something that is not a list, as the end of a sentence."""
+    match given:
+        case Mapping():
+            return ', such as body["messages"], or [message] for one'
+        case str() if given.lstrip().startswith(("[", "{")):
+            return ", such as json.loads(text)"
+        case str():
+            return ', such as [{"role": "user", "content": text}]'
+        case Iterable():
+            return ", such as list(messages)"
+        case _:
+            return ", such as session.messages()" if hasattr(given, "messages") else ""
 
 
 def copied_messages(provider: Provider, messages: object) -> list[Message]:
@@ -47,7 +55,7 @@ def copied_messages(provider: Provider, messages: object) -> list[Message]:
         raise whole.refuse(
             "not-a-list",
             f"{kind_of(messages)} is not a list",
-            f"a list of messages{_LISTS.get(kind_of(messages), '')}",
+            f"a list of messages{_as_list(messages)}",
         )
     if not messages:
         raise whole.refuse("empty-list", "there is no message", "at least one message")
@@ -74,16 +82,18 @@ def _advice_on(given: object) -> str:
         case _ if _is_of_langchain(given):
             return "convert_to_openai_messages of langchain_core.messages"
         case str():
-            return "{'role': 'user', 'content': ...} or add_user_turn"
+            return "{'role': 'user', 'content': ...}, add_user_turn, or add_assistant_turn"
         case list() | tuple():
-            return "extend for a list of messages"
+            is_pair = len(given) == 2 and isinstance(given[0], str)  # noqa: PLR2004 - a pair
+            pair = "{'role': ..., 'content': ...} in place of a pair"
+            return pair if is_pair else "extend for a list of messages"
         case Awaitable():
             return "what it returns: await it first"
         case Iterable() | AsyncIterable():
             return "a list of stream chunks"
         case _:
+            message = "an SDK's response, or response.choices[0].message as a dict"
             is_response = hasattr(given, "choices")
-            message = "response.choices[0].message"
             return message if is_response else "a dict with a role, or an SDK's message"
 
 

@@ -61,7 +61,8 @@ def messages_of_stream(stream: Sequence[Any], assemble: Assemble) -> Sequence[An
 def refuse_part(value: object) -> None:
     """Raise `InvalidMessagesError` if `value`, given alone, is only a part of an answer."""
     choices = field_of(value, "choices") or field_of(value, "candidates") or ()
-    ends = (field_of(choice, name) for choice in choices for name in _ENDS)
+    listed = choices if isinstance(choices, list | tuple) else ()
+    ends = (field_of(choice, name) for choice in listed for name in _ENDS)
     if not (field_of(value, "type") in _FINAL or feedback_of(value) or any(ends)):
         raise _PLACE.refuse("bad-answer", "a single chunk or event of a stream", _LEGAL)
 

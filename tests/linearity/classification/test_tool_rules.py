@@ -135,7 +135,7 @@ def test_one_result_that_is_current_keeps_the_whole_round_readable() -> None:
 @pytest.mark.parametrize("names", [(), ("",), (None,)])
 def test_a_rule_without_a_tool_is_refused(make: Any, names: tuple[Any, ...]) -> None:
     """No tool, an empty name, no name: each is told, with what would be legal."""
-    with pytest.raises(InvalidOptionError, match="names, none of them empty"):
+    with pytest.raises(InvalidOptionError, match="names of tools or arguments, each a text"):
         make(*names)
     with pytest.raises(InvalidOptionError, match="per"):
         keep_last("read_file", per=("path", ""))

@@ -184,7 +184,7 @@ MISTAKES: dict[str, tuple[type[Exception], str, Mistake]] = {
     ),
     "a whole response where its message goes": (
         InvalidMessagesError,
-        r"SimpleNamespace is not a message\. Use response\.choices\[0\]\.message",
+        r"SimpleNamespace is not a message\. Use .*response\.choices\[0\]\.message",
         call("add_message", RESPONSE),
     ),
     "a role of another library": (
@@ -245,7 +245,7 @@ MISTAKES: dict[str, tuple[type[Exception], str, Mistake]] = {
     ),
     "a moment without a time": (
         InvalidOptionError,
-        r"moment = datetime\.date.*Use a revision from 0 to 2, a time with its zone, or the id",
+        r"moment = datetime\.date.*Use a revision from 0 to 2, a time with its zone such as",
         call("history.at", datetime(2026, 1, 1, tzinfo=UTC).date()),
     ),
     "a moment that never was": (

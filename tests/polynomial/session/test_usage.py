@@ -144,5 +144,5 @@ def test_nothing_is_compressed_between_the_request_and_the_answer_of_a_model_tha
 @pytest.mark.parametrize("prices", [1, "cheap", Prices(0.0)])
 def test_prices_that_are_none_are_refused(prices: Any) -> None:
     """In words."""
-    with pytest.raises(InvalidOptionError, match="Use Prices with a price of the input, or None"):
+    with pytest.raises(InvalidOptionError, match="Use Prices with a price of the input, such as"):
         ContextSession(4_000, prices=prices)

@@ -143,7 +143,7 @@ def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
     """The error says what to do."""
     with pytest.raises(StoreError, match=r"its folder is not there. Use a folder that exists"):
         opened(tmp_path / "none" / "sessions.db")
-    with pytest.raises(StoreError, match="Use a file and a folder that this user may write to"):
+    with pytest.raises(StoreError, match=r"this is a folder. Use a file in it, such as"):
         opened(tmp_path)
 
 
