@@ -36,3 +36,9 @@ def test_the_page_tells_of_each_error(name: str) -> None:
     assert cause.strip()
     assert cure.strip()
     assert name.endswith("Warning") or re.search(rf"\.{name}(?:: |\().", section)
+
+
+def test_the_page_says_an_before_a_vowel() -> None:
+    """As in "Also an `IndexError`"."""
+    page = (ROOT / "docs" / "errors.md").read_text(encoding="utf-8")
+    assert re.findall(r"\ba\s+`[AEIO]\w+", page) == []
