@@ -190,9 +190,11 @@ class Bridge(Generic[N]):
             return f"{context_tools.ERROR}the conversation of this call is unknown."
         return session.call_tool(name, arguments)
 
-    async def alook_up(self, *call: Any) -> str:
-        """Do what `look_up` does, without blocking."""
-        return await asyncio.to_thread(self.look_up, *call)
+    async def alook_up(
+        self, name: str, arguments: Any, conversation: str | Sequence[N] | None = None
+    ) -> str:
+        """Do what `look_up` does without blocking the event loop."""
+        return await asyncio.to_thread(self.look_up, name, arguments, conversation)
 
     def _said(self, natives: Sequence[N]) -> list[Turn]:
         return _repaired(self._split(natives)[0])

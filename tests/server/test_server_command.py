@@ -555,10 +555,10 @@ def test_no_page_loads_scripts_from_elsewhere(
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (("--model", "m", "--base-url", "gpt-5"), "base_url = 'gpt-5'. Use the address"),
+        (("--model", "m", "--base-url", "gpt-5"), "--base-url: 'gpt-5'. Use the address"),
         (
             ("--base-url", "http://127.0.0.1:1/v1"),
-            "model = None. Use the name of the model at that address",
+            "--model is missing. Use the name of the model at that address",
         ),
         (("--store", "oracle://scott:tiger@host/db"), "oracle://***@host/db"),
         (("--port", "70000"), "65535"),
