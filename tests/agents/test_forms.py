@@ -59,7 +59,8 @@ def test_a_schema_is_what_strict_structured_output_takes() -> None:
     schema = schema_of(Sample)
     assert schema["required"] == [*schema["properties"]]
     assert schema["additionalProperties"] is False
-    assert schema["properties"]["mood"] == {"anyOf": [{"enum": ["good", "bad"]}, {"type": "null"}]}
+    mood = {"type": "string", "enum": ["good", "bad"]}
+    assert schema["properties"]["mood"] == {"anyOf": [mood, {"type": "null"}]}
     assert schema["properties"]["parts"]["items"]["required"] == ["ref", "words"]
 
 
@@ -155,7 +156,7 @@ def test_common_types_have_a_schema_and_others_are_refused() -> None:
     ) -> None: ...
 
     assert parameters_of(look)["properties"] == {
-        "a": {"enum": ["x", "y"]},
+        "a": {"type": "string", "enum": ["x", "y"]},
         "b": {"type": "array", "items": {}},
         "c": {},
         "d": {"type": "array", "items": {"type": "integer"}},
