@@ -1,9 +1,10 @@
 """Measure one very long durable session: cost of a turn, memory, opening, search, valid views.
 
-Usage: just bench long_session [--turns 400000] [--file PATH]
+Usage: just bench long_session [--turns 400000] [--file PATH] [--line]
 
 A turn has about 200 tokens. The session is a SQLite file; if the file exists, it is continued. The
-first request is judged as its providers would at every 1,000th turn.
+first request is judged as its providers would at every 1,000th turn. With `--line`, each summary is
+one line, so that what the rest costs is measured, and 400,000 turns take minutes.
 """
 
 import argparse
@@ -18,11 +19,13 @@ from time import perf_counter, process_time
 from typing import Any
 
 from polycontext import ContextSession, Turn
+from polycontext.pressure import ContextProjector
 from polycontext.window import ToolCall
 from polycontext.window.providers import check
 
 BUDGET = 8_000
 SAMPLE = 1_000
+SHORTEST = 20
 _TOPICS = ("invoice", "parcel", "booking", "refund", "schedule", "contract", "sensor", "recipe")
 
 
@@ -75,10 +78,17 @@ def memory() -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
 
 
-def drive(file: Path, last: int, session_id: str = "long") -> dict[str, Any]:
+def one_line(turns: Sequence[Turn], max_tokens: int) -> str:
+    """Return a summary that takes no time."""
+    return f"{len(turns)} messages about orders." if max_tokens > SHORTEST else ""
+
+
+def drive(
+    file: Path, last: int, session_id: str = "long", projector: ContextProjector | None = None
+) -> dict[str, Any]:
     """Bring a session to `last` turns; return seconds of CPU a turn in each sample, and faults."""
     rows, invalid, judged = list[tuple[int, float]](), 0, 0
-    with ContextSession.open(file, session_id, max_tokens=BUDGET) as session:
+    with ContextSession.open(file, session_id, max_tokens=BUDGET, projector=projector) as session:
         done = len(session.log())
         coming = turns(done)
         while done < last:
@@ -149,12 +159,14 @@ def main() -> None:
     )
     parser.add_argument("--turns", type=int, default=400_000)
     parser.add_argument("--file", type=Path)
+    parser.add_argument("--line", action="store_true", help="write summaries of one line")
     parser.add_argument("--reopen", action="store_true", help="only open the file and search in it")
     asked = parser.parse_args()
     with TemporaryDirectory() as folder:
         file = asked.file or Path(folder, "long.db")
         if not asked.reopen:
-            found = drive(file, asked.turns)
+            projector = ContextProjector(one_line) if asked.line else None
+            found = drive(file, asked.turns, projector=projector)
             print(f"exponent of the cost of a turn: {exponent(found['rows']):+.3f}")
             print(f"invalid views: {found['invalid']} of {found['judged']}")
             print(f"memory at most: {memory():,} MB; file: {file.stat().st_size / 1e6:,.0f} MB")
