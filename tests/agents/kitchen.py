@@ -91,8 +91,15 @@ def agent_of(model: Any, session: ContextSession | None = None, **options: Any) 
     return Agent(session, model, tools(), **options)
 
 
+def marks_of(text: str) -> set[str]:
+    """Return the codes in a text, and each four words in a row."""
+    words = re.findall(r"[a-z]+", text)
+    runs = {" ".join(words[place : place + 4]) for place in range(len(words) - 3)}
+    return {*re.findall(r"code-\w+", text), *runs}
+
+
 class RandomModel:
-    """Answers every node in a valid way, by chance; it repeats the codes that prompts show."""
+    """Answers every node in a valid way, by chance; it repeats what prompts ask to look for."""
 
     def __init__(self, rng: random.Random) -> None:
         self.rng, self.forbidden = rng, set[str]()
@@ -100,11 +107,12 @@ class RandomModel:
     def complete(self, request: ModelRequest) -> str:
         """Return an answer."""
         prompt, rng = request.prompt, self.rng
-        shown = self.forbidden.intersection(re.findall(r"code-\w+", prompt))
+        shown = self.forbidden & marks_of(prompt)
         assert not shown, f"{request.node} reads what was forgotten: {shown}"
         known = [line for line in prompt.splitlines() if "turn_removed" not in line]
         refs = sorted({*re.findall(r'"ref":"((?:recipe|plan)_\d+)"', "\n".join(known))})
-        code = (re.findall(r"code-\w+", prompt) or ["nothing"])[-1]
+        asked = r"(?:look for|find|about|wants) (code-\w+|(?:[a-z]+ ){5}[a-z]+)"
+        code = (re.findall(asked, prompt) or ["nothing"])[-1]
         match request.node:
             case "understand":
                 retained = [{"ref": ref, "reason": f"needed for {code}"} for ref in refs[:1]]

@@ -3,7 +3,7 @@
 import pickle
 import random
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import pytest
@@ -11,7 +11,18 @@ import pytest
 from polycontext.agents import Agent, AgentMachine, AgentMemory
 from polycontext.polynomial import ContextSession
 from polycontext.testing import ScriptedModel
-from tests.agents.kitchen import ASKED, SCRIPT, UNDERSTOOD, RandomModel, agent_of, tools
+from tests.agents.kitchen import (
+    ASKED,
+    SCRIPT,
+    UNDERSTOOD,
+    RandomModel,
+    agent_of,
+    marks_of,
+    tools,
+)
+from tests.house import ROOT
+
+WORDS = sorted({*re.findall(r"\b[a-z]{4,}\b", (ROOT / "docs/concepts.md").read_text())})
 
 
 def folded(agent: Agent) -> AgentMemory:
@@ -30,6 +41,7 @@ class History:
     def __init__(self, seed: int) -> None:
         self.rng = random.Random(seed)  # noqa: S311 - a test's
         self.seed, self.said = seed, 0
+        self.words = set[str]()
         self.model = RandomModel(self.rng)
         session = ContextSession(
             max_tokens=self.rng.choice([700, 1500, 6000]), machine=AgentMachine
@@ -42,16 +54,19 @@ class History:
         return Agent(session, self.model, tools()[:1], summarizes=self.seed % 2 == 0)
 
     def say(self) -> str:
-        """Return words that no other message has."""
+        """Return words that no other message has: a code, or six words of natural language."""
         self.said += 1
-        return f"Please look for code-{self.seed}x{self.said}, it is urgent."
+        code = f"code-{self.seed}x{self.said}"
+        asked = code if self.seed % 2 else " ".join(self.rng.sample(WORDS, 6))
+        self.words |= marks_of(asked)
+        return f"Please look for {asked}, it is urgent."
 
     def users(self) -> list[Any]:
         """Return the user's turns that are not forgotten."""
         return [
             turn
             for turn in self.agent.session.log()
-            if "code-" in turn.text and turn.role == "user"
+            if turn.text.startswith("Please look for ") and turn.role == "user"
         ]
 
     def step(self) -> None:
@@ -65,6 +80,7 @@ class History:
             self.edit,
             self.regenerate,
             self.forget,
+            self.retain,
             self.fork,
             self.clear,
         ]
@@ -112,13 +128,27 @@ class History:
     def forget(self) -> None:
         """Forget a message: its words are nowhere, and every ref names what it named."""
         turn, refs = self.rng.choice(self.users()), [*self.agent.memory.conversation.id_registry]
-        (code,) = re.findall(r"code-\w+", turn.text)
         self.agent.session.history.forget(turn.resource_id)
-        self.model.forbidden.add(code)
+        self.check_gone([turn.text])
+        assert [*self.agent.memory.conversation.id_registry] == refs
+
+    def retain(self) -> None:
+        """Let old messages expire: their words are nowhere, either."""
+        before = {turn.resource_id: turn.text for turn in self.agent.session.log()}
+        self.agent.session.history.retain(max_bytes=self.rng.choice([0, 300]))
+        log = self.agent.session.log()
+        self.check_gone(
+            text
+            for turn in log
+            if turn.text == "[expired]" and (text := before[turn.resource_id]) != turn.text
+        )
+
+    def check_gone(self, texts: Iterable[str]) -> None:
+        """Check that what was asked for in these texts is nowhere."""
+        self.model.forbidden |= set[str]().union(*map(marks_of, texts)) & self.words
         memory = self.agent.memory
         held = f"{memory}{stored(memory)}{self.agent.session.history.events()}"
-        assert not re.search(rf"{code}\b", held)
-        assert [*memory.conversation.id_registry] == refs
+        assert not self.model.forbidden & marks_of(held)
 
 
 def run_histories(seeds: range, steps: int) -> None:
@@ -130,7 +160,7 @@ def run_histories(seeds: range, steps: int) -> None:
 
 
 def test_memory_follows_random_histories() -> None:
-    """Rewound, edited, regenerated, forked, cleared and forgotten."""
+    """Rewound, edited, regenerated, forked, cleared, forgotten and expired."""
     run_histories(range(2), 5)
 
 
