@@ -112,7 +112,7 @@ class RandomModel:
         known = [line for line in prompt.splitlines() if "turn_removed" not in line]
         refs = sorted({*re.findall(r'"ref":"((?:recipe|plan)_\d+)"', "\n".join(known))})
         asked = r"(?:look for|find|about|wants) (code-\w+|(?:[a-z]+ ){5}[a-z]+)"
-        code = (re.findall(asked, prompt) or ["nothing"])[-1]
+        code = rng.choice(re.findall(asked, prompt) or ["nothing"])
         match request.node:
             case "understand":
                 retained = [{"ref": ref, "reason": f"needed for {code}"} for ref in refs[:1]]

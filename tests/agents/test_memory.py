@@ -97,8 +97,7 @@ class History:
         """Rewind to where a step ended: everything is remembered as it was then."""
         revision = self.rng.choice([*self.passed])
         self.agent.session.history.rewind(revision)
-        if not self.model.forbidden:
-            assert self.agent.memory == self.passed[revision]
+        assert self.agent.memory == self.passed[revision]
         self.agent.run()
 
     def edit(self) -> None:
@@ -144,7 +143,8 @@ class History:
         )
 
     def check_gone(self, texts: Iterable[str]) -> None:
-        """Check that what was asked for in these texts is nowhere."""
+        """Check that what was asked for in these texts is nowhere, now or after a rewind."""
+        self.passed.clear()
         self.model.forbidden |= set[str]().union(*map(marks_of, texts)) & self.words
         memory = self.agent.memory
         held = f"{memory}{stored(memory)}{self.agent.session.history.events()}"
