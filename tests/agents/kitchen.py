@@ -28,14 +28,14 @@ class Plans:
     def __init__(self, fails: Callable[[], None] = lambda: None) -> None:
         self.made: dict[str, tuple[str, str]] = {}
         self.runs = 0
-        self._fails = fails
+        self.fails = fails
 
     def __call__(self, recipe: str, day: str, *, idempotency_key: str) -> dict[str, str]:
         """Plan a recipe for a day, once for each key."""
         self.runs += 1
-        self._fails()
+        self.fails()
         self.made.setdefault(idempotency_key, (recipe, day))
-        self._fails()
+        self.fails()
         number = [*self.made].index(idempotency_key) + 1
         return {"id": f"plan-{number}-77aa", "name": day}
 
