@@ -103,6 +103,7 @@ class RandomModel:
 
     def __init__(self, rng: random.Random) -> None:
         self.rng, self.forbidden = rng, set[str]()
+        self._quotes = random.Random(1)  # noqa: S311 - a test's
 
     def complete(self, request: ModelRequest) -> str:
         """Return an answer."""
@@ -112,7 +113,7 @@ class RandomModel:
         known = [line for line in prompt.splitlines() if "turn_removed" not in line]
         refs = sorted({*re.findall(r'"ref":"((?:recipe|plan)_\d+)"', "\n".join(known))})
         asked = r"(?:look for|find|about|wants) (code-\w+|(?:[a-z]+ ){5}[a-z]+)"
-        code = rng.choice(re.findall(asked, prompt) or ["nothing"])
+        code = self._quotes.choice(re.findall(asked, prompt) or ["nothing"])
         match request.node:
             case "understand":
                 retained = [{"ref": ref, "reason": f"needed for {code}"} for ref in refs[:1]]
