@@ -137,6 +137,19 @@ class Agent:
 
     arun = twin(run)
 
+    @procedure
+    def step(self) -> Steps[None]:
+        """Run the oldest open call, or ask the node of the machine's state; store what it answers.
+
+        Use it where another framework runs the nodes. Without a node, nothing happens.
+
+        Raises:
+            Any exception of `send`.
+        """
+        yield from self._step()
+
+    astep = twin(step)
+
     async def stream(
         self,
         text: str,
@@ -222,11 +235,20 @@ class Agent:
 
     def _run(self) -> Steps[str]:
         yield from self._prepare()
+        yield from self._step()
+        return self._reply
+
+    def _step(self) -> Steps[None]:
         node, place = self._node, self.memory.place
-        if node is not None and node.answers is None:
+        if node is None:
+            return
+        if calls := self.session.open_calls:
+            yield from self._use(calls[0])
+        elif node.answers is not None:
+            yield from self._answer(node)
+        else:
             yield from self._commit((yield from self._text(node)), place)
             yield from self._summarize()
-        return self._reply
 
     @property
     def _reply(self) -> str:
@@ -251,13 +273,9 @@ class Agent:
     def _prepare(self) -> Steps[None]:
         """Take the steps before the reply."""
         for _ in range(_MOST_STEPS):
-            node = self._node
-            if self._is_prepared or node is None:
+            if self._is_prepared:
                 return
-            if calls := self.session.open_calls:
-                yield from self._use(calls[0])
-            else:
-                yield from self._answer(node)
+            yield from self._step()
         if not self._is_prepared:
             why = f"there was no reply after {_MOST_STEPS} steps"
             yield call(self.session, "close_open_calls", why)

@@ -49,6 +49,21 @@ def test_nodes_know_the_machine_the_facts_and_what_pills_attach(tmp_path: Path) 
     assert not any("81b7d3c4" in prompt for prompt in prompts)
 
 
+def test_steps_are_taken_one_by_one() -> None:
+    """Each asks one node or runs one call; the end is that of a whole run."""
+    agent = agent_of(ScriptedModel(SCRIPT))
+    agent.session.add_user_turn("A soup?")
+    states = []
+    while not states or states[-1] != "ACCUMULATING":
+        agent.step()
+        states.append(str(agent.session.state))
+    assert states == ["THINKING", *["ACTING"] * 8, "REPLYING", "ACCUMULATING"]
+    revision = agent.session.history.revision
+    agent.step()
+    assert agent.session.history.revision == revision
+    assert agent.session.log()[-1].text == SCRIPT[-1]
+
+
 def test_a_fact_of_another_agent_cannot_pose_as_a_heading() -> None:
     """What agents share is quoted."""
     agent = agent_of(model := ScriptedModel([UNDERSTOOD, ASKED, "Which?"]))

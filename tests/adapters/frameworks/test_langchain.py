@@ -17,6 +17,8 @@ from polycontext.window import InvalidMessagesError, Role, Turn
 from tests.adapters.frameworks.conversation import ROOM, SYSTEM, Agent, FrameworkTests, found
 from tests.adapters.frameworks.judge import Judge
 from tests.adapters.models import DEMAND
+from tests.house import ROOT
+from tests.test_examples import check_example
 
 pytest.importorskip("langchain")
 os.environ["LANGSMITH_TRACING"] = "false"
@@ -164,6 +166,11 @@ class TestLangChain(FrameworkTests):
     def page_names(self, judge: Judge) -> Mapping[str, Any]:
         """Return a model and its tool."""
         return {"model": Model(judge=judge), "tools": [look]}
+
+
+def test_an_agents_nodes_run_as_nodes_of_langgraph() -> None:
+    """The graph routes by the machine's state, and each node takes one step."""
+    check_example(ROOT / "examples" / "adapters" / "with_langgraph.py")
 
 
 @pytest.fixture
