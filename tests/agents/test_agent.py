@@ -53,7 +53,7 @@ def test_steps_are_taken_one_by_one() -> None:
     """Each asks one node or runs one call; the end is that of a whole run."""
     agent = agent_of(ScriptedModel(SCRIPT))
     agent.session.add_user_turn("A soup?")
-    states = []
+    states = list[str]()
     while not states or states[-1] != "ACCUMULATING":
         agent.step()
         states.append(str(agent.session.state))
