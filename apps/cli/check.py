@@ -17,7 +17,7 @@ from .command import command
 from .options import Json, MessageFormat, complete_file
 from .output import FAULT, one_line, tell, write, write_json
 from .recordings.conversation import detect_provider
-from .recordings.documents import Document, Place, has_any, opened
+from .recordings.documents import STANDARD_INPUT, Document, Place, has_any, opened
 from .recordings.shapes import HOLDERS, MESSAGES, documents_of
 
 _SHAPES = "a list of messages, a request as an object, or a list of such"
@@ -85,7 +85,10 @@ def check(
     elif not told:
         kinds = ", ".join(f"{count} of {kind}" for kind, count in counts.items())
         total = f"{counts.total()} request{'s' * (counts.total() > 1)}"
-        tell(f"{file}: no problems in {total} ({kinds})", "green")
+        tell(
+            f"{'<stdin>' if file == STANDARD_INPUT else file}: no problems in {total} ({kinds})",
+            "green",
+        )
     return FAULT if told else 0
 
 

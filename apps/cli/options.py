@@ -256,8 +256,9 @@ Output = Annotated[
     click.Option(
         ["-o", "--output"],
         type=click.Path(dir_okay=False, writable=True, path_type=Path),
+        callback=lambda _, __, path: None if path == Path("-") else path,
         metavar="FILE",
-        help="Write to a file instead of standard output.",
+        help="Write to a file instead of standard output, which is -.",
     ),
 ]
 KeepRecent = Annotated[

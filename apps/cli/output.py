@@ -38,6 +38,9 @@ ASCII character, because emoji and many scripts need them."""
 _PIECE = 1000
 """The number of lines written at once."""
 
+_FOLDED = 20
+"""The fewest columns of cells that are continued on further lines."""
+
 PIPED_WIDTH = 110
 """The number of columns if the output has no known width."""
 
@@ -224,15 +227,24 @@ def percent(share: float | None) -> str:
     return "-" if share is None else f"{share * 100:.0f} %"
 
 
-def write_columns(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """Write rows below column names; on a narrow terminal the widest column is truncated."""
+def write_columns(
+    columns: Sequence[str], rows: Iterable[Sequence[str]], *, whole: str | None = None
+) -> None:
+    """Write rows below column names; on a narrow terminal the widest column is truncated.
+
+    The cells of the column `whole` are continued on further lines instead.
+    """
     from rich.text import Text  # noqa: PLC0415  as above
 
     shown = [[one_line(cell) for cell in row] for row in rows]
     widths = [max(map(len, cells)) for cells in zip(columns, *shown, strict=True)]
     table = plain_table(2)
+    widest = max(width for column, width in zip(columns, widths, strict=True) if column != whole)
     for column, width in zip(columns, widths, strict=True):
-        table.add_column(column, no_wrap=True, min_width=0 if width == max(widths) else width)
+        if column == whole:
+            table.add_column(column, overflow="fold", min_width=min(width, _FOLDED))
+        else:
+            table.add_column(column, no_wrap=True, min_width=0 if width == widest else width)
     for row in shown:
         table.add_row(*map(Text, row))
     write_rich(table)

@@ -91,6 +91,15 @@ def test_an_unknown_format_is_refused(polycontext: Command) -> None:
     assert all(name in ran.complaint for name in ("mermaid", "dot"))
 
 
+def test_a_hyphen_is_standard_output(
+    polycontext: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No file of that name is written."""
+    monkeypatch.chdir(tmp_path)
+    ran = polycontext("diagram", "-o", "-")
+    assert (ran.out, [*tmp_path.iterdir()]) == (outline(ContextMachine), [])
+
+
 def test_an_ending_that_is_no_diagram_is_refused(polycontext: Command, tmp_path: Path) -> None:
     """Nothing is written; --notation says what an unusual name holds."""
     ran = polycontext("diagram", "-o", tmp_path / "a.jpg")

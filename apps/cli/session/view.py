@@ -35,6 +35,9 @@ from .page import page
 from .settings import session_at, session_of
 from .standing import standing
 
+_TABLE = 80
+"""Width, in columns, below which the list of sessions is no table."""
+
 SLOW = 20
 """Number of sessions from which a progress bar is shown while they are opened."""
 
@@ -164,7 +167,12 @@ def list_(
         write_json(rows, indent=2)
     else:
         columns = ("session", "state", "messages", "tokens", "last message")
-        write_columns(columns, [[str(row[key] or "-") for key in row] for row in rows])
+        cells = [[str(row[key] or "-") for key in row] for row in rows]
+        if paper_width() < _TABLE:
+            for name, *about in cells:
+                write(f"{one_line(name)}\n  {', '.join(about)}\n")
+        else:
+            write_columns(columns, cells, whole="session")
 
 
 def _row(session: ContextSession, name: str) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 import json
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,7 +14,7 @@ from polycontext.linearity import ResourceClass
 from polycontext.nodes.waffles import cells, portions
 from polycontext.pressure import Fidelity
 from polycontext.window.providers import get_format
-from tests.cli.command import EXAMPLE, assistant, chat, result, spawn, user
+from tests.cli.command import EXAMPLE, Command, assistant, chat, result, spawn, user
 from tests.cli.session.conftest import Asked
 
 
@@ -191,6 +192,20 @@ def test_an_ascii_terminal_gets_signs_that_it_knows(picker: Asked) -> None:
     """The kinds stay apart where there are no blocks to draw with."""
     ran = spawn("session", "show", "s", PYTHONIOENCODING="ascii")
     assert set("".join(ran.out.splitlines()[2:12])[::2]) == set("#=~.")
+
+
+@pytest.mark.parametrize("width", ["30", "80", "200"])
+def test_a_session_name_is_never_cut(
+    small: Asked, polycontext: Command, store: Path, monkeypatch: pytest.MonkeyPatch, width: str
+) -> None:
+    """The list shows the whole name, on several lines if need be."""
+    name = "the-train-to-vienna-" * 5
+    polycontext("session", "new", name, "--store", store, "-q")
+    monkeypatch.setenv("COLUMNS", width)
+    ran = polycontext("session", "list", "--store", store)
+    columns = [line if width == "30" else line.partition("  ")[0] for line in ran.out.splitlines()]
+    assert name in "".join(map(str.strip, columns))
+    assert "…" not in ran.out
 
 
 def test_a_long_conversation_is_cut_in_its_middle(small: Asked) -> None:
