@@ -2,7 +2,8 @@ from .facts import Fact, complete_text, facts_of
 from .lines import TITLES, Head, SummaryLine, parse_summary
 from .pieces import clip, excerpt
 from .provenance import find_sources
-from .summariser import MOST_CHARS_A_TOKEN, Candidates, ExtractiveSummariser, truncate
+from .summariser import Candidates, ExtractiveSummariser
+from .truncation import MOST_CHARS_A_TOKEN, truncate
 
 __all__ = [
     "MOST_CHARS_A_TOKEN",

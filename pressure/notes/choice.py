@@ -9,9 +9,10 @@ from typing import NamedTuple
 
 from polycontext.window import Role, TokenCounter
 
-from .lines import HEADED_FROM, Entry, Page, Unit, render_notes
+from ..terms import terms_of
+from .cues import is_question
+from .lines import HEADED_FROM, SIZE, Entry, Page, Unit, render_notes
 from .pieces import GAP, clip, most
-from .terms import terms_of
 
 REPEATED = 0.1
 """The share of a term's weight that is left each time it is used."""
@@ -43,6 +44,7 @@ heading."""
 def bundles_of(units: Sequence[Unit]) -> list[Bundle]:
     """Return the bundles to choose from: short records whole, other units singly."""
     found: list[Bundle] = []
+    call = -1
     for (_, record), group in groupby(
         range(len(units)), key=lambda index: (units[index].entry, units[index].record)
     ):
@@ -53,8 +55,18 @@ def bundles_of(units: Sequence[Unit]) -> list[Bundle]:
             continue
         places = {units[index].place: index for index in indices}
         for index in indices:
-            head = places.get(units[index].under, index - 1 if _answers(units, index) else None)
-            found.append((index,) if head is None else (head, index))
+            unit = units[index]
+            if unit.outcome and unit.said:
+                call = index
+            command = (call,) if call >= 0 and unit.entry - units[call].entry <= 1 else ()
+            above = (places[unit.under],) if unit.under in places else ()
+            if unit.read and SIZE in places:
+                above = (*command, places[SIZE], *above)
+            elif _answers(units, index):
+                above = (index - 1,)
+            elif unit.outcome and index != call:
+                above = (*command, *above)
+            found.append((*above, index))
     return found
 
 
@@ -62,7 +74,7 @@ def _answers(units: Sequence[Unit], index: int) -> bool:
     """Return whether a unit is all of a short answer to the question before it."""
     unit, asked = units[index], units[index - 1]
     is_reply = unit.said and asked.said and asked.entry == unit.entry - 1
-    is_short = len(unit.text) <= SHORT_ANSWER and asked.text[-1:] in {"?", "？"}
+    is_short = len(unit.text) <= SHORT_ANSWER and is_question(asked.text)
     return (
         is_reply
         and is_short
@@ -143,10 +155,10 @@ class Chooser:
         """Return a key that is equal for bundles of equal rank, such as equal lines of one text."""
         index = bundle[-1]
         unit = self._units[index]
-        if unit.header or len(bundle) > 1:
+        if unit.header:
             return bundle
         asked, claims = self._asked[index], self._claimed.get(bundle)
-        return unit.entry, unit.terms, unit.cost, unit.boost, asked, claims
+        return bundle[:-1], unit.entry, unit.terms, unit.cost, unit.boost, asked, claims
 
     def _claims(self, bundle: Bundle) -> tuple[int, ...]:
         """Return the numbers of the shares that a bundle may use, the preferred one first."""
@@ -155,7 +167,8 @@ class Chooser:
             unit.standing,
             self._is_asked and any(self._asked[index] > 0 for index in bundle),
             unit.step,
-            unit.outcome or (len(bundle) > 1 and any(self._units[i].outcome for i in bundle)),
+            unit.outcome
+            or (len(bundle) > 1 and not unit.read and any(self._units[i].outcome for i in bundle)),
             unit.said and self._entries[unit.entry].role == Role.USER,
         )
         return tuple(compress(range(len(claims)), claims)) if True in claims else ()

@@ -1,4 +1,4 @@
-"""Cues: phrases that announce a failure, a next step or the end of a talk."""
+"""Cues: what announces a failure, a next step, a command, its output or the end of a talk."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -95,6 +95,18 @@ _READS = frozenset(
 """Words in the names of tools and commands that change nothing."""
 
 _WORD = re.compile(r"[a-z]+|[A-Z][a-z]*")
+_WRITES = re.compile(
+    r"\b(?:sed|perl)\b[^|;&\n]*\s-\w*i|(?<![\d&>=-])>>?\s?(?!/dev/|&)[\w./~\"'$]|\btee\b"
+)
+"""A command that writes a file, whatever its first word is."""
+
+_TAG = re.compile(r"</?\w+>")
+_VERDICT = re.compile(
+    r"^(?:OK|PASS|FAIL|BUILD)\b|\b\d+ (?:passed|failed|errors?|tests? (?:passed|failed|in))\b"
+    r"|^Ran \d+ tests?"
+)
+_FENCE = re.compile(r"```(?:bash|console|sh|shell|zsh)")
+_OUTPUT = re.compile(r"\s*(?:<\w+>|(?:exit code|observation|output|stdout)\b)", re.IGNORECASE)
 _COMMAND = re.compile(r"(?:cd [^&;\n]{1,200}(?:&&|;|\n))?\s*(\w+)(?: (show|diff|grep)\b)?")
 _ASKED = re.compile(
     r"[?？]\s*$|\blet me know\b|\bplease (?:confirm|provide|let|tell|share|choose|send|give)\b"
@@ -136,7 +148,12 @@ def says_change(text: str) -> bool:
     >>> says_change("Take the morning train instead."), says_change("The train leaves at nine.")
     (True, False)
     """
-    return text[-1:] not in {"?", "？"} and _CHANGE.search(text) is not None
+    return not is_question(text) and _CHANGE.search(text) is not None
+
+
+def is_question(text: str) -> bool:
+    """Return whether a sentence ends as questions do."""
+    return text.endswith(("?", "？"))
 
 
 def may_change(name: str, command: str = "") -> bool:
@@ -146,8 +163,42 @@ def may_change(name: str, command: str = "") -> bool:
     (True, False, False)
     """
     begun = _COMMAND.match(command) if command else None
+    if begun and _WRITES.search(command.partition("\n")[0]):
+        return True
     words = [*filter(None, begun.groups())] if begun else _WORD.findall(name)
     return _READS.isdisjoint(map(str.lower, words))
+
+
+def command_at(lines: Sequence[str]) -> int:
+    """Return the index of the first line of the last shell command in a text, or -1.
+
+    Agents without tools write commands as blocks of code; the next message is the output.
+
+    >>> command_at(["I look.", "```bash", "ls src", "```"]), command_at(["ls src"])
+    (2, -1)
+    """
+    return max(
+        (place + 1 for place, line in enumerate(lines) if _FENCE.fullmatch(line)), default=-1
+    )
+
+
+def is_output(text: str) -> bool:
+    """Return whether the answer to a command begins as its output does."""
+    return _OUTPUT.match(text) is not None
+
+
+def is_tag(line: str) -> bool:
+    """Return whether a line is nothing but a tag around others."""
+    return _TAG.fullmatch(line) is not None
+
+
+def says_verdict(line: str) -> bool:
+    """Return whether a line of output says how a run of tests or a build ended.
+
+    >>> says_verdict("== 3 failed, 9 passed in 0.3s =="), says_verdict("collected 12 items")
+    (True, False)
+    """
+    return _VERDICT.search(line) is not None
 
 
 def is_closer(sentence: str) -> bool:

@@ -12,11 +12,11 @@ from attrs import frozen
 from polycontext.linearity import constraint_sentences
 from polycontext.window import TokenCounter, Turn
 
+from ..terms import STRONG, kind_of, terms_of
 from .cues import is_intention
 from .lines import LAWGIVERS, Head, Unit, pair_text, parse_summary
 from .pieces import one_line
 from .summariser import Candidates, ExtractiveSummariser
-from .terms import STRONG, kind_of, terms_of
 
 MOST_IDS, MOST_NEWEST = 20, 20
 """The most identifiers that are kept, by importance, and the most updated values, by recency."""

@@ -58,6 +58,9 @@ HEADED_FROM = 300
 COUNTED_FROM = 3
 """The number of records from which the mark states how many others are omitted."""
 
+SIZE = -2
+"""The place of the size of a text, which no line follows."""
+
 NOTICE = "[text addressed to the assistant{}]"
 """Replaces text from a tool that instructs the assistant; it names the turn to see."""
 
@@ -89,8 +92,8 @@ class Unit(NamedTuple):
     `items` is the number of pairs of the record, `pieces` the number of pieces of the pair if they
     belong together. `subject` is the record and the key of a pair. `topic` is what the unit states
     the `value` of: a later unit with the same topic is newer, and replaces this one if it is
-    `certain`. `was` is the value that it replaces. `outcome` states that it tells what came of a
-    call.
+    `certain`. `was` is the value that it replaces. `outcome` states that it tells what a call is
+    about or what came of it, and `read` that it can be read again.
     """
 
     entry: int
@@ -119,6 +122,7 @@ class Unit(NamedTuple):
     subject: str = ""
     was: str = ""
     outcome: bool = False
+    read: bool = False
     topic: str = ""
     value: str = ""
     certain: bool = True
@@ -259,7 +263,7 @@ def pair_text(pieces: Sequence[Unit], entry: Entry) -> str:
         if not (piece.hidden and before.hidden):
             text += joint + _shown(piece, entry)
         before = piece
-    is_all = last.ends and last.place + 1 >= last.pieces
+    is_all = last.place == SIZE or (last.ends and last.place + 1 >= last.pieces)
     begins = first.opens and (first.place == 0 or not first.pieces)
     return (
         f"{first.label}{'' if begins else f'{GAP} '}{text}{'' if is_all else f' {GAP}'}{last.close}"

@@ -13,8 +13,8 @@ from typing import NamedTuple
 from polycontext.linearity import constraint_sentences
 from polycontext.window import TokenCounter
 
+from ..terms import relevance
 from .cues import says_failure
-from .terms import relevance
 
 GAP = "…"
 """Stands for omitted text."""

@@ -17,16 +17,19 @@ from polycontext.window import EstimatingCounter, Role, TokenCounter, Turn
 
 from ..gist import unframed
 from ..injections import ASKS_OF_INSTRUCTIONS
+from ..terms import STRONG, kind_of, relevance, weights_of
 from .choice import Bundle, Chooser, Fitter
-from .cues import is_intention
-from .lines import HEADED_FROM, NEW_LINE, Entry, Unit, render_notes
-from .pieces import GAP, clip, excerpt, one_line
-from .terms import relevance, weights_of
+from .cues import is_closer, is_intention, is_question
+from .lines import HEADED_FROM, NEW_LINE, SIZE, Entry, Unit, render_notes
+from .pieces import GAP, one_line
 from .units import parse_turns
 from .updates import drop_outdated, mark_outcomes
 
 SLACK = 1.5
 """How far candidates may exceed the limit before they are pruned, so that pruning is rare."""
+
+USED = 5.0
+"""How much more a line of a text is worth that a later turn names."""
 
 _LEAST_ROOM = 0.3
 """The share of the room that must be left beside the frozen part."""
@@ -40,13 +43,14 @@ class Candidates:
 
     The candidates of one summary are the basis of the next, so each turn is read and counted once
     and no summary is made from a summary. `turns` and `read` are the numbers of turns and entries
-    that have been read.
+    that have been read. `answered` states that somebody speaks after all of them.
     """
 
     entries: Mapping[int, Entry] = {}
     units: tuple[Unit, ...] = ()
     turns: int = 0
     read: int = 0
+    answered: bool = False
 
     @property
     def cost(self) -> int:
@@ -64,7 +68,20 @@ class Candidates:
     def ranked(self, tokens: float, query: str | None = None, bonus: float = 0.0) -> list[Bundle]:
         """Return the most important units, of about `tokens` in all."""
         scores = self.score(query) if query and bonus else [0.0] * len(self.units)
-        return Chooser(self.entries, self.units, self.weights(), scores).choose(tokens)
+        return Chooser(self.entries, self._used(), self.weights(), scores).choose(tokens)
+
+    def _used(self) -> Sequence[Unit]:
+        """Return the units with a higher worth of what was read and used later."""
+        last = {term: unit.turn for unit in self.units if unit.said for term in unit.terms}
+        return [
+            unit._replace(boost=unit.boost * USED)
+            if unit.read
+            and any(
+                last.get(term, 0) > unit.turn and kind_of(term) in STRONG for term in unit.terms
+            )
+            else unit
+            for unit in self.units
+        ]
 
     def score(self, query: str) -> list[float]:
         """Return the relevance of each unit to `query`: 0 below half of the highest."""
@@ -84,7 +101,8 @@ class Candidates:
     def current(self) -> "Candidates":
         """Return the candidates with only those steps that are still to come.
 
-        These are the steps of the last plan and of the last assistant message.
+        These are the steps of the last plan and of the last assistant message, and a question that
+        nobody answered.
         """
         plans = [unit.entry for unit in self.units if unit.step and not is_intention(unit.text)]
         said = [
@@ -92,14 +110,37 @@ class Candidates:
             for number, entry in self.entries.items()
             if entry.role == Role.ASSISTANT and entry.arguments is None
         ]
-        living = {*plans[-1:], *said[-1:]}
+        living, asked = {*plans[-1:], *said[-1:]}, self._open_question()
         return evolve(
             self,
             units=tuple(
-                unit._replace(step=False) if unit.step and unit.entry not in living else unit
+                unit._replace(step=unit is asked or unit.entry in living)
+                if unit.step or unit is asked
+                else unit
                 for unit in self.units
             ),
         )
+
+    def _open_question(self) -> Unit | None:
+        """Return the last question of the last speaker, if nobody answers it.
+
+        An assistant that goes on answers its question itself.
+        """
+        spoken = [
+            unit
+            for unit in self.units
+            if unit.said and self.entries[unit.entry].arguments is None and not is_closer(unit.text)
+        ]
+        if self.answered or not spoken:
+            return None
+        last = self.entries[spoken[-1].entry]
+        first = max(self.entries) if last.role == Role.ASSISTANT else 0
+        for unit in reversed(spoken):
+            if unit.entry < first or self.entries[unit.entry].opening != last.opening:
+                break
+            if is_question(unit.text):
+                return unit
+        return None
 
     def within(self, tokens: int) -> "Candidates":
         """Return the most important candidates, up to about `tokens`."""
@@ -120,8 +161,9 @@ class Candidates:
         together = sorted(
             [*placed, *((unit.turn + 0.5, unit) for unit in self.units)], key=lambda each: each[0]
         )
-        kept = drop_outdated({**self.entries, **entries}, [unit for _, unit in together])
-        return self.of(unit for unit in kept if unit.entry < self.read)
+        kept = drop_outdated({**self.entries, **entries}, [unit for _, unit in together], entries)
+        answered = any(not after and turn.role is not Role.TOOL for turn, after in standing)
+        return evolve(self, answered=answered).of(unit for unit in kept if unit.entry < self.read)
 
     def without(self, rules: Iterable[str]) -> "Candidates":
         """Return the candidates without what states one of `rules`, and with nothing standing.
@@ -206,7 +248,7 @@ class ExtractiveSummariser:
     >>> from polycontext.window import TiktokenCounter
     >>> turns = [
     ...     Turn("assistant", "What is your booking?"),
-    ...     Turn("user", "It is ZFA04Y, for two persons. How is your day going?"),
+    ...     Turn("user", "It is ZFA04Y, for two persons. My day is going well."),
     ... ]
     >>> ExtractiveSummariser().summarise(turns, 16, counter=TiktokenCounter("o200k_base"))
     'user: It is ZFA04Y, for two persons.'
@@ -260,7 +302,7 @@ class ExtractiveSummariser:
             known.turns + len(turns),
             known.read + len(entries),
         )
-        found = found.of(drop_outdated(found.entries, found.units))
+        found = found.of(drop_outdated(found.entries, found.units, entries))
         return found if most is None or found.cost <= SLACK * most else found.within(most)
 
     def write(
@@ -299,16 +341,16 @@ class ExtractiveSummariser:
         if candidates.cost <= _MORE * max_tokens:
             text = render_notes(
                 candidates.entries,
-                candidates.units,
+                [unit for unit in candidates.units if unit.place != SIZE],
                 headed=max_tokens >= HEADED_FROM and not self.frozen,
             )
             if counter.count(text) <= max_tokens:
                 return text
-        order = candidates.ranked(_more_than(max_tokens), query, self.query_bonus)
+        order = candidates.ranked(more_than(max_tokens), query, self.query_bonus)
         return Fitter(candidates.entries, candidates.units, max_tokens, counter).fit(order)
 
 
-def _more_than(tokens: int) -> float:
+def more_than(tokens: int) -> float:
     """Return how many tokens to select, because token counts are not additive."""
     return max(_MORE * tokens, tokens + _MORE_TOKENS)
 
@@ -326,63 +368,3 @@ def _first_half(body: str) -> str:
     """Return the complete lines in the first half of a summary."""
     ends = [match.start() for match in NEW_LINE.finditer(body) if match.start() <= len(body) // 2]
     return body[: ends[-1]] if ends else ""
-
-
-MOST_CHARS_A_TOKEN = 16
-"""The most characters of a token, assumed when only the start of a text is kept."""
-
-SAMPLE = 4_000
-"""The length of the sample that compares the estimate of tokens with their count."""
-
-
-def truncate(
-    text: str, max_tokens: int, counter: TokenCounter, *, wanted: str = "", whole: str = ""
-) -> str:
-    r"""Return the most useful part of `text` within `max_tokens`.
-
-    The result is `text` itself if it fits and has no more than `MOST_CHARS_A_TOKEN` characters a
-    token (a longer text is not counted), and empty if no part fits. `wanted` is the user's request:
-    passages with its words come first, wherever they are. `whole` states how to get the full text
-    in a last line, which is left out if it would take half of the tokens. Time is linear in the
-    text.
-
-    Laws: ``counter.count(truncate(text, n, counter)) <= n``; truncating to the same number again
-    changes nothing.
-
-    >>> from polycontext.window import TiktokenCounter
-    >>> log = "".join(f"step {n} is done\n" for n in range(1_000))
-    >>> print(
-    ...     truncate(
-    ...         log, 40, TiktokenCounter("o200k_base"), whole="result 7", wanted="What of step 512?"
-    ...     )
-    ... )
-    step 0 is done
-    step 1 is done
-    … step 512 is done
-    … step 999 is done
-    [the whole: result 7]
-    """
-    if max_tokens <= 0:
-        return ""
-    if len(text) <= MOST_CHARS_A_TOKEN * max_tokens and counter.count(text) <= max_tokens:
-        return text
-    last = f"\n[the whole: {whole}]" if whole else ""
-    if 2 * counter.count(last) > max_tokens:
-        last = ""
-    room = max_tokens - (counter.count(last) + 1 if last else 0)
-    shown = excerpt(text, wanted)
-    estimated = EstimatingCounter()
-    turn = Turn(Role.TOOL, shown, tool_call_id="cut")
-    candidates = ExtractiveSummariser().read([turn], counter=estimated)
-    scores = candidates.score(wanted) if wanted else [0.0] * len(candidates.units)
-    if candidates.units and not candidates.entries[0].records:
-        # The first and last lines characterise a text.
-        scores[0] = scores[-1] = max(1.0, *scores)
-    sample = shown[:SAMPLE]
-    estimate = max(1.0, estimated.count(sample) / max(1, counter.count(sample)))
-    wide = _more_than(room) * estimate
-    order = Chooser(candidates.entries, candidates.units, candidates.weights(), scores).choose(wide)
-    body = Fitter(candidates.entries, candidates.units, room, counter).fit(order) or clip(
-        text[: MOST_CHARS_A_TOKEN * room], room, counter
-    )
-    return body + last if body and counter.count(body + last) <= max_tokens else body

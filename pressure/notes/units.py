@@ -18,8 +18,9 @@ from polycontext.window.items import attached_outline, attachment_of
 
 from ..gist import NO_TEXT, unframed
 from ..injections import LIKELY, flag_injections, score
+from ..terms import DECIDES, FAILED, is_prose, terms_of
 from . import cues
-from .lines import LAWGIVERS, Entry, Unit, left_out, opening_of, parse_summary
+from .lines import LAWGIVERS, SIZE, Entry, Unit, left_out, opening_of, parse_summary
 from .pieces import GAP, Hides, Piece, excerpt, one_line, split
 from .records import (
     Item,
@@ -31,7 +32,6 @@ from .records import (
     parse_records,
     read_json,
 )
-from .terms import FAILED, is_prose, terms_of
 from .updates import with_topics
 
 ATTACHED = "attached "
@@ -67,6 +67,9 @@ _FAILED = re.compile(
     re.IGNORECASE,
 )
 _FAILED_WITHIN = 200
+_EDITED = re.compile(r"[+-](?![rwx-]{3})\D")
+_STATE = re.compile(r"[a-z]{2,}(?:[ _-][a-z]{2,})?")
+"""A value that is one of few: a level, a status, yes or no."""
 
 
 @define
@@ -81,6 +84,8 @@ class _TurnParser:
     units: list[Unit] = field(factory=list)
     keys: dict[int, str] = field(factory=dict)
     """The keys that results give to the entries of their calls."""
+    command: str = ""
+    """The shell command that the message before ends with."""
 
     def add(self, opening: str, turn: Turn, index: int, role: Role, **more: Any) -> int:
         number, self._next = self._next, self._next + 1
@@ -99,20 +104,27 @@ class _TurnParser:
         arguments, items = _arguments(call.arguments, value)
         given = value or {}
         shown = call.arguments if value is None else json.dumps(value, sort_keys=True)
+        command = next(
+            (str(given[key]) for key in given if _COMMAND.fullmatch(key)),
+            "" if given else call.arguments,
+        )
         number = self.add(
             one_line(call.name),
             turn,
             index,
             Role.TOOL,
             arguments=arguments,
-            changes=cues.may_change(
-                call.name, next((str(given[key]) for key in given if _COMMAND.fullmatch(key)), "")
-            ),
+            changes=cues.may_change(call.name, command),
         )
         self.keys[number] = _file_key(call.name, given) or f"{call.name}({shown})"
         units = [*self._of_records(number, [(Record("", "", {}, ""), items)], -1)]
         coming = [unit for unit in units if unit.label and cues.is_open(unit.text)]
-        self.units += [unit._replace(step=unit in coming[: cues.MOST_STEPS]) for unit in units]
+        self.units += [
+            unit._replace(
+                step=unit in coming[: cues.MOST_STEPS], outcome=bool(command) and not place
+            )
+            for place, unit in enumerate(units)
+        ]
         return number
 
     def result(self, number: int, turn: Turn, index: int) -> None:
@@ -122,14 +134,12 @@ class _TurnParser:
             or turn.metadata.get("is_error") is True
             or _FAILED.match(turn.text[:_FAILED_WITHIN])
         )
-        entry, before = self.entries[number], len(self.units)
+        entry = self.entries[number]
         changes, key = entry.changes and not turn.is_gist, self.keys.get(number, "")
         self.entries[number] = entry._replace(
             turn=index, id=turn.resource_id, changes=changes, key="" if failed else key
         )
-        self._text(number, unframed(turn.text))
-        if not changes and len(self.units) - before >= LEAST_READ:
-            self.units[before:] = map(_as_read, self.units[before:])
+        self._output(number, unframed(turn.text))
 
     def spoken(self, turn: Turn, index: int) -> None:
         if label := attached_label(turn):
@@ -137,7 +147,12 @@ class _TurnParser:
             self._attached(number, _attached(turn))
         else:
             opening = f"{turn.role} {one_line(turn.name)}: " if turn.name else f"{turn.role}: "
-            self._text(self.add(opening, turn, index, turn.role), turn.text)
+            is_output = self.command and (cues.is_output(turn.text) or not is_prose(turn.text))
+            if turn.role is Role.USER and is_output:
+                changes = cues.may_change("", self.command)
+                self._output(self.add(opening, turn, index, Role.TOOL, changes=changes), turn.text)
+            else:
+                self._text(self.add(opening, turn, index, turn.role), turn.text)
 
     def gist(self, turn: Turn, index: int) -> None:
         for told in parse_summary(turn):
@@ -154,6 +169,23 @@ class _TurnParser:
         self.units[before : before + 1] = (
             unit._replace(boost=unit.boost * LIST_BOOST) for unit in self.units[before : before + 1]
         )
+
+    def _output(self, number: int, text: str) -> None:
+        """Add the units of a result; of one that can be read again, the first is its size."""
+        before = len(self.units)
+        self._text(number, text)
+        units = self.units[before:]
+        if self.entries[number].changes or len(units) < LEAST_READ:
+            return
+        read = [*map(_as_read, units)]
+        if self.entries[number].opening and all(map(_is_line, units)):
+            lines = 1 + sum(unit.glue == "\n" for unit in units[1:])
+            size = left_out(lines, "line") if lines > 1 else left_out(len(text), "letter")
+            cost = self._cost(size)
+            terms = (f"{DECIDES}{number}",)
+            first = units[0]._replace(text=size, place=SIZE, terms=terms, cost=cost, outcome=True)
+            read.insert(0, first)
+        self.units[before:] = read
 
     def _text(self, number: int, text: str, demands: Sequence[str] | None = None) -> None:
         """Add the units of a text: records as notes, other text by sentences and lines.
@@ -193,9 +225,11 @@ class _TurnParser:
                 for at, piece in enumerate(item.pieces):
                     value = piece.text.removeprefix(item.key)
                     commands = not said and may_command(value) and score(piece.text) > LIKELY
+                    terms = () if piece.hidden else terms_of(value)
+                    if subject and _STATE.fullmatch(value.strip()):
+                        terms = (*terms, f"{DECIDES}{record.about} {piece.text}")
                     yield Unit(
-                        number, nth, place, at, turn, *piece,
-                        () if piece.hidden else terms_of(value), self._cost(piece.text),
+                        number, nth, place, at, turn, *piece, terms, self._cost(piece.text),
                         boost * (COMMANDING if commands else 1.0), said,
                         item.label, item.close, record.parent, record.header,
                         len(items), together, subject=subject,
@@ -211,13 +245,16 @@ class _TurnParser:
         wanted = [*map(one_line, demands)]
         pieces = [*split(text, hides)]
         steps = cues.steps(_sentences(pieces)) if role == Role.ASSISTANT else ()
-        failing = {*cues.failing([piece.text for piece in pieces])}
+        texts = [piece.text for piece in pieces]
+        failing, command = {*cues.failing(texts)}, -1
+        if role == Role.ASSISTANT:
+            command = cues.command_at(texts)
         for place, piece in enumerate(pieces):
-            if place and piece.text == GAP:
-                continue  # Printing marks the omissions of an excerpt.
+            if place and (piece.text == GAP or cues.is_tag(piece.text)):
+                continue  # Printing marks what is left out.
             words, boost = piece.text, SPEAKER_BOOST.get(role, 1.0) if said else 1.0
             terms = () if piece.hidden else terms_of(words)
-            if place in failing:
+            if place in failing or (role == Role.TOOL and cues.says_verdict(words)):
                 boost *= self._failure_bonus
                 terms = (*terms, f"{FAILED}{words}")
             elif role == Role.TOOL and score(words) > LIKELY:
@@ -227,6 +264,7 @@ class _TurnParser:
             yield Unit(
                 number, 0, 0, place, turn, *piece, terms, self._cost(words), boost, said,
                 standing=_is_in(words, wanted), step=_is_in(words, steps),
+                outcome=place == command,
             )  # fmt: skip
 
     def _cost(self, text: str) -> int:
@@ -260,13 +298,24 @@ def parse_turns(
         elif turn.text.strip():
             parser.spoken(turn, index)
         calls = {call.id: parser.call(turn, index, call) for call in turn.tool_calls}
+        parser.command = _command(turn) if turn.role is Role.ASSISTANT else ""
     return parser.entries, [*with_topics(parser.entries, parser.units)]
 
 
 def _as_read(unit: Unit) -> Unit:
-    """Return a line that can be read again with less worth; an error or a record keeps its own."""
-    is_line = not (unit.subject or unit.header or unit.label) and not cues.says_failure(unit.text)
-    return unit._replace(boost=unit.boost * READ) if is_line else unit
+    """Return a line that can be read again with less worth; an error or a change keeps its own."""
+    keeps = not _is_line(unit) or cues.says_failure(unit.text) or _EDITED.match(unit.text)
+    return unit if keeps else unit._replace(boost=unit.boost * READ, read=True)
+
+
+def _is_line(unit: Unit) -> bool:
+    return not (unit.subject or unit.header or unit.label)
+
+
+def _command(turn: Turn) -> str:
+    lines = [*map(str.strip, turn.text.splitlines())]
+    place = cues.command_at(lines)
+    return "\n".join(lines[place:]) if place >= 0 else ""
 
 
 def attached_label(turn: Turn) -> str:

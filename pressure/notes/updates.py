@@ -10,22 +10,22 @@ sentence that they may correct stays, and is worth less.
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import chain, groupby
 from operator import attrgetter
 
 from polycontext.window import Role
 
-from .cues import says_change, says_failure
-from .lines import Entry, Unit
-from .terms import terms_of
+from ..terms import terms_of
+from .cues import says_change, says_failure, says_verdict
+from .lines import SIZE, Entry, Unit
 
 LONGEST_WAS = 40
 """The most characters of an old value that is shown."""
 
-MOST_NEWS = 3
-"""The most pairs of a result that are its outcome."""
+MOST_NEWS, MOST_VERDICTS = 3, 2
+"""The most pairs of a result that are its outcome, and the most lines that tell how it ended."""
 
 NEWER_BOOST, OLDER = 3.0, 0.1
 """The factor by which the worth of a unit rises when it replaces another, and the worth of one that
@@ -69,10 +69,13 @@ _NUMBER, _CODE = re.compile(r"(?<!\w)\d[\d.,:]*"), re.compile(r"[={}<>\\|_]|\w\(
 _RANKS = {str(Role.USER): 2, str(Role.SYSTEM): 2, str(Role.ASSISTANT): 1}
 
 
-def drop_outdated(entries: Mapping[int, Entry], units: Sequence[Unit]) -> list[Unit]:
+def drop_outdated(
+    entries: Mapping[int, Entry], units: Sequence[Unit], fresh: Container[int]
+) -> list[Unit]:
     """Return `units`, which are in order, without those that a later unit makes out of date.
 
-    The later unit states the value that it replaces.
+    The later unit states the value that it replaces. The entries `fresh` are read for the first
+    time.
     """
     last = {entries[unit.entry].key: unit.entry for unit in units}
     gone: set[int] = set()
@@ -98,7 +101,7 @@ def drop_outdated(entries: Mapping[int, Entry], units: Sequence[Unit]) -> list[U
         elif new.value != old.value or old.outcome:
             continue
         gone.add(index)
-    yielding = {*_older(entries, units)}
+    yielding = {*_older(entries, units, fresh)}
     kept = (
         (index, unit._replace(boost=OLDER) if index in yielding else unit)
         for index, unit in enumerate(units)
@@ -107,42 +110,47 @@ def drop_outdated(entries: Mapping[int, Entry], units: Sequence[Unit]) -> list[U
     return [_mark_newer(unit, was[index]) if index in was else unit for index, unit in kept]
 
 
-def _older(entries: Mapping[int, Entry], units: Sequence[Unit]) -> Iterator[int]:
-    """Yield the sentences and lines that a later one may replace."""
+def _older(
+    entries: Mapping[int, Entry], units: Sequence[Unit], fresh: Container[int]
+) -> Iterator[int]:
+    """Yield the sentences and lines that one of a fresh entry may replace."""
+    plain = [
+        (index, unit)
+        for index, unit in enumerate(units)
+        if not (unit.subject or unit.header or unit.record or unit.standing)
+    ]
+    changes = {
+        index: _stems(unit.text)
+        for index, unit in plain
+        if unit.said
+        and unit.entry in fresh
+        and says_change(unit.text)
+        and not _CODE.search(unit.text)
+    }
+    wanted = frozenset(chain.from_iterable(changes.values()))
     forms, holding = dict[str, int](), defaultdict[str, list[int]](list)
-    for index, unit in enumerate(units):
-        if unit.subject or unit.header or unit.record or unit.standing:
-            continue
-        if unit.said and _is_code(unit.text):
-            continue
+    for index, unit in plain:
         form, found = _form(unit.text), set[int]()
         if form.count(" ") >= LEAST_WORDS - 1:
-            found.update([forms[form]] if form in forms else ())
+            found.update([forms[form]] if form in forms and unit.entry in fresh else ())
             forms[form] = index
-        stems = _stems(unit.text) if unit.said else ()
-        if unit.said and _is_change(unit.text):
-            shared = Counter(chain.from_iterable(holding[stem][-_MOST_HOLDING:] for stem in stems))
+        if index in changes:
+            shared = Counter(
+                chain.from_iterable(holding[stem][-_MOST_HOLDING:] for stem in changes[index])
+            )
             found.update(
                 place
                 for place, count in shared.items()
                 if count >= max(LEAST_SHARED, SHARED * len(_stems(units[place].text)))
             )
         for place in found:
-            older, newer = entries[units[place].entry], entries[unit.entry]
-            if older is not newer and _rank(older) <= _rank(newer):
+            older, newer, before = entries[units[place].entry], entries[unit.entry], units[place]
+            is_code = before.said and _CODE.search(before.text)
+            if older is not newer and _rank(older) <= _rank(newer) and not is_code:
                 yield place
-        if unit.opens and unit.ends:
-            for stem in stems:
+        if wanted and unit.said and unit.opens and unit.ends:
+            for stem in wanted & _stems(unit.text):
                 holding[stem].append(index)
-
-
-# Sentences are looked at again in every compression.
-_is_change = lru_cache(20_000)(says_change)
-
-
-@lru_cache(20_000)
-def _is_code(text: str) -> bool:
-    return _CODE.search(text) is not None
 
 
 @lru_cache(20_000)
@@ -186,10 +194,11 @@ def mark_outcomes(
 
 def _outcome_lines(units: Sequence[Unit]) -> set[int]:
     lines = [place for place, unit in enumerate(units) if _is_line(unit)]
+    ended = [place for place in lines if says_verdict(units[place].text)]
     failed = [place for place in lines if says_failure(units[place].text)]
     last = [place for place in lines[-1:] if not units[place].text.startswith("at ")]
     first = lines if last == failed[-1:] else failed
-    return {*(first or lines)[:1], *last}
+    return {*(first or lines)[:1], *last, *ended[-MOST_VERDICTS:]}
 
 
 def _old_value(new: str, old: str) -> str:
@@ -317,7 +326,7 @@ def _states(units: Sequence[Unit], entry: Entry) -> Iterator[_Found]:
 
 
 def _is_line(unit: Unit) -> bool:
-    return not unit.subject and unit.record >= 0
+    return not unit.subject and unit.record >= 0 and unit.place != SIZE
 
 
 @lru_cache(20_000)

@@ -11,7 +11,7 @@ from functools import lru_cache
 from itertools import chain, pairwise
 from unicodedata import category, combining, normalize
 
-from ..notes.terms import UNSPACED
+from ..terms import UNSPACED
 
 _LONGEST_STEM = 64
 _RUN = re.compile(f"[{UNSPACED}]+|[^{UNSPACED}]+")

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from polycontext.pressure import ExtractiveSummariser
 from polycontext.pressure.notes.pieces import GAP, MOST_CHARS, excerpt
-from polycontext.pressure.notes.summariser import MOST_CHARS_A_TOKEN, truncate
+from polycontext.pressure.notes.truncation import MOST_CHARS_A_TOKEN, truncate
 from polycontext.testing import FAST, TEXTS
 from polycontext.window import TokenCounter, ToolCall, Turn
 from tests.growth import BOUND, FACTOR, growth

@@ -25,7 +25,7 @@ _LETTER = (
 _TERM = re.compile(rf"[{_LETTER}](?:[{_LETTER}./@-]{{0,118}}[{_LETTER}])?|[{UNSPACED}]{{1,40}}")
 _UNSPACED_RUN = re.compile(f"[{UNSPACED}]")
 _NUMBER = re.compile(r"\d[\d.,x/-]*")
-_DATE_OR_LONG = re.compile(r"\d{1,4}(?:[-/.]\d{1,4}){2,}|\d{5,}")
+_DATE, _LONG = re.compile(r"\d{1,4}(?:[-/.]\d{1,4}){2,}"), re.compile(r"\d{5,}")
 _TIMESTAMP = re.compile(r"\d{4}-\d\d-\d\dT")
 _FILE = re.compile(
     r"\.(?:py|pyi|ipynb|[cm]?[jt]sx?|json[l5]?|ya?ml|toml|ini|cfg|conf|env|lock|md|rst|txt|log|csv"
@@ -61,10 +61,13 @@ class Kind(Enum):
     """
 
     ID = 3.0
+    DATE = 2.6
     PATH = 2.5
     SYMBOL = 1.5
     FAILURE = 2.0
     """An error line as a whole, behind a prefix; however common its words are, it is kept once."""
+    STATE = 1.2
+    """A pair whose value is one of few, such as a status or a level; it decides what is allowed."""
     FILE = 1.0
     NAME = 0.36
     WORD = 0.35
@@ -72,10 +75,12 @@ class Kind(Enum):
     STOP = 0.0
 
 
-FAILED = "!"
-"""The prefix of the term of an error line."""
+FAILED, DECIDES = "!", "="
+"""The prefixes of the term of an error line, and of that of a pair whose value is a state."""
 
-STRONG = frozenset({Kind.ID, Kind.PATH, Kind.FILE, Kind.SYMBOL})
+_MARKED = {FAILED: Kind.FAILURE, DECIDES: Kind.STATE}
+
+STRONG = frozenset({Kind.ID, Kind.DATE, Kind.PATH, Kind.FILE, Kind.SYMBOL})
 """Kinds that cannot be reconstructed: identifiers, paths, names from code."""
 
 _FILE_SAID_BONUS = 8.0
@@ -95,12 +100,13 @@ def kind_of(term: str) -> Kind:
     ... ]
     ['ID', 'FILE', 'SYMBOL', 'NAME', 'NUMBER', 'WORD', 'STOP']
     """
-    if term[0] == FAILED:
-        return Kind.FAILURE
+    if marked := _MARKED.get(term[0]):
+        return marked
     if _TIMESTAMP.match(term):
         return Kind.NAME
     if term[0].isdigit() and _NUMBER.fullmatch(term):
-        return Kind.ID if _DATE_OR_LONG.fullmatch(term) else Kind.NUMBER
+        is_date = _DATE.fullmatch(term)
+        return Kind.DATE if is_date else Kind.ID if _LONG.fullmatch(term) else Kind.NUMBER
     if len(term) >= _SHORTEST_STRONG and (strong := _strong_kind(term)):
         return strong
     if term.lower() in _STOP or (
