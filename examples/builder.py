@@ -1,11 +1,12 @@
-"""A builder in a workshop that takes over a conversation and builds its prompts from it.
+"""A builder in a workshop: an agent that takes over a conversation, with a trade and a persona.
 
 Prints::
 
     without a context: Draw the stairs.
     carpentry: Stairs: 15 steps of 18 cm, oak, a landing after the eighth.
     in the prompt: persona, specialty, conversation, task
-    in the props: conversation
+    in the props: conversation, task
+    remembered: draw stairs of oak
 """
 
 import json
@@ -13,10 +14,12 @@ from enum import Enum
 
 from attrs import define
 
-from polycontext.polynomial import ContextSession
+from polycontext import ContextSession
+from polycontext.agents import Agent, AgentMachine, Model
 from polycontext.testing import ScriptedModel
 
 SETTLED = "The hall is 2.70 m high, and the stairs must be oak."
+DRAWN = "Stairs: 15 steps of 18 cm, oak, a landing after the eighth."
 
 
 class Specialty(Enum):
@@ -31,58 +34,45 @@ class Builder:
 
     specialty: Specialty
     eigenvectors: dict[str, float]
-    context: ContextSession | None = None
+    model: Model
+    agent: Agent | None = None
 
     def set_context(self, session: ContextSession) -> None:
-        """Use the conversation that the workshop provides."""
-        self.context = session
+        """Work in the conversation that the workshop provides."""
+        session.add_system(f"Your specialty is {self.specialty.value}.")
+        self.agent = Agent(session, self.model, persona=self.eigenvectors)
 
-    def build_prompt(self, task: str) -> str:
-        """Return the prompt for `task`; without a conversation it is the task alone."""
-        if self.context is None:
-            return task
-        return self.context.build_prompt(
-            agent_type="builder",
-            specialty=self.specialty.value,
-            eigenvectors=self.eigenvectors,
-            task=task,
-        )
+    def work(self, task: str) -> str:
+        """Return what becomes of `task`; without a conversation it is the task itself."""
+        return task if self.agent is None else self.agent.send(task)
 
 
 def main() -> None:
     """Let a carpenter draw stairs, and print which parts reached the prompt and the props."""
-    builder = Builder(Specialty.CARPENTRY, {"patience": 0.9, "craft": 0.7})
-    print("without a context:", builder.build_prompt("Draw the stairs."))
+    answers = (
+        {"intent": "draw", "confidence": 0.9},
+        {"decision": "plan_direct", "goal": "draw stairs of oak"},
+    )
+    model = ScriptedModel([*map(json.dumps, answers), DRAWN])
+    builder = Builder(Specialty.CARPENTRY, {"patience": 0.9, "craft": 0.7}, model)
+    print("without a context:", builder.work("Draw the stairs."))
 
-    session = ContextSession(max_tokens=2000)
+    session = ContextSession(max_tokens=2000, machine=AgentMachine)
     session.add_user_turn(SETTLED)
     builder.set_context(session)
-    prompt = builder.build_prompt("Draw the stairs.")
-    model = ScriptedModel(
-        rules={
-            r"specialty is carpentry(.|\n)*2\.70 m": (
-                "Stairs: 15 steps of 18 cm, oak, a landing after the eighth."
-            )
-        }
-    )
-    session.add_assistant_turn(model.complete(prompt))
+    print(f"{builder.specialty.value}: {builder.work('Draw the stairs.')}")
 
-    props = session.render()
-    print(f"{builder.specialty.value}: {props['messages'][-1]['content']}")
+    prompt, props = str(model.requests[-1]), json.dumps(session.render())
     parts = {
         "persona": "Your craft is high",
         "specialty": "Your specialty is",
         "conversation": SETTLED,
         "task": "Draw the stairs.",
     }
-    print("in the prompt:", ", ".join(part for part, text in parts.items() if text in prompt))
-    print(
-        "in the props:",
-        ", ".join(part for part, text in parts.items() if text in json.dumps(props)),
-    )
-    assert not any(
-        text in json.dumps(props) for part, text in parts.items() if part != "conversation"
-    )
+    for name, shown in {"prompt": prompt, "props": props}.items():
+        print(f"in the {name}:", ", ".join(part for part, text in parts.items() if text in shown))
+    assert builder.agent is not None
+    print("remembered:", "; ".join(builder.agent.memory.conversation.engagement.goals))
 
 
 if __name__ == "__main__":

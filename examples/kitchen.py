@@ -1,72 +1,40 @@
-"""A kitchen assistant of four nodes: understand, think, act and reply.
+"""A kitchen assistant of four nodes: understand, think, act and reply. It runs offline.
 
-The model follows a script, so the example runs offline. Prints::
+Prints::
 
-    user: Plan a quick soup for Monday.
-    assistant: Tomato soup is planned for Monday.
-    user: Rather another one?
-    assistant: Miso soup or tomato soup?
-    remembered: Plan a quick soup; which soup?
-    after a rewind: Plan a quick soup
+A quick soup for Monday? Tomato soup is planned for Monday. [Plan a soup]
+Rather another one? Miso soup or tomato soup? [Plan a soup; which soup?]
+after a rewind: ['Plan a soup']
 """
 
-import json
+from json import dumps
 
 from polycontext import ContextSession
 from polycontext.agents import Agent, AgentMachine, Tool
 from polycontext.testing import ScriptedModel
 
-PLANS: dict[str, dict[str, str]] = {}
-
-
-def find(words: str, **_: str) -> list[dict[str, str]]:
-    """Find recipes by their names."""
-    rows = [
-        {"id": "81b7d3c4-55", "name": "Tomato soup"},
-        {"id": "55aa11bb-20", "name": "Miso soup"},
-    ]
-    return [row for row in rows if words in row["name"]]
-
 
 def plan(recipe: str, day: str, *, idempotency_key: str) -> dict[str, str]:
-    """Plan a recipe for a day, once for each key."""
-    return PLANS.setdefault(idempotency_key, {"id": f"{recipe}/{day}", "name": day})
+    """Plan a recipe for a day; the key is its id, so it is planned once."""
+    return {"id": idempotency_key, "name": f"{recipe} on {day}"}
 
 
-def step(kind: str, subdomain: str, description: str) -> dict[str, str]:
-    """Return a step of a plan."""
-    return {"type": kind, "subdomain": subdomain, "description": description}
-
-
-SOUP, UNDERSTOOD = "Plan a quick soup", {"intent": "plan a meal", "confidence": 0.9}
-STEPS = [step("read", "recipes", "Find soups"), step("write", "plans", "Plan one")]
-ANSWERS = [
-    UNDERSTOOD,
-    {"decision": "plan_direct", "goal": SOUP, "steps": STEPS},
-    {"calls": [{"tool": "find", "arguments": {"words": "soup"}}]},
-    {"outcome": "found two soups", "entities": ["recipe_1", "recipe_2"]},
-    {"calls": [{"tool": "plan", "arguments": {"recipe": "recipe_1", "day": "Monday"}}]},
-    {"outcome": "planned recipe_1 for Monday"},
+understood = {"intent": "plan a meal", "confidence": 0.9}
+step = {"type": "write", "subdomain": "plans", "description": "Plan a soup"}
+answers: list[object] = [
+    understood,
+    {"decision": "plan_direct", "goal": "Plan a soup", "steps": [step]},
+    {"calls": [{"tool": "plan", "arguments": {"recipe": "tomato soup", "day": "Monday"}}]},
+    {"outcome": "planned tomato soup for Monday", "entities": ["plan_1"]},
     "Tomato soup is planned for Monday.",
-    UNDERSTOOD,
+    understood,
     {"decision": "clarify", "goal": "which soup?", "questions": ["Miso or tomato?"]},
     "Miso soup or tomato soup?",
 ]
-
-
-def main() -> None:
-    """Take two exchanges, and go back to the end of the first."""
-    model = ScriptedModel([each if isinstance(each, str) else json.dumps(each) for each in ANSWERS])
-    tools = [Tool("find", find, entities="recipes"), Tool("plan", plan)]
-    session = ContextSession(max_tokens=4000, machine=AgentMachine)
-    agent, ends = Agent(session, model, tools), []
-    for said in ("Plan a quick soup for Monday.", "Rather another one?"):
-        print(f"user: {said}\nassistant: {agent.send(said)}")
-        ends.append(session.history.revision)
-    print("remembered:", "; ".join(agent.memory.conversation.engagement.goals))
-    session.history.rewind(ends[0])
-    print("after a rewind:", "; ".join(agent.memory.conversation.engagement.goals))
-
-
-if __name__ == "__main__":
-    main()
+model = ScriptedModel([each if isinstance(each, str) else dumps(each) for each in answers])
+session = ContextSession(max_tokens=4000, machine=AgentMachine)
+agent = Agent(session, model, [Tool("plan", plan, entities="plans", report="create")])
+for said in ("A quick soup for Monday?", "Rather another one?"):
+    print(said, agent.send(said), f"[{'; '.join(agent.memory.conversation.engagement.goals)}]")
+session.history.rewind(session.log()[3].resource_id)  # the end of the first exchange
+print("after a rewind:", [*agent.memory.conversation.engagement.goals])

@@ -9,15 +9,17 @@ Prints::
     assistant: You say freedom and you mean quiet. What would a quiet week look like?
     user: No calendar, one book.
     assistant: Then start with one morning.
+    goals: hear them out; find a first step
 """
 
 import asyncio
 import json
 from typing import Any
 
-from attrs import define, frozen
+from attrs import define, field, frozen
 
-from polycontext.polynomial import ContextSession
+from polycontext import ContextSession
+from polycontext.agents import Agent, AgentMachine, Model
 from polycontext.testing import ScriptedModel
 
 
@@ -39,31 +41,42 @@ class SoulDialogueOutput:
 
 @define
 class SoulSession:
-    """A conversation of one soul across requests; the session holds its context."""
+    """A conversation of one soul across requests: an agent whose Reply has the soul's persona."""
 
     soul: KgentSoul
     context: ContextSession
-    model: ScriptedModel
+    model: Model
+    agent: Agent = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self.agent = Agent(self.context, self.model, persona=self.soul.eigenvectors)
+        if not self.context.log():
+            self.context.add_system("\n".join(self.soul.constraints))
 
     async def dialogue(self, message: str) -> SoulDialogueOutput:
-        """Add the user's message, let the model reply, and return what may be shown."""
-        await self.context.aadd_user_turn(message)
-        prompt = self.context.build_prompt("kgent", self.soul.eigenvectors, self.soul.constraints)
-        response: str = await self.model.acomplete(prompt)
-        await self.context.aadd_assistant_turn(response)
+        """Add the user's message, let the nodes answer, and return what may be shown."""
+        response = await self.agent.asend(message)
         return SoulDialogueOutput(response, self.context.render())
+
+
+def exchange(intent: str, goal: str, reply: str) -> list[str]:
+    """Return the answers of Understand, Think and Reply."""
+    understood = {"intent": intent, "confidence": 0.8}
+    planned = {"decision": "plan_direct", "goal": goal}
+    return [json.dumps(understood), json.dumps(planned), reply]
 
 
 async def main() -> None:
     """Exchange two messages, and check that nothing of the prompt reaches the browser."""
     soul = KgentSoul({"aesthetic": 0.8, "gratitude": 0.5, "joy": 0.2}, ("Give no medical advice.",))
+    quiet = "You say freedom and you mean quiet. What would a quiet week look like?"
     model = ScriptedModel(
         [
-            "You say freedom and you mean quiet. What would a quiet week look like?",
-            "Then start with one morning.",
+            *exchange("decide about a journey", "hear them out", quiet),
+            *exchange("picture a quiet week", "find a first step", "Then start with one morning."),
         ]
     )
-    session = SoulSession(soul, ContextSession(max_tokens=2000), model)
+    session = SoulSession(soul, ContextSession(max_tokens=2000, machine=AgentMachine), model)
     for message in ("I want to quit and travel. Or do I?", "No calendar, one book."):
         output = await session.dialogue(message)
         print("soul:", output.response)
@@ -72,11 +85,12 @@ async def main() -> None:
     print(f"{props['status']}, pressure {props['pressure']:.2f}")
     for shown in props["messages"]:
         print(f"{shown['role']}: {shown['content']}")
+    print("goals:", "; ".join(session.agent.memory.conversation.engagement.goals))
 
-    sent, seen = model.requests[-1], json.dumps(props)
-    assert "Give no medical advice." in sent
-    assert "No calendar, one book." in sent
-    for private in ("K-gent", "medical", "aesthetic", "spare and the well made", "eigenvector"):
+    sent, seen = str(model.requests[-1]), json.dumps(props)
+    for told in ("Give no medical advice.", "No calendar, one book.", "spare and the well made"):
+        assert told in sent, told
+    for private in ("medical", "spare and the well made", "eigenvector", "find a first step"):
         assert private not in seen, private
 
 
