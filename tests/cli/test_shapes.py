@@ -65,6 +65,19 @@ def test_an_error_names_the_line_of_a_message(polycontext: Command, tmp_path: Pa
     assert "chat.jsonl, line 4, messages[2]: openai rule unknown-role" in ran.complaint
 
 
+def test_messages_and_conversations_do_not_mix(polycontext: Command, tmp_path: Path) -> None:
+    """The first line says which of both stand one a line; the error names the other one."""
+    file = tmp_path / "given.jsonl"
+    lines = ['{"role": "user", "content": "Hi"}', '{"messages": []}']
+    for text, problem in (
+        (lines, "line 2: an object that is not a message, after messages one a line. Use one"),
+        (lines[::-1], "there is no message"),
+    ):
+        file.write_text("\n".join(text), encoding="utf-8")
+        ran = polycontext("project", str(file), "--max-tokens", "400")
+        assert (ran.code, problem in ran.complaint) == (2, True)
+
+
 def test_a_damaged_export_is_refused_by_its_line(polycontext: Command, tmp_path: Path) -> None:
     """The error is that of `session import`."""
     lines = exported(polycontext, tmp_path, "session").splitlines()

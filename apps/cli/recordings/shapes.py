@@ -10,6 +10,7 @@ from itertools import chain
 from attrs import evolve
 
 from polycontext.base import InvalidDataError
+from polycontext.base.json_data import kind_of
 from polycontext.polynomial import ContextSession
 from polycontext.window.providers import Provider
 
@@ -47,12 +48,19 @@ def _joined(documents: Sequence[Document]) -> Document:
     """Return one list of messages that stand one a line; each keeps its line."""
     first, line, text = documents[0], documents[0].line, "["
     for document in documents:
+        if not _is_message(document.value):
+            what = f"{kind_of(document.value)} that is not a message, after messages one a line"
+            raise document.refused((), None, what, "one message a line, or one conversation a line")
         text += "\n" * (document.line - line) + ("," if document is not first else "")
         text += document.text
         line = document.line + document.text.count("\n")
     values = [document.value for document in documents]
     size = sum(document.size for document in documents)
     return Document(first.source, first.line, values, f"{text}]", size)
+
+
+def _is_message(value: object) -> bool:
+    return isinstance(value, dict) and not any(isinstance(value.get(it), list) for it in HOLDERS)
 
 
 def _imported(

@@ -211,17 +211,18 @@ def _refuse_empty(
             marked = block.get("cache_control") is not None
             says = MARKED_EMPTY_TEXT if marked else f"messages: {EMPTY_TEXT}"
             raise place.fault("empty-text", "is an empty text block", legal, says, whole=not marked)
+    a_message = f"{'an' if role == 'assistant' else 'a'} {role} message"
     if not blocks and not may_be_empty:
         legal = "content; only a final assistant message may be empty"
         says = (
             "all messages must have non-empty content except for the optional final assistant "
             "message"
         )
-        raise at.fault("empty-message", f"is a {role} message without content", legal, says)
+        raise at.fault("empty-message", f"is {a_message} without content", legal, says)
     if blocks and all(
         block["type"] == "text" and not is_visible(block["text"]) for block in blocks
     ):
-        problem = f"is a {role} message of nothing but white space"
+        problem = f"is {a_message} of nothing but white space"
         legal, says = "at least one visible character", f"messages: {BLANK}"
         raise at.fault("empty-message", problem, legal, says, whole=True)
 

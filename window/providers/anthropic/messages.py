@@ -91,7 +91,7 @@ def check_messages(messages: object, *, allow_open_tail: bool = False) -> None:
     >>> check_messages([{"role": "assistant", "content": []}, {"role": "user", "content": "hi"}])
     Traceback (most recent call last):
     polycontext.window.errors.InvalidMessagesError: messages[0] breaks the anthropic rule \
-empty-message: the message is a assistant message without content. Use content; only a final \
+empty-message: the message is an assistant message without content. Use content; only a final \
 assistant message may be empty.
     """
     GrowingList()(copied_messages(Provider.ANTHROPIC, messages), allow_open_tail=allow_open_tail)
