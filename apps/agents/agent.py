@@ -26,16 +26,11 @@ from .machine import AgentMachine
 from .memory import ENTITIES, AgentMemory
 from .recollection import Recollection
 from .requests import Model, ModelRequest, request_of
-from .tools import Tool, ToolError, as_data, running
+from .tools import Tool, ToolError, as_data, by_name, running
 
 _log = logging.getLogger("polycontext.agents")
 _MOST_STEPS = 40
 _NO_TEXT = "the reply has no text."
-
-
-def _by_name(tools: Iterable[Tool] | Mapping[str, Tool]) -> Mapping[str, Tool]:
-    listed = tools.values() if isinstance(tools, Mapping) else tools
-    return {tool.name: tool for tool in listed}
 
 
 @define
@@ -59,7 +54,7 @@ class Agent:
 
     session: ContextSession
     model: Model
-    tools: Mapping[str, Tool] = field(converter=_by_name, factory=dict[str, Tool])
+    tools: Mapping[str, Tool] = field(converter=by_name, factory=dict[str, Tool])
     summarizes: bool = field(default=False, kw_only=True)
     persona: Mapping[str, float] = field(factory=dict[str, float], kw_only=True)
     _recollection: Recollection = field(init=False, repr=False)
@@ -95,12 +90,9 @@ class Agent:
             raise ToolError(str(error)) from None
 
     @property
-    def _machine(self) -> type[AgentMachine]:
-        return cast("type[AgentMachine]", self.session.conversation.machine)
-
-    @property
     def _node(self) -> Node | None:
-        return self._machine.nodes.get(str(self.session.state))
+        machine = cast("type[AgentMachine]", self.session.conversation.machine)
+        return machine.nodes.get(str(self.session.state))
 
     # --- what users call -----------------------------------------------------------------
 
@@ -122,7 +114,8 @@ class Agent:
             Any exception of the model, of a tool and of `ContextSession.send_message`.
         """
         yield from self._hear(text, resolvers, idempotency_key)
-        return (yield from self._run())
+        yield call(self, "run")
+        return self._reply
 
     asend = twin(send)
 
@@ -133,7 +126,9 @@ class Agent:
         Raises:
             Any exception of `send`.
         """
-        return (yield from self._run())
+        yield from self._prepare()
+        yield call(self, "step")
+        return self._reply
 
     arun = twin(run)
 
@@ -146,7 +141,16 @@ class Agent:
         Raises:
             Any exception of `send`.
         """
-        yield from self._step()
+        node, place = self._node, self.memory.place
+        if node is None:
+            return
+        if calls := self.session.open_calls:
+            yield from self._use(calls[0])
+        elif node.answers is not None:
+            yield from self._answer(node)
+        else:
+            yield from self._commit((yield from self._text(node)), place)
+            yield from self._summarize()
 
     astep = twin(step)
 
@@ -223,8 +227,7 @@ class Agent:
         self, text: str, resolvers: Iterable[Resolver], idempotency_key: str | None
     ) -> Steps[None]:
         key = idempotency_key
-        known = key and (yield in_thread(self.session.history.has_taken, key))
-        if known:
+        if key and (yield in_thread(self.session.history.has_taken, key)):
             return
         message = yield in_thread(resolve_document, PillDocument.parse(text), resolvers)
         if self.session.open_calls:
@@ -232,23 +235,6 @@ class Agent:
         yield call(
             self.session, "send_message", message.text, items_of(message), idempotency_key=key
         )
-
-    def _run(self) -> Steps[str]:
-        yield from self._prepare()
-        yield from self._step()
-        return self._reply
-
-    def _step(self) -> Steps[None]:
-        node, place = self._node, self.memory.place
-        if node is None:
-            return
-        if calls := self.session.open_calls:
-            yield from self._use(calls[0])
-        elif node.answers is not None:
-            yield from self._answer(node)
-        else:
-            yield from self._commit((yield from self._text(node)), place)
-            yield from self._summarize()
 
     @property
     def _reply(self) -> str:
@@ -275,7 +261,7 @@ class Agent:
         for _ in range(_MOST_STEPS):
             if self._is_prepared:
                 return
-            yield from self._step()
+            yield call(self, "step")
         if not self._is_prepared:
             why = f"there was no reply after {_MOST_STEPS} steps"
             yield call(self.session, "close_open_calls", why)

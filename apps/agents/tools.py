@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
 from inspect import Parameter, isawaitable, iscoroutinefunction, signature
 from typing import Any
 
@@ -18,6 +18,12 @@ from .forms import parameters_of, schema_of
 
 class ToolError(Exception):
     """Raise it in a tool to tell the model what went wrong: its text is the result of the call."""
+
+
+def by_name(tools: "Iterable[Tool] | Mapping[str, Tool]") -> "Mapping[str, Tool]":
+    """Return tools by their names."""
+    listed = tools.values() if isinstance(tools, Mapping) else tools
+    return {tool.name: tool for tool in listed}
 
 
 @frozen
