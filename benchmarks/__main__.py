@@ -9,6 +9,7 @@ BENCHMARKS = {
         "benchmarks.agent_context",
         "time and memory of an AgentContext's operations",
     ),
+    "agent_cost": ("benchmarks.agent_cost", "calls and tokens of an agent beside a plain loop"),
     "background": ("tests.background_runs", "10,000 summaries in the background while turns come"),
     "boards": ("benchmarks.boards", "public benchmarks of compaction, beside their own methods"),
     "budget": ("benchmarks.budget", "each limit of speed and size beside its measurement"),

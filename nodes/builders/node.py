@@ -138,7 +138,7 @@ class Node:
     task: str
     entities: EntityMode | None = field(default=None, converter=_mode)
     conversation: frozenset[ConversationPart] = field(
-        default=frozenset(), converter=_conversation_parts
+        default=frozenset({ConversationPart.RECENT}), converter=_conversation_parts
     )
     reasoning: frozenset[ReasoningPart] = field(default=frozenset(), converter=_reasoning_parts)
     reads: tuple[str, ...] = field(default=(), converter=texts)
