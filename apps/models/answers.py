@@ -1,14 +1,20 @@
 """Sources of chat answers: a model behind a URL, streamed, or a built-in script."""
 
+import json
 import os
+from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, AsyncIterator
-from typing import Any, Protocol
+from contextlib import aclosing
+from typing import Any, ClassVar, Protocol
 
 from polycontext.base import InvalidOptionError, require_extra
-from polycontext.polynomial import ContextSession
+from polycontext.polynomial import ContextOverflowError, ContextSession
+from polycontext.window import ToolCall
 
 _MOST_REPLY = 4096
 """The maximum length of an answer, in tokens."""
+_MOST_LOOKUPS = 8
+"""How often a model may look up turns before it has to answer."""
 
 
 class Answering(Protocol):
@@ -42,11 +48,59 @@ class ScriptedAnswering:
         """Do nothing: there is no connection to close."""
 
 
-class OpenAIAnswering:
+class _ModelAnswering(ABC):
+    """A model that may look up turns of the conversation once some have left its view."""
+
+    provider: ClassVar[str]
+    no_call: ClassVar[Any]
+    """The tool choice of a request that must be answered in words."""
+
+    async def answer(self, session: ContextSession) -> AsyncGenerator[str]:
+        """Yield the text of a streamed answer."""
+        tools = await self._offered(session)
+        try:
+            for left in reversed(range(_MOST_LOOKUPS + 1)):
+                calls = list[ToolCall]()
+                more = {"tools": tools} if tools else {}
+                more |= {} if left or not tools else {"tool_choice": self.no_call}
+                async with aclosing(self._ask(session, more, calls)) as pieces:
+                    async for piece in pieces:
+                        yield piece
+                if not calls:
+                    return
+                await session.aadd_assistant_turn(None, calls)
+                for call in calls:
+                    found = await session.acall_tool(call.name, call.arguments)
+                    await session.aadd_tool_turn(found, tool_call_id=call.id)
+        finally:
+            if session.open_calls:
+                await session.aclose_open_calls("the answer was not completed")
+
+    async def _offered(self, session: ContextSession) -> list[dict[str, Any]]:
+        """Return the tools, if a summary stands in the view and they fit beside it."""
+        if not any(turn.sources for turn in session.window.all_turns()):
+            return []
+        tools = session.tools(self.provider)
+        try:
+            await session.aview(tools=tools)
+        except ContextOverflowError:
+            return []
+        return tools
+
+    @abstractmethod
+    def _ask(
+        self, session: ContextSession, more: dict[str, Any], calls: list[ToolCall]
+    ) -> AsyncGenerator[str]:
+        """Yield the text of one streamed response, and add the calls in it to `calls`."""
+
+
+class OpenAIAnswering(_ModelAnswering):
     """A model behind an endpoint that speaks OpenAI's Chat Completions.
 
     The SDK takes the key from the environment.
     """
+
+    provider, no_call = "openai", "none"
 
     def __init__(self, url: str | None, name: str) -> None:
         require_extra("openai", extra="openai", purpose="a model with OpenAI's API")
@@ -56,32 +110,46 @@ class OpenAIAnswering:
         key = os.environ.get("OPENAI_API_KEY") or (None if url is None else "none")
         self._client, self._name = AsyncOpenAI(base_url=url, api_key=key), name
 
-    async def answer(self, session: ContextSession) -> AsyncIterator[str]:
-        """Yield the text of a streamed answer."""
+    async def _ask(
+        self, session: ContextSession, more: dict[str, Any], calls: list[ToolCall]
+    ) -> AsyncGenerator[str]:
         messages: Any = session.messages("openai")
+        parts: dict[int, list[str]] = {}
         async with await self._client.chat.completions.create(
             model=self._name,
             messages=messages,
             stream=True,
             max_completion_tokens=_MOST_REPLY,
             stream_options={"include_usage": True},
+            **more,
         ) as stream:
             async for chunk in stream:
-                if chunk.choices and chunk.choices[0].delta.content:
-                    yield chunk.choices[0].delta.content
+                delta = chunk.choices[0].delta if chunk.choices else None
+                if delta is not None and delta.content:
+                    yield delta.content
+                for part in (delta and delta.tool_calls) or ():
+                    held = parts.setdefault(part.index, ["", "", ""])
+                    function: Any = part.function
+                    held[0] += part.id or ""
+                    held[1] += function.name or ""
+                    held[2] += function.arguments or ""
                 if chunk.usage:
                     session.usage.reported(chunk.usage)
+        calls += (ToolCall(*held) for held in parts.values())
 
     async def aclose(self) -> None:
         """Close the client."""
         await self._client.close()
 
 
-class AnthropicAnswering:
+class AnthropicAnswering(_ModelAnswering):
     """A model behind an endpoint that speaks Anthropic's Messages.
 
     The SDK takes the key from the environment.
     """
+
+    provider: ClassVar[str] = "anthropic"
+    no_call: ClassVar[Any] = {"type": "none"}
 
     def __init__(self, url: str | None, name: str) -> None:
         require_extra(
@@ -93,18 +161,26 @@ class AnthropicAnswering:
 
         self._client, self._name = AsyncAnthropic(base_url=url), name
 
-    async def answer(self, session: ContextSession) -> AsyncIterator[str]:
-        """Yield the text of a streamed answer."""
+    async def _ask(
+        self, session: ContextSession, more: dict[str, Any], calls: list[ToolCall]
+    ) -> AsyncGenerator[str]:
         request: Any = session.request("anthropic")
         async with self._client.messages.stream(
             model=self._name,
             max_tokens=_MOST_REPLY,
             messages=request.messages,
             system=list(request.system),
+            **more,
         ) as stream:
             async for text in stream.text_stream:
                 yield text
-            session.usage.reported((await stream.get_final_message()).usage)
+            message = await stream.get_final_message()
+            session.usage.reported(message.usage)
+        calls += (
+            ToolCall(part.id, part.name, json.dumps(part.input))
+            for part in message.content
+            if part.type == "tool_use"
+        )
 
     async def aclose(self) -> None:
         """Close the client."""
