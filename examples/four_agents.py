@@ -1,159 +1,83 @@
-"""Four agents answer one question with a shared AgentContext; the user sees a session.
+"""Four agents answer one question: three write what they find, and an agent of nodes replies.
+
+They share the context of one session, so a rewind takes back what they wrote.
 
 Prints::
 
-    [intent_detection] Changes: reasoning.intents_added=1, reasoning.entities_added=1
     refused: agent 'intent_detection' may not write llm.model
-    [retrieval_planner] Changes: retrieval.plans_added=1, retrieval.artifacts_added=1
-    moved out: 85,283 bytes, 2,... bytes stay
-    [inference] Changes: reasoning.conclusions_added=1, enrichment.facts_added=1
-    Known: line 1041: disk full (from the log of the night)
-    [summarization] Changes: reasoning.summary_changed=1
+    Shared enrichment.facts: {"id":"f1","content":"line 1041: disk full",...}
     assistant: The report failed because the disk was full; free some space before tonight.
-    intent_detection success, intent_detection failed, ...
-    the trail leads to the present: True
+    shared: 2 intents, 1 plan, 1 fact, 1 conclusion
+    after a rewind: 0 intents, 0 plans, 0 facts, 0 conclusions
 """
 
-from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
-from tempfile import TemporaryDirectory
-from typing import Any
-
-from attrs import define
-
-from polycontext.agent_context import (
-    AgentContext,
-    AgentContextStore,
-    Artifact,
-    Conclusion,
-    ContextPatch,
-    ContextViolationError,
-    Fact,
-    Intent,
-    ObjectStoreExternalizer,
-    retrieve_artifact,
-    serialize,
-)
-from polycontext.agent_context.records import RetrievalPlan
-from polycontext.agents import Recollection
-from polycontext.nodes import build_context
-from polycontext.nodes.builders import Addition, ConversationPart, Node, Section
-from polycontext.polynomial import ContextSession
+from polycontext import ContextSession
+from polycontext.agent_context import ContextViolationError
+from polycontext.agents import Agent, AgentMachine
 from polycontext.testing import ScriptedModel
 
-QUESTION = "Why did the nightly report fail?"
 LINES = ["report page written"] * 1040 + ["disk full"] + ["report page written"] * 1659
-LOG = "\n".join(f"line {number}: {text}" for number, text in enumerate(LINES, 1))
+ANSWER = "The report failed because the disk was full; free some space before tonight."
+MODEL = ScriptedModel(
+    rules={
+        r"Find out what": '{"intent": "diagnosis", "confidence": 0.9}',
+        r"Plan the next": '{"decision": "plan_direct", "goal": "name the cause"}',
+        r"disk full": ANSWER,
+    }
+)
 
 
-def clock() -> Iterator[datetime]:
-    """Yield times a tenth of a second apart, so that every run prints the same."""
-    moment = datetime(2026, 3, 1, 9, tzinfo=UTC)
-    while True:
-        yield moment
-        moment += timedelta(milliseconds=100)
+def detect_intent(agent: Agent) -> None:
+    """Record the user's intent, and show that this agent may not choose the model."""
+    intent = {"type": "diagnosis", "confidence": 0.95}
+    agent.write("intent_detection", append={"reasoning.intents": [intent]})
+    try:
+        agent.write("intent_detection", {"llm.model": "large"})
+    except ContextViolationError as refusal:
+        print("refused:", str(refusal).partition(". ")[0])
 
 
-@define
-class Team:
-    """Agents that share one context and talk to the user through one session."""
+def retrieve(agent: Agent) -> None:
+    """Plan to read the log."""
+    plan = {"id": "p1", "description": "read the log of the night", "sources": ["logs"]}
+    agent.write("retrieval_planner", append={"retrieval.plans": [plan]})
 
-    session: ContextSession
-    store: AgentContextStore
-    artifacts: ObjectStoreExternalizer
-    model: ScriptedModel
 
-    def write(self, agent: str, changes: dict[str, Any]) -> None:
-        """Write as an agent, and print the summary of the change."""
-        context = self.store.write(agent, changes)
-        print(ContextPatch.of(context.audit.diffs[-1]).summary())
+def infer(agent: Agent) -> None:
+    """Find the fault in the log, and draw the conclusion."""
+    number, fault = next(each for each in enumerate(LINES, 1) if "written" not in each[1])
+    fact = {"id": "f1", "content": f"line {number}: {fault}", "source": "the log of the night"}
+    told = {"content": "the disk was full", "confidence": 0.9, "based_on": ["f1"]}
+    agent.write(
+        "inference",
+        append={"enrichment.facts": [fact], "reasoning.conclusions": [{"id": "c1", **told}]},
+    )
 
-    def detect_intent(self) -> None:
-        """Record the user's intent, and show that this agent may not choose the model."""
-        self.write(
-            "intent_detection",
-            {
-                "reasoning.intents": [Intent("diagnosis", 0.95)],
-                "reasoning.entities": {"subject": "nightly report"},
-            },
-        )
-        try:
-            self.store.write("intent_detection", {"llm.model": "large"})
-        except ContextViolationError as refusal:
-            print("refused:", str(refusal).partition(". ")[0])
 
-    def retrieve(self) -> None:
-        """Fetch the log, and move it out of the context because of its size."""
-        plan = RetrievalPlan("p1", "read the log of the night", ("logs",))
-        self.write(
-            "retrieval_planner",
-            {
-                "retrieval.plans": [plan],
-                "retrieval.artifacts": [Artifact("log", "text", LOG, "logs")],
-            },
-        )
-        context = self.store.externalize_artifacts("retrieval_planner", self.artifacts)
-        stub = context.retrieval.artifacts[0].external
-        assert stub is not None
-        print(f"moved out: {stub.size:,} bytes, {len(serialize(context)):,} bytes stay")
-
-    def infer(self) -> None:
-        """Read the log back, and draw the conclusion."""
-        log: str = retrieve_artifact(
-            self.store.context.retrieval.artifacts[0], self.artifacts
-        ).content
-        fault = next(line for line in log.splitlines() if "written" not in line)
-        fact = Fact(
-            "f1", fault, "the log of the night", confidence=1.0, provenance={"artifact": "log"}
-        )
-        conclusion = Conclusion("c1", "the disk was full", 0.9, (fact.id,))
-        self.write("inference", {"enrichment.facts": [fact], "reasoning.conclusions": [conclusion]})
-
-    def summarize(self) -> None:
-        """Let the model answer from the agents' facts.
-
-        The answer becomes their summary and the session's next turn.
-        """
-        known = self.store.context.enrichment.facts
-        facts = Addition(
-            "facts",
-            Section.REASONING,
-            lambda _: tuple(f"Known: {fact.content} (from {fact.source})" for fact in known),
-        )
-        node = Node(
-            "summarization",
-            "Answer in one sentence.",
-            conversation={ConversationPart.RECENT},
-            additions=(facts,),
-        )
-        prompt = str(build_context(node, Recollection(self.session).now))
-        print(next(line for line in prompt.splitlines() if "Known:" in line))
-        answer = self.model.complete(prompt)
-        self.write("summarization", {"reasoning.summary": answer})
-        self.session.add_assistant_turn(answer)
+def counted(agent: Agent) -> str:
+    """Return how much the agents share."""
+    shared = agent.memory.shared
+    lists = {
+        "intent": shared.reasoning.intents,
+        "plan": shared.retrieval.plans,
+        "fact": shared.enrichment.facts,
+        "conclusion": shared.reasoning.conclusions,
+    }
+    return ", ".join(f"{len(held)} {name}{'s' * (len(held) != 1)}" for name, held in lists.items())
 
 
 def main() -> None:
-    """Answer one question, and print the audit trail."""
-    moments = clock()
-    answer = "The report failed because the disk was full; free some space before tonight."
-    with TemporaryDirectory() as folder:
-        team = Team(
-            ContextSession(max_tokens=2000),
-            AgentContextStore(
-                AgentContext.new("session-1", "trace-1", created_at=next(moments)),
-                clock=lambda: next(moments),
-            ),
-            ObjectStoreExternalizer.open(folder),
-            ScriptedModel(rules={r"Known: line 1041: disk full": answer}),
-        )
-        team.session.add_user_turn(QUESTION)
-        for step in (team.detect_intent, team.retrieve, team.infer, team.summarize):
-            step()
-    last = team.session.render()["messages"][-1]
-    print(f"{last['role']}: {last['content']}")
-    print(", ".join(f"{run.agent_id} {run.status}" for run in team.store.context.audit.agent_runs))
-    print("the trail leads to the present:", team.store.replay() == team.store.context)
+    """Answer one question, and take it back."""
+    agent = Agent(ContextSession(max_tokens=4000, machine=AgentMachine), MODEL)
+    for write in (detect_intent, retrieve, infer):
+        write(agent)
+    reply = agent.send("Why did the nightly report fail?")
+    prompt = str(MODEL.requests[-1])
+    print(next(line for line in prompt.splitlines() if "disk full" in line))
+    print("assistant:", reply)
+    print("shared:", counted(agent))
+    agent.session.history.rewind(0)
+    print("after a rewind:", counted(agent))
 
 
 if __name__ == "__main__":
