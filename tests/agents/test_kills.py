@@ -46,7 +46,7 @@ class Scripted:
     def __init__(self, session: ContextSession, script: list[str], passes: Any) -> None:
         self._session, self._script, self._passes = session, script, passes
 
-    def complete(self, _request: ModelRequest) -> str:
+    def complete(self, request: ModelRequest) -> str:
         """Return the answer that is not stored yet."""
         self._passes()
         stored = sum(
