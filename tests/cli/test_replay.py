@@ -621,3 +621,12 @@ def test_recordings_replay(
     assert all(
         summary["lists_delivered"] > 0 and summary["final_pressure"] <= 1 for summary in summaries
     )
+
+
+def test_a_refused_turn_is_told_in_words_of_the_command(
+    polycontext: Command, tmp_path: Path
+) -> None:
+    """The reason names the flag, not the argument of the library."""
+    path = saved(tmp_path, "chat.json", [user("Where is the invoice of the third of May?")])
+    ran = polycontext("replay", path, "--max-tokens", "2", "--json")
+    assert "raise --max-tokens" in ran.out

@@ -19,6 +19,7 @@ from polycontext.pressure.threshold import session_threshold
 from polycontext.window import ContextWindow, OrderError, Role, Turn
 from polycontext.window.providers import Provider
 
+from ..wording import in_words_of_commands
 from .conversation import Conversation
 from .report import Compressed, PrefixMeter, ReplayReport, ReplayStep, Shown, TurnRefused, TurnTaken
 
@@ -139,7 +140,7 @@ class _Run:
         caller = self._refused_calls.get(turn.tool_call_id or "")
         is_order = isinstance(error, OrderError | IllegalDirectionError)
         if caller is None or self.session.window.open_calls or not is_order:
-            return str(error)
+            return in_words_of_commands(str(error))
         return f"its call was refused with turn {caller}"
 
     def _read_journal(
