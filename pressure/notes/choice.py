@@ -73,11 +73,12 @@ def bundles_of(units: Sequence[Unit]) -> list[Bundle]:
 def _answers(units: Sequence[Unit], index: int) -> bool:
     """Return whether a unit is all of a short answer to the question before it."""
     unit, asked = units[index], units[index - 1]
-    is_reply = unit.said and asked.said and asked.entry == unit.entry - 1
-    is_short = len(unit.text) <= SHORT_ANSWER and is_question(asked.text)
     return (
-        is_reply
-        and is_short
+        asked.entry == unit.entry - 1
+        and unit.said
+        and asked.said
+        and len(unit.text) <= SHORT_ANSWER
+        and is_question(asked.text)
         and {each.entry for each in units[index + 1 : index + 2]} != {unit.entry}
     )
 
@@ -274,7 +275,9 @@ class Fitter:
         start = clip(unit.text, left - 4 - self._entries[unit.entry].cost, self._counter)
         if not start or start == unit.text:
             return ""
-        page.units[index] = unit._replace(text=start, ends=False, was="")
+        # The rest of a sentence may follow, which needs a mark before it.
+        begun = (f"{start} {GAP}", unit.ends) if index + 1 in taken else (start, False)
+        page.units[index] = unit._replace(text=begun[0], ends=begun[1], was="")
         longer = page.text({*taken, index})
         return longer if self._counter.count(longer) <= self._most else ""
 

@@ -76,13 +76,11 @@ _CLOSER = re.compile(
     r"|lovely|wonderful|safe|pleasant))\b|^\W*(?:thank(?:s| you)|you(?:'re| are) (?:very )?welcome"
     r"|no (?:worries|problem)|good ?bye|take care|gern geschehen|vielen dank|danke|de rien|merci"
     r"|de nada|gracias)\b[^,.;:!?]*\W*$",
-    re.IGNORECASE,
 )
 _CHANGE = re.compile(
     r"\b(?:instead|rather|prefer|no longer|not \d|moved?|chang|switch|swap|scratch|drop|forget"
     r"|replac|place of|update|correct|postpon|shift|convert|from [^.]{1,40} to\b|statt"
     r"|verschoben|geändert|plutôt|lieu|passe|déplac|lugar|cambi|ya no)|\(was |换成|改成|改为|変更",
-    re.IGNORECASE,
 )
 _READS = frozenset(
     re.findall(
@@ -148,7 +146,7 @@ def says_change(text: str) -> bool:
     >>> says_change("Take the morning train instead."), says_change("The train leaves at nine.")
     (True, False)
     """
-    return not is_question(text) and _CHANGE.search(text) is not None
+    return not is_question(text) and _CHANGE.search(text.lower()) is not None
 
 
 def is_question(text: str) -> bool:
@@ -208,7 +206,7 @@ def is_closer(sentence: str) -> bool:
     (True, False)
     """
     is_short = len(sentence) <= LONGEST_CLOSER and not any(map(str.isdigit, sentence))
-    return is_short and _CLOSER.search(sentence) is not None
+    return is_short and _CLOSER.search(sentence.lower()) is not None
 
 
 def steps(lines: Sequence[Sequence[str]]) -> set[str]:

@@ -218,3 +218,15 @@ def test_one_result_alone_needs_no_label() -> None:
         for name in ("x", "search_for_a_booking" * 9)
     )
     assert brief == long != ""
+
+
+def test_the_start_of_a_clause_is_marked_before_the_rest_of_its_sentence() -> None:
+    """A sentence is read in clauses, and the start of one may fill what is left of the room."""
+    said = (
+        "Since the mooring of Halcyon was reserved on 2024-05-01 by Ms. Okafor, "
+        "the harbour office at pier NX-2207 charges 418.20 euros for it."
+    )
+    turns = [assistant(said)]
+    for room in range(4, 60):
+        told = summarise(turns, room).removeprefix("assistant: ")
+        assert all(run.strip() in said for run in told.split("…")), told
