@@ -53,6 +53,8 @@ class Recollection:
         read again.
         """
         history = self._session.history
+        if history.revision == self._revision:
+            return self._now
         new = history.events(self._revision)
         if any(isinstance(event, EraseEvent) for event in new):
             self._begin()

@@ -129,15 +129,16 @@ def _condense_within(
 ) -> Iterable[str]:
     """Return each text once with its label, condensed together to `SHARE` of the node's budget.
 
-    The longest texts are reduced to their demands first.
+    The longest texts of users and the system are reduced to their demands first.
     """
     counter, room = material.now.output.window.counter, int(material.node.budget * SHARE)
     labels = {text.strip(): label for label, text in told if text.strip()}
     sizes = list(map(counter.count, labels))
     share = room // max(1, len(labels)) if sum(sizes) > room else room
+    demands = role is not Role.ASSISTANT
     texts = [
         # The demands of a long text, or all of it if it has none.
-        "\n".join(constraint_sentences(text) if size > share else ()) or text
+        "\n".join(constraint_sentences(text) if demands and size > share else ()) or text
         for text, size in zip(labels, sizes, strict=True)
     ]
     shares = share_out(room, list(map(counter.count, texts)))
