@@ -201,7 +201,7 @@ class _Run:
         try:
             self.session.request(self.provider)
         except PolycontextError as error:
-            return str(error)
+            return in_words_of_commands(str(error))
         # A model answers these; after its own turn nothing is sent.
         if turn.role in (Role.USER, Role.TOOL):
             self.meter.add(self.session.window, self.provider)
