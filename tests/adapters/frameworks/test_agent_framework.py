@@ -387,7 +387,7 @@ def test_what_the_provider_counts_is_learnt(judge: Judge) -> None:
         return int(middleware._bridge.sessions.get("A").window.max_tokens)
 
     assert asyncio.run(
-        streamed({"input_token_count": 2_600, "total_token_count": 2_600})
+        streamed({"input_token_count": 3_500, "total_token_count": 3_500})
     ) < asyncio.run(streamed(None))
 
 
@@ -430,7 +430,7 @@ def test_a_tool_that_fails_an_edit_and_an_empty_answer(judge: Judge) -> None:
 
     async def main() -> None:
         for number in range(12):
-            await agent.run(f"{number}: look. " + "please " * 80, session=session, tools=[broken])
+            await agent.run(f"{number}: look. " + "please " * 40, session=session, tools=[broken])
         messages = session.state["in_memory"]["messages"]
         place = next(
             place for place, message in enumerate(messages) if message.text.startswith("10: ")

@@ -205,7 +205,7 @@ def test_kinds_of_items_that_nobody_here_knows_go_out_as_they_are() -> None:
     sent = asyncio.run(fit(ContextFilter(ROOM), odd))
     assert [id(item) for item in sent] == [id(item) for item in odd]
     pictures = [item for number in range(6) for item in (odd[-1], *exchange(f"P{number}"))]
-    assert str(asyncio.run(fit(ContextFilter(3_500), pictures))).count("input_image") == 1
+    assert str(asyncio.run(fit(ContextFilter(ROOM), pictures))).count("input_image") == 1
 
 
 def test_many_conversations_at_once() -> None:
