@@ -148,7 +148,7 @@ def _read(name: str, *, is_text: bool) -> Given:
     try:
         return read_messages(name)
     except InvalidDataError as error:
-        if is_text and Path(name).is_file():
+        if is_text and Path(name).is_file() and not _FILE.fullmatch(name):
             error.legal += f". To attach it, use --root . '[@{name}]'; to say it, --role user"
         raise
 
