@@ -3,6 +3,7 @@
 Sessions are found by key, or by the first messages of a conversation.
 """
 
+import contextvars
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polycontext.adapters import Bridge, Dialect, Sessions
+from polycontext.adapters.bridge import find_session, recall_definitions
 from polycontext.adapters.dialect import Held, MessageDialect, Piece
 from polycontext.adapters.wire_dialect import WireDialect
 from polycontext.base import InvalidDataError, InvalidOptionError
@@ -272,3 +274,44 @@ def test_a_message_that_says_nothing_goes_with_its_neighbour() -> None:
     sent = bridge.fit(long, key="c")
     assert sent[-2:] == long[-2:]
     assert len(sent) < 60
+
+
+def test_the_session_behind_messages_is_that_of_the_next_request() -> None:
+    """Also where nothing was asked yet, and where rules were added to it."""
+    bridge, natives = Bridge(Made(), model=8_000, counter=FAST), talk(3)
+    session = bridge.session(natives[:1])
+    bridge.fit(natives[:4])
+    assert bridge.session(natives[:5]) is session
+    session.rules.add("Never open a jar.")
+    sent = bridge.fit(natives[:8])
+    assert "Never open a jar." in str(sent)
+    assert bridge.session(natives) is session
+    assert bridge.session(session.session_id) is session
+
+
+def test_of_several_bridges_the_one_that_knows_the_conversation_has_the_session() -> None:
+    """Otherwise it is the first that can read the messages."""
+    chat, responses = (
+        Bridge(WireDialect(name), model=8_000, counter=FAST)
+        for name in ("openai", "openai-responses")
+    )
+    items = [{"role": "user", "content": "Look."}]
+    responses.fit(items)
+    answered = [*items, {"type": "reasoning", "id": "rs_1", "summary": []}]
+    assert find_session([chat, responses], answered) is responses.session(items)
+    other = [{"role": "user", "content": "Else."}]
+    assert find_session([chat, responses], other) is chat.session(other)
+
+
+def test_a_tool_is_about_the_conversation_that_was_fitted_last() -> None:
+    """Unless one is named; where there is none, the model is told."""
+    bridge, natives = Bridge(Made(), model=8_000, counter=FAST), talk(2)
+
+    def looked_up() -> str:
+        return bridge.look_up("context_search", {"query": natives[0].words})
+
+    assert contextvars.Context().run(looked_up).startswith("Error: ")
+    bridge.fit(natives)
+    assert "t1" in looked_up()
+    assert "t1" in bridge.look_up("context_search", {"query": natives[0].words}, natives)
+    assert len(recall_definitions()) == 3
