@@ -213,7 +213,7 @@ def _old_value(new: str, old: str) -> str:
 def _mark_newer(unit: Unit, was: str) -> Unit:
     if unit.was or not 0 < len(was) <= LONGEST_WAS or "…" in was:
         return unit
-    return unit._replace(was=was, boost=unit.boost * NEWER_BOOST)
+    return unit._replace(was=was, boost=max(1.0, unit.boost) * NEWER_BOOST, read=False)
 
 
 def _is_answered_anew(unit: Unit, entry: Entry, last: Mapping[str, int]) -> bool:

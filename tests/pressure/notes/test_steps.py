@@ -31,6 +31,17 @@ def test_a_file_that_was_read_is_told_with_its_path_and_size() -> None:
     assert "-> … 80 lines\n … def moor_17(quay):" in summarise(named, 60)
 
 
+def test_a_setting_that_changed_is_told_though_it_can_be_read_again() -> None:
+    """The older value stands behind the newer one; nobody named the line since."""
+    harbour = "harbour.cfg\n[quay]\n" + "\n".join(f"bollards_{n}=iron" for n in range(8))
+    turns = [
+        *called("look", '{"at": "noon"}', f"{harbour}\ndepth=fathoms"),
+        *called("look", '{"at": "dusk"}', f"{harbour}\ndepth=metres", "d"),
+        assistant("Nothing is wrong here, as far as anybody can see from the outside."),
+    ]
+    assert "depth=metres (was fathoms)" in summarise(turns, 60)
+
+
 def test_a_page_of_one_line_is_told_with_its_letters() -> None:
     """Sentences are no lines."""
     page = " ".join(f"Lighthouse number {n} burns whale oil on Sundays." for n in range(30))
