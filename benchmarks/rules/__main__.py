@@ -43,10 +43,9 @@ def main(arguments: Sequence[str]) -> int:
     match arguments:
         case ["train"]:
             # Needs scikit-learn, which measuring does not.
-            from benchmarks.rules.training import WEIGHTS, train  # noqa: PLC0415
+            from benchmarks.rules.training import train  # noqa: PLC0415
 
-            WEIGHTS.write_text(train(print), encoding="utf-8")
-            print(f"{WEIGHTS}: {WEIGHTS.stat().st_size:,} bytes")
+            train(print)
         case ["measure", *half] if half in ([], ["tune"]):
             measure(unseen=not half)
         case _:

@@ -7,6 +7,7 @@ fitted to unseen records. The sentences in ``benchmarks/rules/written`` were wri
 
 import hashlib
 import json
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,7 @@ RECORDINGS = ("qmsum", "bfcl_memory", "tau_airline_gpt4o", "swebench_mini")
 NO_RULES = ("preference", "preference_question", "budget_or_limit")
 """The forms of items in ``constraints.jsonl`` that state a wish or a fact."""
 LONGEST = 400
+_NO_BRACES = str.maketrans("", "", "{}")
 MOST_SENTENCES = 40
 """The most sentences of one turn that are learnt from."""
 
@@ -39,6 +41,8 @@ class Turn:
     language: str = "en"
     is_rule: bool = False
     kind: str = ""
+    stated: str = ""
+    """The part of the text that states the rule; empty if it is all of it."""
 
 
 def is_unseen(source: str) -> bool:
@@ -67,12 +71,24 @@ def recorded(*, unseen: bool) -> Iterator[Turn]:
 
 
 def written() -> Iterator[Turn]:
-    """Yield the sentences that were written to train with."""
+    """Yield the sentences that were written to train with.
+
+    A section of a file is a source; a file without sections is divided into ten.
+    """
     for path in sorted(WRITTEN.glob("*.txt")):
+        section = ""
         for line in path.read_text(encoding="utf-8").splitlines():
-            if line[:2] in ("+ ", "~ ", "- "):
-                group = f"{path.stem}{hashlib.sha256(line.encode()).digest()[0] % 10}"
-                yield Turn(line[2:], "written", group, path.stem, is_rule=line[0] != "-")
+            if line.startswith("# section: "):
+                section = line
+            elif line[:2] in ("+ ", "~ ", "- ", "& "):
+                part = section or str(hashlib.sha256(line.encode()).digest()[0] % 10)
+                said, stated = line[2:], ""
+                if line[0] == "&":
+                    stated = " ".join(re.findall(r"{(.*?)}", said))
+                    said = said.translate(_NO_BRACES)
+                kind = "prefer" if line[0] == "~" else ""
+                is_rule = line[0] != "-"
+                yield Turn(said, "written", path.stem + part, path.stem[:2], is_rule, kind, stated)
 
 
 def noted() -> Iterator[Turn]:
@@ -93,9 +109,11 @@ def noted() -> Iterator[Turn]:
 
 
 def learnt() -> Iterator[Turn]:
-    """Yield everything that the classifier learns from."""
+    """Yield everything that the classifier learns from, of the meetings a quarter."""
     yield from shared(unseen=False)
-    yield from recorded(unseen=False)
+    for turn in recorded(unseen=False):
+        if turn.set != "qmsum" or hashlib.sha256(turn.text.encode()).digest()[2] % 4 == 0:
+            yield turn
     yield from written()
     yield from noted()
 

@@ -1,12 +1,14 @@
 """Fitting the weights of the classifier of rules: a logistic regression over sentences.
 
-The features that matter most are kept, as many as fit into the file, and fitted again. The bias is
+The features that matter most are kept, as many as fit into the files, and fitted again. The bias is
 shifted so that the model, fitted to the other sources each time, flags few turns without a rule.
 """
 
 import hashlib
-from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterator, Sequence
+import struct
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 from statistics import mean
 from typing import Any
@@ -19,83 +21,96 @@ from sklearn.linear_model import LogisticRegression
 from benchmarks.rules.sentences import Turn, learnt, sentences_of
 from polycontext.linearity.classification import model as classifier
 from polycontext.linearity.classification.phrases import words_of
-from polycontext.linearity.classification.prose import unbulleted, unquoted
+from polycontext.linearity.classification.prose import sentences, unbulleted, unquoted
 
-WEIGHTS = Path(classifier.__file__).with_name("weights") / "rules.txt"
-LARGEST = 60_000
-"""Bytes of the file."""
+WEIGHTS = Path(__file__).parents[2] / "linearity" / "classification" / "weights"
+LARGEST = {"rules": 54_000, "preferences": 6_000}
+"""Bytes of each file."""
 SCALE, MOST = 24, 127
 """What a weight is multiplied with before it is rounded, and the largest weight then."""
 STRENGTH = 0.1
 """Inverse of the strength of regularisation, chosen by the recall of sources left out."""
+PHRASE = 3.2
+"""The least weight of a phrase that states a rule."""
 FOLDS = 5
+LONGEST_STEP = (1 << 16) - 1
+"""The longest step from one hash to the next in a file."""
 IMPORTANCE = {
-    "rules": 4.0,
-    "written": 0.8,
+    "rules": 8.0,
+    "written": 1.5,
     "noted": 1.0,
-    "hard": 1.0,
+    "hard": 2.0,
     "easy": 0.6,
-    "qmsum": 0.2,
+    "qmsum": 0.8,
     "bfcl_memory": 1.0,
     "tau_airline_gpt4o": 0.5,
     "swebench_mini": 0.05,
 }
 """The weight of a sentence of each set. The tasks of coding runs state rules themselves."""
-FLAGGED = {"hard": 0.018, "easy": 0.009, "qmsum": 0.008, "tau_airline_gpt4o": 0.008}
+FLAGGED = {"hard": 0.018, "easy": 0.009, "qmsum": 0.008, "tau_airline_gpt4o": 0.0099}
 """The largest share of English turns without a rule that may be flagged, of those left out."""
 
 
-@frozen
+@frozen(eq=False)
 class Example:
-    """A sentence as features, with the turn it belongs to."""
+    """A sentence as features, with the turn it belongs to, and whether it states a rule."""
 
-    features: frozenset[str]
+    features: frozenset[int]
     turn: Turn
+    is_rule: bool
 
 
 def examples() -> list[Example]:
     """Return what is learnt from, as features."""
     model = classifier.own_model()
     return [
-        Example(frozenset(_features(model, unquoted(unbulleted(sentence)))), turn)
+        Example(_features(model, unquoted(unbulleted(sentence))), turn, is_rule)
         for turn in learnt()
-        for sentence in sentences_of(turn)
+        for sentence, is_rule in _judged(turn)
     ]
 
 
-def _features(model: classifier.Model, sentence: str) -> Iterator[str]:
-    words = words_of(sentence)
-    yield from classifier.word_features(sentence, words, model.is_verb)
-    mark = classifier.phrase_mark(sentence)
-    yield from (f"{mark}{kind}" for kind in model.table.kinds_of(words))
+def _features(model: classifier.Model, sentence: str) -> frozenset[int]:
+    kinds = model.table.kinds_of(words_of(sentence))
+    return frozenset(model.words.features(sentence) | classifier.phrase_features(sentence, kinds))
 
 
-def train(tell: Callable[[str], None]) -> str:
-    """Return the weights as the text of their file."""
+def _judged(turn: Turn) -> Iterator[tuple[str, bool]]:
+    """Yield the sentences of a turn, and whether each states a rule."""
+    if turn.stated:
+        stated = set(sentences(turn.stated))
+        yield from ((each, each in stated) for each in sentences(turn.text))
+    else:
+        yield from ((each, turn.is_rule) for each in sentences_of(turn))
+
+
+def train(tell: Callable[[str], None]) -> None:
+    """Write the weights into their files."""
     known = examples()
-    tell(f"{len(known)} sentences, {sum(each.turn.is_rule for each in known)} of them rules")
-    chosen, weights = _fitted(known)
-    # New text is nearer to what was learnt from than a source left out, and further than a turn.
-    by_source = [each.turn.group for each in known]
-    by_turn = [each.turn.text for each in known]
-    threshold = mean(_threshold(known, groups, tell) for groups in (by_source, by_turn))
-    weights[chosen.index(classifier.BIAS)] -= threshold
-    return _as_text(dict(zip(chosen, weights, strict=True)))
+    rules = [each for each in known if each.is_rule]
+    tell(f"{len(known)} sentences, {len(rules)} of them rules")
+    weights = _fitted(known, [each.is_rule for each in known], LARGEST["rules"])
+    # The phrases of rules are rarer in what is learnt than they are precise.
+    phrases = classifier.key_of("@rule")
+    weights[phrases] = max(weights.get(phrases, 0.0), PHRASE)
+    bias = classifier.key_of("@")
+    weights[bias] = weights.get(bias, 0.0) - _threshold(known, tell)
+    _write("rules", weights, tell)
+    prefers = [each.turn.kind == "prefer" for each in rules]
+    _write("preferences", _fitted(rules, prefers, LARGEST["preferences"]), tell)
 
 
-def _threshold(
-    known: Sequence[Example], groups: Sequence[str], tell: Callable[[str], None]
-) -> float:
-    """Return the score above which few turns without a rule are, when their group is left out."""
+def _threshold(known: Sequence[Example], tell: Callable[[str], None]) -> float:
+    """Return the score above which few turns without a rule are, when their source is left out."""
     scores: dict[Turn, float] = defaultdict(lambda: -99.0)
-    folds = [hashlib.sha256(group.encode()).digest()[1] % FOLDS for group in groups]
+    folds = [hashlib.sha256(each.turn.group.encode()).digest()[1] % FOLDS for each in known]
     for fold in range(FOLDS):
-        apart = [each for each, its in zip(known, folds, strict=True) if its == fold]
         rest = [each for each, its in zip(known, folds, strict=True) if its != fold]
-        weights = dict(zip(*_fitted(rest), strict=True))
-        for each in apart:
-            score = sum(weights.get(feature, 0.0) for feature in each.features)
-            scores[each.turn] = max(scores[each.turn], score)
+        weights = _fitted(rest, [each.is_rule for each in rest], LARGEST["rules"])
+        for each, its in zip(known, folds, strict=True):
+            if its == fold and each.is_rule is each.turn.is_rule:
+                score = sum(weights.get(feature, 0.0) for feature in each.features)
+                scores[each.turn] = max(scores[each.turn], score)
     ranked = {
         name: sorted(
             (scores[turn] for turn in scores if (turn.set, turn.language) == (name, "en")),
@@ -104,67 +119,70 @@ def _threshold(
         for name in FLAGGED
     }
     threshold = max(scored[int(FLAGGED[name] * len(scored))] for name, scored in ranked.items())
-    for name in IMPORTANCE:
-        for language in ("en", "other"):
-            for is_rule in (True, False):
-                found = [
-                    score > threshold
-                    for turn, score in scores.items()
-                    if turn.set == name
-                    and turn.is_rule is is_rule
-                    and (turn.language == "en") is (language == "en")
-                ]
-                if found:
-                    share = sum(found) / len(found)
-                    tell(f"{name} {language} {is_rule} {share:.4f} of {len(found)}")
+    for told in _shares(scores, threshold):
+        tell(told)
     tell(f"threshold {threshold:.2f}")
     return threshold
 
 
-def _fitted(known: Sequence[Example]) -> tuple[list[str], list[float]]:
-    seen = Counter(feature for each in known for feature in each.features)
-    common = sorted(feature for feature, count in seen.items() if count > 1)
-    weights = _regression(known, common)
-    by_weight = sorted(zip(map(abs, weights), common, strict=True), reverse=True)
-    kept, size = [classifier.BIAS], 0
-    for _, feature in by_weight:
-        size += len(feature.encode()) + 1
-        if size > LARGEST - 1_000:
-            break
-        if feature != classifier.BIAS:
-            kept.append(feature)
-    return kept, _regression(known, kept)
+def _shares(scores: Mapping[Turn, float], threshold: float) -> Iterator[str]:
+    found = defaultdict(list)
+    for turn, score in scores.items():
+        language = "en" if turn.language == "en" else "other"
+        found[turn.set, language, turn.is_rule].append(score > threshold)
+    for name, flags in sorted(found.items()):
+        yield f"{name} {mean(flags):.4f} of {len(flags)}"
 
 
-def _regression(known: Sequence[Example], features: Collection[str]) -> list[float]:
-    """Return the weight of each feature.
+def _fitted(known: Sequence[Example], is_so: Sequence[bool], size: int) -> dict[int, float]:
+    """Return the weights of the features that matter most, as many as fit into `size` bytes."""
+    rows = [np.fromiter(each.features, dtype=np.int64) for each in known]
+    keys, places, counts = np.unique(np.concatenate(rows), return_inverse=True, return_counts=True)
+    ends = np.cumsum([0, *map(len, rows)])
+    matrix: Any = csr_matrix((np.ones(ends[-1]), places, ends), shape=(len(rows), len(keys)))
+    kept = np.flatnonzero(counts > 1)
+    importance = np.array([IMPORTANCE[each.turn.set] for each in known])
+    weights = _regression(matrix[:, kept], np.array(is_so), importance)
+    most = size // classifier.BYTES - 100
+    kept = kept[np.argsort(-np.abs(weights))[:most]]
+    weights = _regression(matrix[:, kept], np.array(is_so), importance)
+    return dict(zip(keys[kept].tolist(), weights.tolist(), strict=True))
+
+
+def _regression(matrix: Any, is_so: Any, importance: Any) -> Any:
+    """Return the weight of each column.
 
     Features that are much more frequent in one class are scaled up, so that regularisation affects
     them less (Wang and Manning, "Baselines and Bigrams", 2012).
     """
-    places = {feature: place for place, feature in enumerate(features)}
-    rows = [sorted(places[each] for each in one.features if each in places) for one in known]
-    ends = np.cumsum([0, *map(len, rows)])
-    shape = (len(rows), len(places))
-    matrix: Any = csr_matrix((np.ones(ends[-1]), np.concatenate(rows), ends), shape=shape)
-    is_rule = np.array([each.turn.is_rule for each in known], dtype=float)
-    importance = np.array([IMPORTANCE[each.turn.set] for each in known])
     stated, other = (
         np.log((1 + matrix.T @ share) / share.sum())
-        for share in (is_rule * importance, (1 - is_rule) * importance)
+        for share in (is_so * importance, ~is_so * importance)
     )
     scale = np.abs(stated - other)
     # The bias is a feature like the others; liblinear draws nothing when it solves the primal.
-    fit = LogisticRegression(C=STRENGTH, solver="liblinear", fit_intercept=False, max_iter=300)
-    fit.fit(matrix @ diags(scale), is_rule, sample_weight=importance)
-    return [float(weight) for weight in fit.coef_[0] * scale]
-
-
-def _as_text(weights: dict[str, float]) -> str:
-    lines: dict[int, list[str]] = defaultdict(list)
-    for feature, weight in sorted(weights.items()):
-        if rounded := max(-MOST, min(MOST, round(weight * SCALE))):
-            lines[rounded].append(feature)
-    return "".join(
-        "\t".join([str(weight), *lines[weight]]) + "\n" for weight in sorted(lines, reverse=True)
+    fit = LogisticRegression(
+        C=STRENGTH, solver="liblinear", fit_intercept=False, max_iter=300, tol=1e-3
     )
+    fit.fit(matrix @ diags(scale), is_so, sample_weight=importance)
+    return fit.coef_[0] * scale
+
+
+def _write(name: str, weights: Mapping[int, float], tell: Callable[[str], None]) -> None:
+    scaled = {key: round(weight * SCALE) for key, weight in weights.items()}
+    data = written_weights(
+        {key: max(-MOST, min(MOST, weight)) for key, weight in scaled.items() if weight}
+    )
+    (WEIGHTS / f"{name}.bin").write_bytes(data)
+    tell(f"{name}: {len(data):,} bytes")
+
+
+def written_weights(weights: Mapping[int, int]) -> bytes:
+    """Return the bytes of a file of weights."""
+    keys = sorted(weights)
+    # A step has 16 bits, so a weight of zero stands wherever a longer one would be.
+    for before, key in pairwise([0, *keys]):
+        keys += range(before + LONGEST_STEP, key, LONGEST_STEP)
+    keys.sort()
+    steps = [key - before for before, key in pairwise([0, *keys])]
+    return struct.pack(f"<{len(keys)}H{len(keys)}b", *steps, *(weights.get(key, 0) for key in keys))

@@ -1,147 +1,174 @@
 """A linear classifier that scores whether a sentence states a lasting instruction.
 
-The score is a sum of weights of the features of the sentence: sequences of one to three words (of
-one to four characters in scripts without spaces), its ending and length, words in capitals, where
-its verbs stand, and the kinds of phrases that the tables find in it. The weights are data in
-``weights/rules.txt``, which ``just bench rules train`` writes. Each line is a weight, followed by
-the features that have this weight, separated by tabs.
+The score is a sum of weights of features: sequences of up to three words, and of up to five shapes.
+A frequent word is its own shape, a verb where an order begins is ``V``, and another word is its
+ending ("~s"), so that a sentence of unknown words still has features. The kinds of phrases that the
+tables find are features too.
+
+The weights are data that ``just bench rules train`` writes: a feature is known by a hash of 24
+bits, and the file holds the distances between the sorted hashes and then the weights.
 """
 
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from functools import cached_property
+import struct
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property, lru_cache
+from itertools import accumulate
+from zlib import crc32
 
 from attrs import field, frozen
 
-from .phrases import Table, is_said, own_table, own_text, words_of
+from .phrases import Table, own_data, own_lists, own_table, words_of
 
-LONGEST_SEQUENCE, LONGEST_UNSPACED = 3, 4
-BIAS, STATED = "@bias", "@stated"
-"""A feature of every sentence, and of those that state an instruction."""
+BITS, BYTES = 24, 3
+"""The bits of a feature's hash, and the bytes that it takes in a file."""
+LONGEST_WORDS, LONGEST_SHAPES = 3, 5
+STATED, HOPELESS = "stated", -150
+"""The kind of every sentence that states a rule, and the score that no phrase makes up for."""
 
+_MASK = (1 << BITS) - 1
 _CAPITALS = re.compile(r"\b(?:[A-Z]{4,}|NOT|DO)\b")
-_BEFORE_VERB = frozenset(
-    re.findall(
-        r"\S+",
-        "< , ; : and or then but please not don't never always only und nie immer bitte et jamais "
-        "toujours ne n' y o no siempre nunca",
-    )
-)
-"""The words after which a verb is taken for an order; ``<`` is the beginning of the sentence."""
-_LENGTHS = (3, 6, 12, 24, 40)
+_ENDINGS = ("ing", "ed", "ly", "ion", "er", "able", "s", "en", "es")
+_CLOSED = ("?", ":", "!", ">")
+
+
+@lru_cache(8_192)
+def key_of(name: str) -> int:
+    """Return the hash by which the feature `name` is known."""
+    return crc32(name.encode()) & _MASK
+
+
+def read_weights(data: bytes) -> dict[int, int]:
+    """Return the weights of features in `data`, by their hashes.
+
+    >>> read_weights(bytes([5, 0, 2, 0, 1, 255]))
+    {5: 1, 7: -1}
+    """
+    count = len(data) // BYTES
+    read = struct.unpack(f"<{count}H{count}b", data)
+    return dict(zip(accumulate(read[:count]), read[count:], strict=True))
+
+
+@frozen
+class Words:
+    """The words that features are made from: `common` ones, and `verbs` that orders begin with.
+
+    An order begins behind a word of `before` or a mark, or with the sentence. A verb with ``*`` at
+    its end stands for all words that begin like it.
+    """
+
+    common: frozenset[str]
+    verbs: frozenset[str]
+    before: frozenset[str]
+
+    @cached_property
+    def _stems(self) -> tuple[str, ...]:
+        return tuple(verb[:-1] for verb in self.verbs if verb.endswith("*"))
+
+    def features(self, sentence: str) -> set[int]:
+        """Return the features of a sentence without quotations and list markers."""
+        words = _known(sentence)
+        ends = _ending(sentence)
+        shapes, last = ["<"], "<"
+        for word in words:
+            is_verb = (last in self.before or not last[0].isalnum()) and self.is_verb(word)
+            shapes.append("V" if is_verb else self.shape(word))
+            last = word
+        found = {key_of("@"), key_of(f"@length {len(words).bit_length()}")}
+        if _CAPITALS.search(sentence) and not sentence.isupper():
+            found.add(key_of("@capitals"))
+        found.update(_sequences(["<", *words, ends], LONGEST_WORDS))
+        found.update(_sequences([*shapes, ends], LONGEST_SHAPES))
+        return found
+
+    def is_verb(self, word: str) -> bool:
+        """Return whether a word is a verb that people give orders with."""
+        return word in self.verbs or word.startswith(self._stems)
+
+    def shape(self, word: str) -> str:
+        """Return a word as one of a kind: itself, or its ending."""
+        if word in self.common or not word[0].isalnum() or (len(word) == 1 and word > "\u0e00"):
+            return word
+        return _ending_of(word)
 
 
 @frozen(eq=False)
 class Model:
-    """The weights of features, as integers; a sum above zero states an instruction.
+    """The weights of features, as integers; a sum above zero states a rule.
 
-    `table` finds the kinds of phrases that are features too. The table `added` decides alone.
+    `preferences` tells in the same way whether a rule is a preference. The kinds of phrases that
+    the `table` finds are features too. The table `added` decides alone.
     """
 
-    weights: Mapping[str, int]
-    table: Table
+    words: Words
+    rules: Mapping[int, int]
+    preferences: Mapping[int, int] = field(factory=dict)
+    table: Table = field(factory=lambda: Table({}))
     added: Table = field(factory=lambda: Table({}))
 
     def kinds_of(self, sentence: str) -> Collection[str]:
-        """Return the kinds of phrases in a sentence that states an instruction.
+        """Return the kinds of phrases in a sentence that states a rule.
 
-        They are empty if it states none, and contain `STATED` if it does. The sentence is without
-        quotations and list markers.
+        They are empty if it states none. They contain `STATED` if it does, and "note" if the rule
+        is a preference. The sentence is without quotations and list markers.
         """
-        words = words_of(sentence)
-        own = self.added.kinds_of(words)
-        if "told" not in own and (own & {"rule", "note"} or set(own) == {"order"}):
-            return own
-        weights = self.weights
-        said = word_features(sentence, words, self.is_verb)
-        score = sum(map(weights.__getitem__, weights.keys() & said))
-        # Looking for phrases is slow, so it stops as soon as the others cannot tip the scale.
-        mark, near = phrase_mark(sentence), self.table.near(words)
-        worth = {kind: weights.get(f"{mark}{kind}", 0) for kind in near}
-        most = score + sum(weight for weight in worth.values() if weight > 0)
-        kinds = {STATED}
-        for kind in sorted(worth, key=worth.__getitem__, reverse=True):
-            if most <= 0:
-                break
-            if is_said(near[kind], words):
-                kinds.add(kind)
-                most += min(0, worth[kind])
-            else:
-                most -= max(0, worth[kind])
-        return kinds if most > 0 else ()
-
-    def is_verb(self, word: str) -> bool:
-        """Return whether a word is a verb that people give orders with."""
-        verbs, stems = self._verbs
-        return word in verbs or word.startswith(stems)
-
-    @cached_property
-    def _verbs(self) -> tuple[frozenset[str], tuple[str, ...]]:
-        stems = [verb[:-1] for verb in self.table.verbs if verb.endswith("*")]
-        return frozenset(self.table.verbs), tuple(stems)
+        added = self.added.kinds_of(words_of(sentence)) if self.added.phrases else frozenset()
+        if "told" not in added and (added & {"rule", "note"} or added == {"order"}):
+            return added
+        features = self.words.features(sentence)
+        # Looking for phrases is slow, so it is left out where they cannot tip the scale.
+        if _sum(self.rules, features) <= HOPELESS:
+            return ()
+        kinds = self.table.kinds_of(words_of(sentence))
+        features |= phrase_features(sentence, kinds)
+        if _sum(self.rules, features) <= 0:
+            return ()
+        prefers = _sum(self.preferences, features) > 0
+        return {*kinds, STATED, *(("note",) if prefers else ())}
 
 
-def phrase_mark(sentence: str) -> str:
-    """Return what a kind of phrase begins with as a feature of this sentence."""
-    return "@?" if _ending(sentence) == "?" else "@"
+def phrase_features(sentence: str, kinds: Iterable[str]) -> set[int]:
+    """Return the features that the kinds of phrases in a sentence give."""
+    mark = "@?" if _ending(sentence) == "?" else "@"
+    return {key_of(f"{mark}{kind}") for kind in kinds}
 
 
-def word_features(sentence: str, words: Sequence[str], verbs: Callable[[str], bool]) -> set[str]:
-    """Return the features that the words of a sentence give.
-
-    Args:
-        sentence: the sentence, without quotations and list markers.
-        words: the words of the sentence.
-        verbs: returns whether a word is a verb that people give orders with.
-    """
-    known = ["#" if word[0].isdigit() else word if word.strip("_") else "_" for word in words]
-    said = ["<", *known, _ending(sentence)]
-    length = f"@len{sum(len(known) >= length for length in _LENGTHS)}"
-    found = {BIAS, length, *_sequences(said)}
-    if _CAPITALS.search(sentence) and not sentence.isupper():
-        found.add("@caps")
-    if "," in known[1:]:
-        clause = known[known.index(",", 1) + 1 :]
-        found.add(f"{known[0]} … ,")
-        for word in clause[:1]:
-            found.update((f"{known[0]} … {word}", f", … {word}"))
-    orders = False
-    for before, verb, after in zip(said, said[1:], said[2:], strict=False):
-        if before in _BEFORE_VERB and verbs(verb):
-            orders = True
-            found.update(("V", f"{before} V", f"V {after}", f"{before} V {after}"))
-    if known:
-        found.add(f"{known[0]} ~{'V' if orders else ''}")
-    return found
+def _sum(weights: Mapping[int, int], features: set[int]) -> int:
+    return sum(map(weights.__getitem__, weights.keys() & features))
 
 
-def _sequences(said: Sequence[str]) -> Iterator[str]:
-    """Yield one to three words in sequence, or up to four characters."""
-    for length in range(LONGEST_SEQUENCE):
-        yield from map(" ".join, zip(*(said[at:] for at in range(length + 1)), strict=False))
-    for place, word in enumerate(said[:-LONGEST_SEQUENCE]):
-        if word > "\u0e00" and len(word) == 1:
-            yield " ".join(said[place : place + LONGEST_UNSPACED])
+def _known(sentence: str) -> list[str]:
+    words = words_of(sentence)
+    return ["#" if word[0].isdigit() else word if word.strip("_") else "_" for word in words]
+
+
+def _sequences(said: Sequence[str], longest: int) -> Iterator[int]:
+    """Yield the hashes of one word up to `longest` words in sequence."""
+    keys = [*map(key_of, said)]
+    found = [0] * len(keys)
+    for length in range(longest):
+        found = [
+            (before * 31 + key) * 0x9E3779B1 >> 4 & _MASK
+            for before, key in zip(found, keys[length:], strict=False)
+        ]
+        yield from found
+
+
+@lru_cache(8_192)
+def _ending_of(word: str) -> str:
+    return next((f"~{end}" for end in _ENDINGS if word.endswith(end)), "~")
 
 
 def _ending(sentence: str) -> str:
     last = sentence.rstrip("\"'”’»)]*_ ")[-1:]
-    return {"？": "?", "：": ":", "！": "!"}.get(last, last if last in ("?", ":", "!") else ">")
-
-
-def read_weights(text: str) -> dict[str, int]:
-    r"""Return the weights in `text`.
-
-    >>> read_weights("3\tnever\t< never\n-2\tmind\n")
-    {'never': 3, '< never': 3, 'mind': -2}
-    """
-    weights: dict[str, int] = {}
-    for line in text.splitlines():
-        weight, *features = line.split("\t")
-        weights.update(dict.fromkeys(features, int(weight)))
-    return weights
+    return {"？": "?", "：": ":", "！": "!"}.get(last, last if last in _CLOSED else ">")
 
 
 def own_model() -> Model:
     """Return the model of this library, read from its files."""
-    return Model(read_weights(own_text("weights", "rules.txt")), own_table())
+    table, lists = own_table(), own_lists("words")
+    words = Words(*map(frozenset, (lists["common"], table.verbs, lists["before"])))
+    rules, preferences = (
+        read_weights(own_data("weights", f"{name}.bin")) for name in ("rules", "preferences")
+    )
+    return Model(words, rules, preferences, table)

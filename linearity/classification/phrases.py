@@ -80,14 +80,12 @@ class Table:
 
     def kinds_of(self, words: Sequence[str]) -> frozenset[str]:
         """Return the kinds of the phrases that stand in a sentence with these `words`."""
-        near = self.near(words)
-        return frozenset(kind for kind in near if is_said(near[kind], words))
-
-
-def is_said(phrases: Iterable[str], words: Sequence[str]) -> bool:
-    """Return whether one of `phrases` stands in a sentence with these `words`."""
-    said = " ".join([*words, ""])
-    return any(_compiled(phrase).search(said) for phrase in phrases)
+        said = " ".join([*words, ""])
+        return frozenset(
+            kind
+            for kind, phrases in self.near(words).items()
+            if any(_compiled(phrase).search(said) for phrase in phrases)
+        )
 
 
 _compiled = cache(re.compile)
@@ -150,13 +148,13 @@ def joined(tables: Iterable[Table]) -> Table:
 
 def own_lists(name: str) -> dict[str, list[str]]:
     """Return the lists of a file of this library's tables."""
-    return _lists(own_text("tables", f"{name}.txt"))
+    return _lists(own_data("tables", f"{name}.txt").decode())
 
 
-def own_text(folder: str, name: str) -> str:
-    """Return the text of a file in a folder of this package."""
+def own_data(folder: str, name: str) -> bytes:
+    """Return the bytes of a file in a folder of this package."""
     package = files("polycontext.linearity.classification")
-    return package.joinpath(folder).joinpath(name).read_text(encoding="utf-8")
+    return package.joinpath(folder).joinpath(name).read_bytes()
 
 
 def _lists(text: str) -> dict[str, list[str]]:

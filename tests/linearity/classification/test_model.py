@@ -1,67 +1,95 @@
-"""The model sums the weights of features, and asks the tables only if they could tip the scale."""
+"""The model sums the weights of features: sequences of words, of shapes, and kinds of phrases."""
 
 import pytest
 
 from polycontext.linearity.classification.model import (
+    BYTES,
+    HOPELESS,
+    STATED,
     Model,
+    Words,
+    key_of,
     own_model,
-    phrase_mark,
     read_weights,
-    word_features,
 )
-from polycontext.linearity.classification.phrases import read_table, words_of
+from polycontext.linearity.classification.phrases import read_table
 
-TABLE = read_table("verb: push; ask\nrule: ^ never {verb}\nonce: now")
-
-
-def features(sentence: str) -> set[str]:
-    """Return the features that the words of a sentence give."""
-    return word_features(sentence, words_of(sentence), Model({}, TABLE).is_verb)
+TABLE = read_table("verb: push\nrule: ^ never {verb}\nnote: i hate")
+WORDS = Words(
+    frozenset({"never", "the"}), frozenset({"push", "frag*"}), frozenset({"never", "please"})
+)
 
 
-def test_a_sentence_has_its_words_in_sequence_as_features() -> None:
-    """With where it begins and how it ends; numbers and quotations are alike."""
-    assert {"<", "< never", "< never push", "push #", "# ?"} <= features("Never push 3?")
-    assert {"写", "写 代 码 前"} <= features("写代码前")
+def shared(sentence: str, other: str) -> int:
+    """Return how many features two sentences share."""
+    return len(WORDS.features(sentence) & WORDS.features(other))
+
+
+def test_sentences_share_their_words_in_sequence() -> None:
+    """With where they begin and how they end; numbers and quotations are alike."""
+    assert WORDS.features("Never push 3?") == WORDS.features("never push 4?")
+    assert shared("Never push it.", "Never push it!") > shared("Never push it.", "Push it never.")
+    assert WORDS.features("NEVER push") != WORDS.features("Never push")
+
+
+def test_unknown_words_are_alike_by_their_endings() -> None:
+    """So a sentence resembles another of the same form; characters stand for themselves."""
+    assert shared("the cats sleeping", "the dogs barking") > shared("the cats sleeping", "cat dog")
+    shapes = [WORDS.shape(word) for word in ("the", "cats", "cat", "写", ",", "#")]
+    assert shapes == ["the", "~s", "~", "写", ",", "#"]
 
 
 @pytest.mark.parametrize(
     ("sentence", "orders"),
     [
         ("Push it.", True),
-        ("When done, push it.", True),
+        ("So, push it.", True),
+        ("Please push it.", True),
+        ("Fragt es.", True),
         ("I push it.", False),
         ("Go home.", False),
     ],
 )
 def test_a_verb_orders_where_a_clause_begins(sentence: str, *, orders: bool) -> None:
-    """Elsewhere it reports something."""
-    assert ("V" in features(sentence)) is orders
+    """Elsewhere it is a word as any other."""
+    without = Words(WORDS.common, frozenset(), WORDS.before)
+    assert (WORDS.features(sentence) != without.features(sentence)) is orders
 
 
 @pytest.mark.parametrize(
     ("weights", "sentence", "states"),
     [
-        ({"@rule": 5, "@bias": -4}, "Never push.", True),
-        ({"@rule": 5, "@bias": -6}, "Never push.", False),
-        ({"@rule": 5, "@once": -3, "@bias": -4}, "Never push now.", False),
-        ({"@rule": 5, "@bias": -4}, "Push.", False),
-        ({"push": 1}, "Push.", True),
-        ({"@?rule": -9, "push": 1}, "Never push?", False),
+        ({"@rule": 5, "@": -4}, "Never push.", True),
+        ({"@rule": 5, "@": -6}, "Never push.", False),
+        ({"@rule": 5, "@": -4}, "Push.", False),
+        ({"@": 1}, "Push.", True),
+        ({"@?rule": -9, "@": 5}, "Never push?", False),
+        ({"@rule": 1 - HOPELESS, "@": HOPELESS}, "Never push.", False),
     ],
 )
 def test_words_and_phrases_weigh_together(
     weights: dict[str, int], sentence: str, *, states: bool
 ) -> None:
-    """A sum above zero states an instruction."""
-    assert bool(Model(weights, TABLE).kinds_of(sentence)) is states
+    """A sum above zero states a rule; phrases are not asked for if they cannot help."""
+    model = Model(WORDS, {key_of(name): weight for name, weight in weights.items()}, table=TABLE)
+    assert (STATED in model.kinds_of(sentence)) is states
 
 
-def test_the_weights_of_the_library_are_small_and_complete() -> None:
-    """They have a bias, the kinds of phrases and places of verbs."""
-    weights = own_model().weights
-    assert {"@bias", "@rule", "@order"} <= weights.keys()
-    assert any("V" in feature.split() for feature in weights)
-    assert all(-128 < weight < 128 for weight in weights.values())
-    assert read_weights("2\ta b\tc\n") == {"a b": 2, "c": 2}
-    assert phrase_mark("Why?") == "@?"
+def test_preferences_are_told_by_weights_of_their_own_or_by_phrases() -> None:
+    """Either makes a rule a preference."""
+    rules = {key_of("@"): 1}
+    assert "note" in Model(WORDS, rules, table=TABLE).kinds_of("I hate it.")
+    assert "note" not in Model(WORDS, rules, table=TABLE).kinds_of("I loathe it.")
+    assert "note" in Model(WORDS, rules, rules, TABLE).kinds_of("I loathe it.")
+
+
+def test_weights_are_read_by_their_hashes() -> None:
+    """Steps between the hashes come first, then the weights."""
+    assert read_weights(bytes([7, 0, 255, 255, 3, 129])) == {7: 3, 7 + 65_535: -127}
+
+
+def test_the_weights_of_the_library_are_small() -> None:
+    """All of them take at most 60 kB."""
+    model = own_model()
+    assert (len(model.rules) + len(model.preferences)) * BYTES <= 60_000
+    assert all(-128 < weight < 128 for weight in model.rules.values())

@@ -6,10 +6,9 @@ from polycontext.base import InvalidOptionError
 from polycontext.linearity import ResourceClass, constraint_sentences
 from polycontext.linearity.classification.classifier import ClassifierByConstraints
 from polycontext.linearity.classification.constraints import ConstraintRule, default_rule
-from polycontext.linearity.classification.model import Model
+from polycontext.linearity.classification.model import Model, own_model
 from polycontext.linearity.classification.phrases import (
     LANGUAGES,
-    Table,
     own_lists,
     read_table,
     words_of,
@@ -122,7 +121,7 @@ def test_a_rule_of_your_own_classifies() -> None:
     assert classify("user", "Never push.", {}) is ResourceClass.PRESERVED
     assert classify("assistant", "Nooit schrijf.", {}) is ResourceClass.REQUIRED
     assert not default_rule().states("Nooit schrijf.")
-    assert ConstraintRule(Model({}, Table({}))).sentences("Never push.") == ()
+    assert ConstraintRule(Model(own_model().words, {})).sentences("Never push.") == ()
 
 
 def test_every_own_table_can_be_read() -> None:
