@@ -23,8 +23,8 @@ from .phrases import Table, own_data, own_lists, own_table, words_of
 BITS, BYTES = 24, 3
 """The bits of a feature's hash, and the bytes that it takes in a file."""
 LONGEST_WORDS, LONGEST_SHAPES = 3, 5
-STATED, HOPELESS = "stated", -150
-"""The kind of every sentence that states a rule, and the score that no phrase makes up for."""
+STATED = "stated"
+"""The kind of every sentence that states a rule."""
 
 _MASK = (1 << BITS) - 1
 _CAPITALS = re.compile(r"\b(?:[A-Z]{4,}|NOT|DO)\b")
@@ -115,14 +115,17 @@ class Model:
         added = self.added.kinds_of(words_of(sentence)) if self.added.phrases else frozenset()
         if "told" not in added and (added & {"rule", "note"} or added == {"order"}):
             return added
-        features = self.words.features(sentence)
+        features, words = self.words.features(sentence), words_of(sentence)
+        score = _sum(self.rules, features)
         # Looking for phrases is slow, so it is left out where they cannot tip the scale.
-        if _sum(self.rules, features) <= HOPELESS:
+        near = phrase_features(sentence, self.table.near(words))
+        if score + sum(max(0, self.rules.get(key, 0)) for key in near) <= 0:
             return ()
-        kinds = self.table.kinds_of(words_of(sentence))
-        features |= phrase_features(sentence, kinds)
-        if _sum(self.rules, features) <= 0:
+        kinds = self.table.kinds_of(words)
+        phrases = phrase_features(sentence, kinds)
+        if score + _sum(self.rules, phrases) <= 0:
             return ()
+        features |= phrases
         prefers = _sum(self.preferences, features) > 0
         return {*kinds, STATED, *(("note",) if prefers else ())}
 

@@ -4,7 +4,6 @@ import pytest
 
 from polycontext.linearity.classification.model import (
     BYTES,
-    HOPELESS,
     STATED,
     Model,
     Words,
@@ -64,13 +63,13 @@ def test_a_verb_orders_where_a_clause_begins(sentence: str, *, orders: bool) -> 
         ({"@rule": 5, "@": -4}, "Push.", False),
         ({"@": 1}, "Push.", True),
         ({"@?rule": -9, "@": 5}, "Never push?", False),
-        ({"@rule": 1 - HOPELESS, "@": HOPELESS}, "Never push.", False),
+        ({"@rule": 5, "@note": -2, "@": -4}, "I hate it, never push.", False),
     ],
 )
 def test_words_and_phrases_weigh_together(
     weights: dict[str, int], sentence: str, *, states: bool
 ) -> None:
-    """A sum above zero states a rule; phrases are not asked for if they cannot help."""
+    """A sum above zero states a rule; phrases are left out only if they cannot help."""
     model = Model(WORDS, {key_of(name): weight for name, weight in weights.items()}, table=TABLE)
     assert (STATED in model.kinds_of(sentence)) is states
 
