@@ -36,7 +36,7 @@ STORABLE = "text that encodes as UTF-8"
 _JSON = "str, finite number, bool, None, list, mapping"
 _PLAIN_KEY = re.compile(r"[\w-]{1,60}")
 _SHOWN = 60
-_KINDS = {
+_KINDS: Mapping[type, str] = {
     dict: "an object",
     list: "a list",
     str: "text",

@@ -113,7 +113,7 @@ class Model:
         is a preference. The sentence is without quotations and list markers.
         """
         added = self.added.kinds_of(words_of(sentence)) if self.added.phrases else frozenset()
-        if "told" not in added and (added & {"rule", "note"} or added == {"order"}):
+        if "told" not in added and (added & {"rule", "note"} or set(added) == {"order"}):
             return added
         features, words = self.words.features(sentence), words_of(sentence)
         score = _sum(self.rules, features)

@@ -108,10 +108,11 @@ def empty_conversation(
     """
     legal = "a function (role, content, metadata) -> ResourceClass"
     require("classifier", classifier, callable(classifier), legal)
-    fits = isinstance(machine, type) and issubclass(machine, ContextMachine)
-    name = (type(machine) if isinstance(machine, ContextMachine) else ContextMachine).__name__
+    given: object = machine
+    fits = isinstance(given, type) and issubclass(given, ContextMachine)
+    name = (type(given) if isinstance(given, ContextMachine) else ContextMachine).__name__
     legal = f"ContextMachine, or a subclass of it, and not an instance: machine={name}"
-    require("machine", machine, fits, legal)
+    require("machine", given, fits, legal)
     check_room(room)
     window = ContextWindow(
         room.max_tokens - room.overhead,

@@ -44,7 +44,8 @@ def machine(**members: Any) -> Mistake:
 
 def with_(**options: Any) -> Mistake:
     """Return the mistake of making a session with these options and saying something."""
-    return lambda _: ContextSession(4000, **{"counter": FAST, **options}).add_user_turn("Hello")
+    given: dict[str, Any] = {"counter": FAST, **options}
+    return lambda _: ContextSession(4000, **given).add_user_turn("Hello")
 
 
 def summarised(summariser: Any) -> Mistake:
