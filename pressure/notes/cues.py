@@ -4,6 +4,8 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice
 
+from ..terms import is_prose
+
 MOST_STEPS = 2
 """How many open items of a plan are kept first: the current one and the next."""
 
@@ -104,6 +106,7 @@ _VERDICT = re.compile(
     r"|^Ran \d+ tests?"
 )
 _FENCE = re.compile(r"```(?:bash|console|sh|shell|zsh)")
+_SENTENCE = re.compile(r"\s*[^\W\d_a-z](?:\S* ){5,}\S+[.:!?](?:\n|\Z)")
 _OUTPUT = re.compile(r"\s*(?:<\w+>|(?:exit code|observation|output|stdout)\b)", re.IGNORECASE)
 _COMMAND = re.compile(r"(?:cd [^&;\n]{1,200}(?:&&|;|\n))?\s*(\w+)(?: (show|diff|grep)\b)?")
 _ASKED = re.compile(
@@ -181,8 +184,16 @@ def command_at(lines: Sequence[str]) -> int:
 
 
 def is_output(text: str) -> bool:
-    """Return whether the answer to a command begins as its output does."""
-    return _OUTPUT.match(text) is not None
+    r"""Return whether the answer to a command begins as its output does, and not with a sentence.
+
+    >>> is_output("<returncode>1</returncode>"), is_output("a.py\n" * 200)
+    (True, True)
+    >>> is_output("Please give one command at a time, not two.\n\n" + "a.py\n" * 200)
+    False
+    """
+    if _OUTPUT.match(text):
+        return True
+    return not is_prose(text) and not _SENTENCE.match(text)
 
 
 def is_tag(line: str) -> bool:
@@ -209,19 +220,23 @@ def is_closer(sentence: str) -> bool:
     return is_short and _CLOSER.search(sentence.lower()) is not None
 
 
-def steps(lines: Sequence[Sequence[str]]) -> set[str]:
+def planned(lines: Sequence[Sequence[str]]) -> set[str]:
     """Return the sentences of the first open items of a plan in `lines`, lists of sentences.
 
-    Without a plan, return the last intention that the speaker states.
+    >>> sorted(planned([["Fixed."], ["1. [x] Find it"], ["2. [ ] Test it"], ["3. [ ] Write it"]]))
+    ['2. [ ] Test it', '3. [ ] Write it']
+    """
+    return {*chain.from_iterable(islice(_open_items(lines), MOST_STEPS))}
 
-    >>> sorted(steps([["Fixed."], ["1. [x] Find it"], ["2. [ ] Add a test"], ["3. [ ] Write it"]]))
-    ['2. [ ] Add a test', '3. [ ] Write it']
-    >>> steps([["It works.", "Next I'll tidy up.", "Shall I?"]])
+
+def intended(lines: Sequence[Sequence[str]]) -> set[str]:
+    """Return the last sentence in `lines` that states what its speaker will do next.
+
+    >>> intended([["It works.", "Next I'll tidy up.", "Shall I?"]])
     {"Next I'll tidy up."}
     """
-    found = [*islice(_open_items(lines), MOST_STEPS)]
     said = reversed([*chain.from_iterable(lines)])
-    return {*chain.from_iterable(found)} or {*islice(filter(is_intention, said), 1)}
+    return {*islice(filter(is_intention, said), 1)}
 
 
 def is_open(note: str) -> bool:

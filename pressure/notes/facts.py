@@ -13,7 +13,6 @@ from polycontext.linearity import constraint_sentences
 from polycontext.window import TokenCounter, Turn
 
 from ..terms import STRONG, kind_of, terms_of
-from .cues import is_intention
 from .lines import LAWGIVERS, Head, Unit, pair_text, parse_summary
 from .pieces import one_line
 from .summariser import Candidates, ExtractiveSummariser
@@ -54,8 +53,8 @@ def facts_of(turns: Sequence[Turn], counter: TokenCounter) -> tuple[Fact, ...]:
     told = {
         Head.FACTS: [unit for unit in candidates.units if unit.was][-MOST_NEWEST:],
         Head.FILES: _naming(candidates),
-        Head.OPEN: [unit for unit in coming if not is_intention(unit.text)],
-        Head.NEXT: [unit for unit in coming if is_intention(unit.text)],
+        Head.OPEN: [unit for unit in coming if not unit.intended],
+        Head.NEXT: [unit for unit in coming if unit.intended],
     }
     demands = (
         Fact(Head.CONSTRAINTS, text, turn.resource_id) for turn in turns for text in _demands(turn)

@@ -93,7 +93,8 @@ class Unit(NamedTuple):
     belong together. `subject` is the record and the key of a pair. `topic` is what the unit states
     the `value` of: a later unit with the same topic is newer, and replaces this one if it is
     `certain`. `was` is the value that it replaces. `outcome` states that it tells what a call is
-    about or what came of it, and `read` that it can be read again.
+    about or what came of it, and `read` that it can be read again. `intended` states that a step is
+    no item of a plan, but what its speaker does next.
     """
 
     entry: int
@@ -123,6 +124,7 @@ class Unit(NamedTuple):
     was: str = ""
     outcome: bool = False
     read: bool = False
+    intended: bool = False
     topic: str = ""
     value: str = ""
     certain: bool = True

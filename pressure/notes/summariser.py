@@ -5,7 +5,7 @@ deterministic, so that replaying a journal gives the same bytes, and its summari
 the default, and the fallback for a rejected summary of a model.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from operator import attrgetter
 from typing import Any
@@ -19,7 +19,7 @@ from ..gist import unframed
 from ..injections import ASKS_OF_INSTRUCTIONS
 from ..terms import STRONG, kind_of, relevance, weights_of
 from .choice import Bundle, Chooser, Fitter
-from .cues import is_closer, is_intention, is_question
+from .cues import is_closer, is_question
 from .lines import HEADED_FROM, NEW_LINE, SIZE, Entry, Unit, render_notes
 from .pieces import GAP, one_line
 from .units import parse_turns
@@ -101,16 +101,11 @@ class Candidates:
     def current(self) -> "Candidates":
         """Return the candidates with only those steps that are still to come.
 
-        These are the steps of the last plan and of the last assistant message, and a question that
-        nobody answered.
+        These are the steps of the last plan, what the assistant said last that it will do, and a
+        question that nobody answered.
         """
-        plans = [unit.entry for unit in self.units if unit.step and not is_intention(unit.text)]
-        said = [
-            number
-            for number, entry in self.entries.items()
-            if entry.role == Role.ASSISTANT and entry.arguments is None
-        ]
-        living, asked = {*plans[-1:], *said[-1:]}, self._open_question()
+        plans = [unit.entry for unit in self.units if unit.step and not unit.intended]
+        living, asked = {*plans[-1:], *self._intending()}, self._open_question()
         return evolve(
             self,
             units=tuple(
@@ -121,8 +116,17 @@ class Candidates:
             ),
         )
 
+    def _intending(self) -> Iterator[int]:
+        """Yield the last message of the assistant, unless it went on to do what it says there."""
+        for number in reversed(range(self.read)):
+            entry = self.entries.get(number)
+            if entry is not None and entry.role == Role.ASSISTANT and entry.arguments is None:
+                yield number
+            if entry is None or entry.role != Role.USER:
+                return
+
     def _open_question(self) -> Unit | None:
-        """Return the last question of the last speaker, if nobody answers it.
+        """Return the last question of the last message, if nobody answers it.
 
         An assistant that goes on answers its question itself.
         """
@@ -135,10 +139,8 @@ class Candidates:
             return None
         last = self.entries[spoken[-1].entry]
         first = max(self.entries) if last.role == Role.ASSISTANT else 0
-        for unit in reversed(spoken):
-            if unit.entry < first or self.entries[unit.entry].opening != last.opening:
-                break
-            if is_question(unit.text):
+        for unit in spoken[:-3:-1]:  # whoever says much behind a question goes on
+            if unit.entry >= first and self.entries[unit.entry] is last and is_question(unit.text):
                 return unit
         return None
 

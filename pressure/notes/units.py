@@ -147,7 +147,7 @@ class _TurnParser:
             self._attached(number, _attached(turn))
         else:
             opening = f"{turn.role} {one_line(turn.name)}: " if turn.name else f"{turn.role}: "
-            is_output = self.command and (cues.is_output(turn.text) or not is_prose(turn.text))
+            is_output = self.command and cues.is_output(turn.text)
             if turn.role is Role.USER and is_output:
                 changes = cues.may_change("", self.command)
                 self._output(self.add(opening, turn, index, Role.TOOL, changes=changes), turn.text)
@@ -244,11 +244,12 @@ class _TurnParser:
             demands = constraint_sentences(text) if role in LAWGIVERS else ()
         wanted = [*map(one_line, demands)]
         pieces = [*split(text, hides)]
-        steps = cues.steps(_sentences(pieces)) if role == Role.ASSISTANT else ()
+        lines = _sentences(pieces) if role == Role.ASSISTANT else ()
+        planned = cues.planned(lines)
+        steps = planned or cues.intended(lines)
         texts = [piece.text for piece in pieces]
-        failing, command = {*cues.failing(texts)}, -1
-        if role == Role.ASSISTANT:
-            command = cues.command_at(texts)
+        failing = {*cues.failing(texts)}
+        command = cues.command_at(texts) if role == Role.ASSISTANT else -1
         for place, piece in enumerate(pieces):
             if place and (piece.text == GAP or cues.is_tag(piece.text)):
                 continue  # Printing marks what is left out.
@@ -263,8 +264,8 @@ class _TurnParser:
                 boost *= CLOSING
             yield Unit(
                 number, 0, 0, place, turn, *piece, terms, self._cost(words), boost, said,
-                standing=_is_in(words, wanted), step=_is_in(words, steps),
-                outcome=place == command,
+                standing=_is_in(words, wanted), step=(step := _is_in(words, steps)),
+                outcome=place == command, intended=step and not planned,
             )  # fmt: skip
 
     def _cost(self, text: str) -> int:

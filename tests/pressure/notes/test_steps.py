@@ -101,3 +101,22 @@ def test_a_value_that_decides_outranks_a_birthday() -> None:
     told = summarise([*turns, assistant("Done.")], 30)
     assert "membership regular" in told
     assert "1950-06-24" not in told
+
+
+def test_what_an_agent_went_on_to_do_is_no_next_step() -> None:
+    """Neither what a command or a call carried out nor a part of the sentence that announced it."""
+    announced = "I'll search for the lamp, to find the files that it needs."
+    done = [user("Repair the lamp."), assistant(f"{announced}\n```bash\ngrep -r lamp\n```")]
+    done += [user("<returncode>0</returncode>\n<output>\nlamp.py:1: lamp = 4\n</output>")]
+    still = assistant("Next I'll replace the bulb of the lamp.")
+    said = [*BUSY_TALK, *done, *BUSY_TALK]
+    assert "Next:" not in summarise([*said, assistant("It is done.")], 400)
+    assert summarise([*said, still], 400).startswith(f"Next:\nassistant: {still.text}\n")
+    calling = called("grep", '{"what": "lamp"}', "lamp = 4")
+    assert "Next:" not in summarise([*BUSY_TALK, still, *calling, *BUSY_TALK], 400)
+
+
+def test_a_question_behind_which_its_asker_goes_on_is_not_open() -> None:
+    """As a chair does who asks for objections."""
+    chair = user("Are all happy to note those? Thank you. Item 4 is the pier. It is 90 m long.")
+    assert "Next:" not in summarise([*BUSY_TALK, chair], 400)
