@@ -77,8 +77,8 @@ class Words:
         found = {key_of("@"), key_of(f"@length {len(words).bit_length()}")}
         if _CAPITALS.search(sentence) and not sentence.isupper():
             found.add(key_of("@capitals"))
-        found.update(_sequences(["<", *words, ends], LONGEST_WORDS))
-        found.update(_sequences([*shapes, ends], LONGEST_SHAPES))
+        found.update(sequences(["<", *words, ends], LONGEST_WORDS))
+        found.update(sequences([*shapes, ends], LONGEST_SHAPES))
         return found
 
     def is_verb(self, word: str) -> bool:
@@ -145,7 +145,7 @@ def _known(sentence: str) -> list[str]:
     return ["#" if word[0].isdigit() else word if word.strip("_") else "_" for word in words]
 
 
-def _sequences(said: Sequence[str], longest: int) -> Iterator[int]:
+def sequences(said: Sequence[str], longest: int) -> Iterator[int]:
     """Yield the hashes of one word up to `longest` words in sequence."""
     keys = [*map(key_of, said)]
     found = [0] * len(keys)

@@ -61,7 +61,7 @@ def test_the_example_keeps_a_conversation(tmp_path: Path) -> None:
     ]
     assert (failed.returncode, failed.stdout) == (2, "")
     assert (
-        "an error instead of an answer: {'message': 'There are too many questions'" in failed.stderr
+        'an error instead of an answer: {"message": "There are too many questions"' in failed.stderr
     )
     with ContextSession.open(tmp_path / "talk.db", "talk", "gpt-5") as session:
         assert [turn.text for turn in session.log()] == asked[1]
