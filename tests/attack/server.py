@@ -70,7 +70,8 @@ def main() -> int:
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, 8 * MANY), hard))
     faults = 0
     with tempfile.TemporaryDirectory() as folder, _served(Path(folder)) as (port, process):
-        assert _is_answered(port)  # it has loaded what the first chat needs
+        for _ in range(ASKED):  # it loads what it counts with after some answers
+            assert _is_answered(port)
         before = _megabytes(process.pid)
         for name, attack in ATTACKS.items():
             held = attack(port)
