@@ -1,5 +1,7 @@
 """The recollection of a session: its memory, computed from the journal (docs/agents.md)."""
 
+from threading import Lock
+
 from polycontext.agent_context import AgentContext, ContextValidator
 from polycontext.linearity import UNIX_EPOCH
 from polycontext.nodes import Now
@@ -24,6 +26,8 @@ class Recollection:
 
     def __init__(self, session: ContextSession) -> None:
         self._session = session
+        # Tools run in threads and read the memory there.
+        self._lock = Lock()
         machine, id = session.conversation.machine, session.session_id
         declared = machine if issubclass(machine, AgentMachine) else None
         forms = declared.forms() if declared else {}
@@ -52,6 +56,10 @@ class Recollection:
         The cost grows with the events since it was last asked for. After an erasure, everything is
         read again.
         """
+        with self._lock:
+            return self._read()
+
+    def _read(self) -> AgentMemory:
         history = self._session.history
         if history.revision == self._revision:
             return self._now
@@ -61,8 +69,7 @@ class Recollection:
             new = history.events()
         goals = {event.to for event in new if isinstance(event, RewindEvent)}
         for event in new:
-            self._now = self._next(self._now, event)
-            self._revision += 1
+            self._now, self._revision = self._next(self._now, event), self._revision + 1
             if self._now.is_answered or self._revision in goals:
                 self._passed[self._revision] = self._now
         return self._now

@@ -3,7 +3,10 @@
 import pickle
 import random
 import re
+import sys
 from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
 from typing import Any
 
 import pytest
@@ -214,3 +217,28 @@ def test_shared_lists_do_not_grow_without_end() -> None:
     kept = agent.memory.shared.enrichment.facts
     assert 50 <= len(kept) <= 100
     assert kept[-1].content == "129"
+
+
+def test_threads_read_the_same_memory() -> None:
+    """A tool reads it in its thread while the runner does: no event is remembered twice."""
+    agent = agent_of(ScriptedModel([]))
+    for number in range(40):
+        agent.session.add_user_turn(f"Soup {number}?")
+        agent.session.send("understood", {"intent": "i", "confidence": 0.5})
+        agent.session.send("planned", {"decision": "propose", "goal": "g"})
+        agent.session.add_assistant_turn("Which?")
+    whole, begin, switches = folded(agent), Barrier(4), sys.getswitchinterval()
+
+    def read(reader: Agent) -> AgentMemory:
+        begin.wait()
+        return reader.memory
+
+    sys.setswitchinterval(1e-5)
+    try:
+        with ThreadPoolExecutor(4) as threads:
+            for _ in range(4):
+                reader = Agent(agent.session, agent.model)
+                assert [*threads.map(read, [reader] * 4)] == [whole] * 4
+                assert reader.memory == whole
+    finally:
+        sys.setswitchinterval(switches)
