@@ -10,7 +10,7 @@ from polycontext.polynomial import ContextSession
 from polycontext.polynomial.session import options_for
 from polycontext.window.providers import get_format
 
-from .bridge import Fitted, find_session
+from .bridge import Fitted
 from .wire_dialect import Bridges, Message, besides_of, learn_from
 
 require_extra("anthropic", extra="anthropic", purpose=__name__)
@@ -41,10 +41,10 @@ def wrap(client: Client, model: Any = None, **options: Any) -> Client:
             "an Anthropic or AsyncAnthropic of the package anthropic, 2.12 or newer",
         )
     sdk: Any = client
-    bridges = Bridges("anthropic", model, options)
+    bridges = Bridges(model, options, "anthropic")
 
-    def session(_: Any, conversation: Any, /) -> ContextSession:
-        return find_session(bridges.all, conversation)
+    def session(_: Any, messages: Any, /) -> ContextSession:
+        return bridges.session(messages)
 
     others = (each for each in sdk.middleware if not isinstance(each, FitMiddleware))
     wrapped: Any = sdk.with_options(middleware=[*others, FitMiddleware(bridges)])
@@ -63,7 +63,7 @@ class FitMiddleware(Middleware):
         """Fit a request and send it."""
         if not _is_asked(request):
             return call_next(request)
-        bridge = self._bridges.of(request.json.get("model"))
+        bridge = self._bridges.of("anthropic", request.json.get("model"))
         fitted = bridge.fit_with_session(request.json["messages"], **besides_of(request.json))
         return learn_from(fitted, call_next(_with(request, fitted)))
 
@@ -71,7 +71,7 @@ class FitMiddleware(Middleware):
         """Fit a request and send it, without blocking."""
         if not _is_asked(request):
             return await call_next(request)
-        bridge = self._bridges.of(request.json.get("model"))
+        bridge = self._bridges.of("anthropic", request.json.get("model"))
         fitted = await bridge.afit_with_session(
             request.json["messages"], **besides_of(request.json)
         )

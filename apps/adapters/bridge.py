@@ -11,16 +11,16 @@ from typing import Any, Generic, Protocol, cast, runtime_checkable
 
 from attrs import evolve, frozen
 
-from polycontext.base import InvalidDataError
+from polycontext.base import InvalidDataError, require
 from polycontext.base.effects import Effect, Steps, call, procedure, twin, within
 from polycontext.polynomial import ContextOverflowError, ContextSession, known_again
 from polycontext.polynomial.session import TRIES, context_tools, input_tokens, pairs_of
 from polycontext.pressure import ConflictError
-from polycontext.window import InvalidMessagesError, Turn
+from polycontext.window import InvalidMessagesError, Role, Turn
 from polycontext.window.providers import ToolDefinition, dumped
 
 from .dialect import Dialect, Held, N
-from .sessions import Sessions
+from .sessions import Sessions, said_in
 
 _LOG = logging.getLogger("polycontext.adapters")
 _FITTED: ContextVar[tuple[object, ContextSession] | None] = ContextVar("fitted", default=None)
@@ -162,19 +162,12 @@ class Bridge(Generic[N]):
         """Return the live session behind a conversation, the one that its next request uses.
 
         `conversation` is the framework's key, or the messages so far of a conversation without
-        one. What you change, such as pins and rules, holds from the next request on. If there was
+        one. Pins and rules that you add hold from the next request on. If there was
         no request yet, the session is new. Use it between requests: the bridge does not lock it.
         """
         if isinstance(conversation, str):
             return self.sessions.get(conversation)
-        return self.sessions.longest(self._said(conversation))
-
-    def find(self, natives: Sequence[N]) -> ContextSession | None:
-        """Return the session in memory that `natives` continue, None if there is none."""
-        try:
-            return self.sessions.find(self._said(natives))
-        except InvalidMessagesError:  # they are in another format
-            return None
+        return self.sessions.longest(self.said(conversation))
 
     def look_up(
         self, name: str, arguments: Any, conversation: str | Sequence[N] | None = None
@@ -196,7 +189,8 @@ class Bridge(Generic[N]):
         """Do what `look_up` does without blocking the event loop."""
         return await asyncio.to_thread(self.look_up, name, arguments, conversation)
 
-    def _said(self, natives: Sequence[N]) -> list[Turn]:
+    def said(self, natives: Sequence[N]) -> list[Turn]:
+        """Return the turns of messages, repaired."""
         return _repaired(self._split(natives)[0])
 
     def _split(self, natives: Sequence[N]) -> tuple[list[Turn], list[Held[N]]]:
@@ -217,21 +211,39 @@ class Bridge(Generic[N]):
 
 
 def find_session(
-    bridges: Sequence[Bridge[Any]], conversation: str | Sequence[Any]
+    bridges: Sequence[Bridge[Any]], messages: Sequence[Any], *, is_open: bool = False
 ) -> ContextSession:
     """Return the session behind a conversation of one of several bridges.
 
-    If none of them knows it, it is that of the first bridge that can read the messages.
+    If none of them knows it, it is that of the first bridge that can read the messages. `is_open`
+    says that only the first request decides which bridge is used.
+
+    Raises:
+        InvalidOptionError: not a list that tells which conversation it is, or the first request of
+            the conversation has yet to decide.
+        InvalidMessagesError: no bridge can read the messages.
     """
-    if not isinstance(conversation, str):
-        found = (session for each in bridges if (session := each.find(conversation)))
-        longest = max(found, key=lambda session: len(session.conversation.log), default=None)
-        if longest is not None and len(longest.conversation.log):
-            return longest
-    for bridge in bridges[:-1]:
-        with suppress(InvalidMessagesError):
-            return bridge.session(conversation)
-    return bridges[-1].session(conversation)
+    is_list = isinstance(messages, Sequence) and not isinstance(messages, str | bytes)
+    require("messages", messages, is_list, "the list of messages that the requests send")
+    readings = list[tuple[Sessions, list[Turn]]]()
+    for each in bridges:
+        with suppress(InvalidMessagesError):  # they are in another format
+            readings.append((each.sessions, each.said(messages)))
+    found = [session for sessions, said in readings if (session := sessions.find(said))]
+    longest = max(found, key=_length, default=None)
+    if longest is not None and _length(longest):
+        return longest
+    sessions, said = readings[0] if readings else (bridges[-1].sessions, bridges[-1].said(messages))
+    has_begun = any(turn.role is Role.USER for turn in said)
+    legal = "the messages up to the user's first, which tell conversations apart"
+    require("messages", messages, has_begun, legal)
+    legal = "wrap(client, model), or ask for the session after the first request"
+    require("model", None, not is_open, legal)
+    return sessions.longest(said)
+
+
+def _length(session: ContextSession) -> int:
+    return len(said_in(session.conversation.log))
 
 
 def _repaired(turns: Sequence[Turn]) -> list[Turn]:

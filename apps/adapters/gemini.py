@@ -9,7 +9,7 @@ from attrs import evolve
 
 from polycontext.base import InvalidOptionError, require_extra
 
-from .bridge import Bridge, Fitted
+from .bridge import Bridge, Fitted, find_session
 from .dialect import Piece
 from .wire_dialect import Message, WireDialect
 
@@ -41,7 +41,10 @@ def wrap(client: Client, model: Any = None, **options: Any) -> Client:
     wrapped = copy(given)
     kind = type(given)
     # The connection is closed with the client that made it, not with a copy.
-    own = {"__del__": lambda _: None, "session": lambda _, *asked: bridge.session(*asked)}
+    own = {
+        "__del__": lambda _: None,
+        "session": lambda _, contents, /: find_session([bridge], contents),
+    }
     wrapped.__class__ = type(kind.__name__, (kind,), own)
     wrapped._api_client = fitting  # noqa: SLF001 - the one object that all requests go through
     wrapped._models = type(given.models)(fitting)  # noqa: SLF001

@@ -11,6 +11,7 @@ from polycontext.polynomial import ContextSession
 
 from .bridge import Bridge, Fitted, find_session
 from .dialect import Piece
+from .sessions import Sessions
 from .wire_dialect import Message, ThinkingDialect, WireDialect, besides_of
 
 require_extra("litellm", extra="litellm", purpose=__name__)
@@ -32,13 +33,12 @@ class ContextCallback(CustomLogger):
             "anthropic_messages": WireDialect("anthropic"),
             "responses": WireDialect("openai-responses"),
         }
-        self._bridges = {
-            kind: Bridge(dialect, model=model, **options) for kind, dialect in dialects.items()
-        }
+        sessions = Sessions(model, **options)
+        self._bridges = {kind: Bridge(dialect, sessions) for kind, dialect in dialects.items()}
 
-    def session(self, conversation: str | Sequence[Any], /) -> ContextSession:
-        """Return the session behind a conversation of messages; see `Bridge.session`."""
-        return find_session([*self._bridges.values()], conversation)
+    def session(self, messages: Sequence[Any], /) -> ContextSession:
+        """Return the session behind a conversation, given its messages so far."""
+        return find_session([*self._bridges.values()], messages)
 
     async def async_pre_call_deployment_hook(
         self, kwargs: dict[str, Any], call_type: Any

@@ -9,7 +9,7 @@ from typing import Any, TypeVar, cast
 from polycontext.base import InvalidOptionError
 from polycontext.polynomial import ContextSession
 
-from .bridge import Bridge, Fitted, find_session
+from .bridge import Bridge, Fitted
 from .wire_dialect import Bridges, Message, besides_of, learn_from
 
 Client = TypeVar("Client")
@@ -34,10 +34,10 @@ def wrap(client: Client, model: Any = None, **options: Any) -> Client:
     prepare = getattr(kind, "_prepare_options", None)
     if prepare is None or not hasattr(client, "chat"):
         raise InvalidOptionError("client", client, "an OpenAI or AsyncOpenAI of the package openai")
-    bridges = {path: Bridges(provider, model, options) for path, (_, provider) in _PATHS.items()}
+    bridges = Bridges(model, options, *(provider for _, provider in _PATHS.values()))
 
     def bridge_of(request: Any) -> Bridge[Message]:
-        return bridges[_path(request)].of(request.json_data.get("model"))
+        return bridges.of(_PATHS[_path(request)][1], request.json_data.get("model"))
 
     def fit(self: Any, request: Any) -> Any:
         asked = _parse_request(request := prepare(self, request))
@@ -60,8 +60,8 @@ def wrap(client: Client, model: Any = None, **options: Any) -> Client:
             learn_from(given["options"].json_data.fitted, given["response"])
         return kind._process_response(self, **given)  # noqa: SLF001 - as `_prepare_options`
 
-    def session(_: Any, conversation: Any, /) -> ContextSession:
-        return find_session([each for path in bridges.values() for each in path.all], conversation)
+    def session(_: Any, messages: Any, /) -> ContextSession:
+        return bridges.session(messages)
 
     # A new client with the same connections: resources that the old one already created stay bound
     # to it.

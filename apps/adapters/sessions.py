@@ -228,7 +228,7 @@ class Sessions:
             for name, held in alike.items()
             if held.session.conversation.log or not held.users
         }
-        longest_first = sorted(logs, key=lambda name: -len(logs[name]))
+        longest_first = sorted(logs, key=lambda name: -len(said_in(logs[name])))
         return next((name for name in longest_first if is_continuation(logs[name], turns)), "")
 
     def _open(self, turns: Sequence[Turn], key: str | None) -> tuple[str, ContextSession]:
@@ -245,7 +245,7 @@ class Sessions:
             session = self._session(name)
             log = session.conversation.log
             if is_continuation(log, turns) and (
-                found is None or len(log) > len(found[1].conversation.log)
+                found is None or len(said_in(log)) > len(said_in(found[1].conversation.log))
             ):
                 found = name, session
             if not len(log):
@@ -275,12 +275,14 @@ class Sessions:
         return chosen.session
 
 
-def is_continuation(log: Sequence[Turn], turns: Sequence[Turn]) -> bool:
-    """Return whether `turns` continue `log`, that is, begin with all of it.
+def said_in(log: Sequence[Turn]) -> list[Turn]:
+    """Return a log without rules that were added to the session, which are in no list."""
+    return [turn for turn in log if not is_rule(turn)]
 
-    Rules that were added to the session are in no list.
-    """
-    said = [turn for turn in log if not is_rule(turn)]
+
+def is_continuation(log: Sequence[Turn], turns: Sequence[Turn]) -> bool:
+    """Return whether `turns` continue `log`, that is, begin with all that was said in it."""
+    said = said_in(log)
     if len(said) > len(turns):
         return False
     # Compare the last turn first: conversations with the same beginning differ there.

@@ -6,19 +6,20 @@ beside it.
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import partial
 from typing import Any
 
 from attrs import evolve
 
 from polycontext.base import UnknownNameError
+from polycontext.polynomial import ContextSession
 from polycontext.polynomial.session import Seen
 from polycontext.window import InvalidMessagesError, Turn
 from polycontext.window.providers import Provider, get_format
 
 from .blocks import block_parts
-from .bridge import Bridge, Fitted
+from .bridge import Bridge, Fitted, find_session
 from .dialect import Dialect, Piece
+from .sessions import Sessions
 
 Message = Mapping[str, Any]
 _REPLY = ("max_completion_tokens", "max_output_tokens", "max_tokens")
@@ -78,29 +79,38 @@ class WireDialect(Dialect[Message]):
 
 
 class Bridges:
-    """The bridges of a wrapped client: one for its model, or else one for each model it asks."""
+    """The bridges of a wrapped client: one a format for its model, or else for each model it asks.
 
-    def __init__(self, provider: str, model: Any, options: Mapping[str, Any]) -> None:
-        self._of = partial(Bridge, WireDialect(provider), **options)
+    Those of one model share their sessions: what is changed on one before the first request holds
+    in whatever format that is.
+    """
+
+    def __init__(self, model: Any, options: Mapping[str, Any], *providers: str) -> None:
+        self._options = options
+        self._dialects = {provider: WireDialect(provider) for provider in providers}
         self._is_open = model is None and "max_tokens" not in options
-        self._own = self._of(model=model)
-        self._held: dict[str, Bridge[Message]] = {}
+        self._own = self._of(model)
+        self._held: dict[str, dict[str, Bridge[Message]]] = {}
 
-    def of(self, asked: object) -> Bridge[Message]:
+    def of(self, provider: str, asked: object) -> Bridge[Message]:
         """Return the bridge for a request to the model `asked`; unknown models share one."""
         if not self._is_open or not isinstance(asked, str):
-            return self._own
+            return self._own[provider]
         if asked not in self._held:
             try:
-                self._held[asked] = self._of(model=asked)
+                self._held[asked] = self._of(asked)
             except UnknownNameError:
                 self._held[asked] = self._own
-        return self._held[asked]
+        return self._held[asked][provider]
 
-    @property
-    def all(self) -> list[Bridge[Message]]:
-        """Return every bridge, the one that unknown models share first."""
-        return [self._own, *self._held.values()]
+    def session(self, messages: Sequence[Message]) -> ContextSession:
+        """Return the session behind a conversation; see `find_session`."""
+        every = [each for held in (self._own, *self._held.values()) for each in held.values()]
+        return find_session(every, messages, is_open=self._is_open)
+
+    def _of(self, model: Any) -> dict[str, Bridge[Message]]:
+        sessions = Sessions(model, **self._options)
+        return {name: Bridge(dialect, sessions) for name, dialect in self._dialects.items()}
 
 
 class ThinkingDialect(WireDialect):

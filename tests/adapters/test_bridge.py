@@ -303,6 +303,21 @@ def test_of_several_bridges_the_one_that_knows_the_conversation_has_the_session(
     assert find_session([chat, responses], other) is chat.session(other)
 
 
+def test_rules_do_not_make_a_conversation_longer() -> None:
+    """The session with more of what was said is found, whatever was added to another one."""
+    chat, responses = (
+        Bridge(WireDialect(name), model=8_000, counter=FAST)
+        for name in ("openai", "openai-responses")
+    )
+    said = [{"role": "user", "content": "Look."}]
+    chat.fit(said)
+    for rule in ("Never open a jar.", "Always knock."):
+        chat.session(said).rules.add(rule)
+    more = [*said, {"role": "assistant", "content": "Plums."}]
+    responses.fit([*more, {"role": "user", "content": "And?"}][:2])
+    assert find_session([chat, responses], more) is responses.session(more)
+
+
 def test_a_tool_is_about_the_conversation_that_was_fitted_last() -> None:
     """Unless one is named; where there is none, the model is told."""
     bridge, natives = Bridge(Made(), model=8_000, counter=FAST), talk(2)

@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from itertools import product
 from typing import Any
 
@@ -444,3 +445,79 @@ def test_without_a_model_the_model_of_each_request_decides() -> None:
         messages_client.messages.create(model="claude-sonnet-5", max_tokens=9, messages=given)
     assert seen[0] == seen[2] == len(given)
     assert seen[1] < len(given)
+
+
+RULE = "Never open a jar."
+
+
+@pytest.mark.parametrize("use", ["chat", "responses"])
+def test_a_rule_added_before_the_first_request_holds_in_every_format(use: str) -> None:
+    """The first request decides which format the conversation is in."""
+    asked: list[Message] = [{"role": "user", "content": "Hello."}]
+    requests: list[Any] = []
+
+    def reply(request: Any) -> str:
+        requests.append(request)
+        return "Noted."
+
+    with (
+        StrictServer((StrictChat(reply), StrictResponses(reply))) as server,
+        openai.OpenAI(api_key="none", base_url=f"{server.url}/v1") as gpt,
+    ):
+        client: Any = openai_adapter.wrap(gpt, "gpt-5.6")
+        session = client.session(asked)
+        session.rules.add(RULE)
+        if use == "chat":
+            client.chat.completions.create(model="gpt-5.6", messages=asked)
+        else:
+            client.responses.create(model="gpt-5.6", input=asked)
+        assert RULE in str(requests[-1])
+        assert client.session(asked) is session
+
+
+def test_without_a_model_there_is_a_session_after_the_first_request() -> None:
+    """Before it, no window is known: what is changed would hold in no request."""
+    asked: list[Message] = [{"role": "user", "content": "Hello."}]
+    requests: list[Any] = []
+
+    def reply(request: Any) -> str:
+        requests.append(request)
+        return "Noted."
+
+    providers = (StrictChat(reply), StrictAnthropic(reply))
+    with (
+        StrictServer(providers) as server,
+        openai.OpenAI(api_key="none", base_url=f"{server.url}/v1") as gpt,
+        anthropic.Anthropic(api_key="none", base_url=server.url) as claude,
+    ):
+        chat_client: Any = openai_adapter.wrap(gpt)
+        messages_client: Any = anthropic_adapter.wrap(claude)
+        for client, ask in (
+            (chat_client, partial(chat_client.chat.completions.create, model="gpt-5.6")),
+            (
+                messages_client,
+                partial(messages_client.messages.create, model="claude-sonnet-5", max_tokens=9),
+            ),
+        ):
+            with pytest.raises(InvalidOptionError, match="after the first request"):
+                client.session(asked)
+            ask(messages=asked)
+            client.session(asked).rules.add(RULE)
+            ask(messages=asked)
+            assert RULE in str(requests[-1])
+
+
+@pytest.mark.parametrize(
+    "conversation",
+    ["thread-7", None, b"thread", {"role": "user"}, [{"role": "system", "content": "Hi."}]],
+)
+def test_whatever_names_no_conversation_has_no_session(conversation: Any) -> None:
+    """No request would use it; the error says what to pass."""
+    with (
+        openai.OpenAI(api_key="none") as gpt,
+        anthropic.Anthropic(api_key="none") as claude,
+    ):
+        clients: Any = (openai_adapter.wrap(gpt, ROOM), anthropic_adapter.wrap(claude, ROOM))
+        for client in clients:
+            with pytest.raises(InvalidOptionError, match=r"^messages = .* Use the (list|messages)"):
+                client.session(conversation)

@@ -22,6 +22,8 @@ if not is_installed("google.genai"):
 from google import genai
 
 from polycontext.adapters.gemini import GeminiDialect, wrap
+from polycontext.agents import model_of
+from polycontext.agents.models import GEMINI
 
 OPTIONS: Mapping[str, Any] = {
     "system_instruction": "You keep a cellar.",
@@ -138,6 +140,17 @@ def test_another_client_is_refused() -> None:
     """The error says what is needed."""
     with pytest.raises(InvalidOptionError, match="google-genai"):
         wrap(object(), 2_000)
+
+
+def test_a_conversation_is_told_by_its_contents() -> None:
+    """Nothing else has a session."""
+    client: Any = wrap(_client("http://127.0.0.1:1"), 2_000)
+    for wrong in ("thread-7", None):
+        with pytest.raises(InvalidOptionError, match=r"^messages = "):
+            client.session(wrong)
+    said = [{"role": "user", "parts": [{"text": "Hello."}]}]
+    assert client.session(said) is client.session(said)
+    assert model_of(client, MODEL).api is GEMINI
 
 
 @pytest.mark.parametrize("body", ["<html>", "null", "{}"])

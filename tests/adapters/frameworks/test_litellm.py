@@ -10,6 +10,7 @@ import pytest
 from attrs import evolve
 
 from polycontext.adapters import Bridge
+from polycontext.base import InvalidOptionError
 from polycontext.window import Role, Turn
 from tests.adapters.frameworks.conversation import ROOM, SYSTEM, Agent, FrameworkTests, found
 from tests.adapters.frameworks.judge import Judge
@@ -314,6 +315,15 @@ def test_what_cannot_be_seen_or_is_shortened_elsewhere_is_refused(judge: Judge) 
             )
         )
     assert judge.sent == []
+
+
+def test_a_conversation_is_told_by_its_messages(judge: Judge) -> None:
+    """Nothing else has a session."""
+    callback: Any = _asked_by(judge)[0]
+    for wrong in ("thread-7", None):
+        with pytest.raises(InvalidOptionError, match=r"^messages = "):
+            callback.session(wrong)
+    assert callback.session(_talk(1)) is callback.session(_talk(1))
 
 
 def test_thoughts_stand_or_fall_beside_their_words() -> None:
