@@ -198,10 +198,12 @@ def model_of(
     Raises:
         InvalidOptionError: another client or provider.
     """
-    sdk = type(client).__module__.partition(".")[0]
-    api = _APIS.get(provider or _OF_SDK.get(sdk, ""))
+    # A client's class may derive from the SDK's, as that of a wrapped client does.
+    packages = [kind.__module__.partition(".")[0] for kind in type(client).__mro__]
+    known = [_OF_SDK[each] for each in packages if each in _OF_SDK]
+    api = _APIS.get(provider or (*known, "")[0])
     if api is None:
         legal = ", ".join(_APIS)
-        option, value = ("provider", provider) if provider else ("client", sdk)
+        option, value = ("provider", provider) if provider else ("client", packages[0])
         raise InvalidOptionError(option, value, f"one of {legal}")
     return SdkModel(client, name, max_tokens, api)

@@ -10,8 +10,10 @@ import anthropic
 import openai
 import pytest
 
+from polycontext.adapters import anthropic as anthropic_adapter
+from polycontext.adapters import openai as openai_adapter
 from polycontext.agents import Agent, AgentMachine, ModelRequest, model_of
-from polycontext.agents.models import SdkModel
+from polycontext.agents.models import ANTHROPIC, CHAT, SdkModel
 from polycontext.base import InvalidOptionError
 from polycontext.polynomial import ContextSession
 from polycontext.testing.strict import StrictAnthropic, StrictChat, StrictResponses, StrictServer
@@ -109,3 +111,15 @@ def test_another_client_is_refused() -> None:
         model_of(object(), "gpt-5")
     with pytest.raises(InvalidOptionError, match="openai-responses"):
         model_of(object(), "gpt-5", provider="azure")
+
+
+def test_a_wrapped_client_is_one_of_its_sdk() -> None:
+    """So is an instance of a class that derives from an SDK's."""
+
+    class Mine(openai.OpenAI):
+        pass
+
+    with Mine(api_key="none") as gpt, anthropic.Anthropic(api_key="none") as claude:
+        assert model_of(openai_adapter.wrap(gpt, 2_000), "gpt-5").api is CHAT
+        assert model_of(anthropic_adapter.wrap(claude, 2_000), "claude").api is ANTHROPIC
+        assert model_of(gpt, "gpt-5").api is CHAT
