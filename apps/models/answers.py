@@ -53,7 +53,7 @@ class _ModelAnswering(ABC):
 
     provider: ClassVar[str]
     no_call: ClassVar[Any]
-    """The tool choice of a request that must be answered in words."""
+    """The tool choice that forbids calls."""
 
     async def answer(self, session: ContextSession) -> AsyncGenerator[str]:
         """Yield the text of a streamed answer."""

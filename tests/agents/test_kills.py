@@ -116,34 +116,35 @@ def lived(script: list[str], point: int) -> tuple[list[tuple[str, str]], list[st
 
 def run_kills(most: int, seeds: Any) -> int:
     """Kill exchanges at every point, and return how many were killed."""
-    killed = 0
-    for seed in seeds:
-        script = script_of(random.Random(seed))  # noqa: S311 - a test's
-        whole = lived(script, 0)
-        for point in count(1):
-            *after, was_killed = lived(script, point)
-            assert after == [*whole[:3]], (seed, point)
-            if not was_killed:
-                break
-            killed += 1
-            if killed == most:
-                return killed
-    return killed
+
+    def killed(script: list[str], point: int, whole: Any) -> bool:
+        *after, was_killed = lived(script, point)
+        assert after == [*whole[:3]], point
+        return was_killed
+
+    return _at_every_point(most, seeds, killed)
 
 
 def run_cancellations(most: int, seeds: Any) -> int:
     """Cancel exchanges wherever they wait, and return how many were cancelled."""
-    cancelled = 0
+    return _at_every_point(most, seeds, lambda *exchange: asyncio.run(_cancelled(*exchange)))
+
+
+def _at_every_point(
+    most: int, seeds: Any, interrupted: Callable[[list[str], int, Any], bool]
+) -> int:
+    """Interrupt exchanges at the first point, the second, and so on, while there is one."""
+    done = 0
     for seed in seeds:
         script = script_of(random.Random(seed))  # noqa: S311 - a test's
         whole = lived(script, 0)
         for point in count(1):
-            if not asyncio.run(_cancelled(script, point, whole)):
+            if not interrupted(script, point, whole):
                 break
-            cancelled += 1
-            if cancelled == most:
-                return cancelled
-    return cancelled
+            done += 1
+            if done == most:
+                return done
+    return done
 
 
 async def _cancelled(script: list[str], point: int, whole: Any) -> bool:

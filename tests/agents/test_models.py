@@ -1,7 +1,6 @@
 """Models behind the SDKs of vendors, over HTTP, with providers that refuse what vendors refuse."""
 
 import asyncio
-import json
 import random
 from collections.abc import Mapping
 from typing import Any
@@ -18,12 +17,13 @@ from polycontext.base import InvalidOptionError
 from polycontext.polynomial import ContextSession
 from polycontext.testing.strict import StrictAnthropic, StrictChat, StrictResponses, StrictServer
 from tests.agents.kitchen import RandomModel, tools
+from tests.agents.vendors import Wire
 
 NAMES = {"openai": "gpt-5.6", "openai-responses": "gpt-5.6", "anthropic": "claude"}
 
 
-class Replies:
-    """Answers requests of each vendor as a random model would, in the form that was asked for."""
+class Replies(Wire):
+    """Answers as a random model would, in the form that was asked for."""
 
     def __init__(self, seed: int) -> None:
         draw = random.Random(seed)  # noqa: S311 - a test's
@@ -33,29 +33,6 @@ class Replies:
         """Return the model's answer, and keep the schema."""
         self.forms.append(schema)
         return self.model.complete(ModelRequest(node, prompt, schema))
-
-    def chat(self, request: Mapping[str, Any]) -> str:
-        """Answer Chat Completions."""
-        form = request.get("response_format", {}).get("json_schema", {})
-        prompt = request["messages"][0]["content"]
-        return self.answer(form.get("name", "reply"), prompt, form.get("schema"))
-
-    def responses(self, request: Mapping[str, Any]) -> str:
-        """Answer Responses."""
-        form = request.get("text", {}).get("format", {})
-        prompt = request["input"][0]["content"]
-        return self.answer(form.get("name", "reply"), prompt, form.get("schema"))
-
-    def anthropic(self, request: Mapping[str, Any]) -> Any:
-        """Answer Messages: by the forced tool."""
-        none: dict[str, Any] = {}
-        (tool,) = request.get("tools") or (none,)
-        prompt = request["messages"][0]["content"]
-        said = self.answer(tool.get("name", "reply"), prompt, tool.get("input_schema"))
-        if not tool:
-            return said
-        used = {"type": "tool_use", "name": tool["name"], "input": json.loads(said)}
-        return {"role": "assistant", "content": [used]}
 
 
 def client_of(provider: str, url: str, *, is_async: bool) -> Any:

@@ -179,8 +179,51 @@ BROKEN: Mapping[str, Callable[[dict[str, Any]], str]] = {
 """Makes a broken answer of a good one, by kind."""
 
 
+class Wire:
+    """Answers requests of each vendor with what `answer` says."""
+
+    def answer(self, node: str, prompt: str, schema: Mapping[str, Any] | None) -> str:
+        """Return the answer of a node."""
+        raise NotImplementedError
+
+    def chat(self, request: Mapping[str, Any]) -> str:
+        """Answer Chat Completions."""
+        form = request.get("response_format", {}).get("json_schema", {})
+        prompt = request["messages"][0]["content"]
+        return self.answer(form.get("name", "reply"), prompt, form.get("schema"))
+
+    def responses(self, request: Mapping[str, Any]) -> str:
+        """Answer Responses."""
+        form = request.get("text", {}).get("format", {})
+        prompt = request["input"][0]["content"]
+        return self.answer(form.get("name", "reply"), prompt, form.get("schema"))
+
+    def anthropic(self, request: Mapping[str, Any]) -> Any:
+        """Answer Messages by the forced tool, or with text if the answer is not an object."""
+        none: dict[str, Any] = {}
+        (tool,) = request.get("tools") or (none,)
+        prompt = request["messages"][0]["content"]
+        said = self.answer(tool.get("name", "reply"), prompt, tool.get("input_schema"))
+        try:
+            given = json.loads(said) if tool else None
+            json.dumps(given, ensure_ascii=False).encode()
+        except ValueError:  # also half a character, which no vendor can send
+            given = None
+        if not isinstance(given, dict):
+            return said.strip() or "…"
+        used = {"type": "tool_use", "name": tool["name"], "input": given}
+        return {"role": "assistant", "content": [used]}
+
+    def gemini(self, request: Mapping[str, Any]) -> str:
+        """Answer Gemini's ``generateContent``."""
+        form = request.get("generationConfig", {}).get("responseJsonSchema")
+        prompt = request["contents"][0]["parts"][0]["text"]
+        node = "reply" if form is None else _node_of(form)
+        return self.answer(node, prompt, form)
+
+
 @define
-class Behind:
+class Behind(Wire):
     """The model behind a provider, and what its vendor would refuse in requests and answers."""
 
     provider: str
@@ -219,41 +262,6 @@ class Behind:
         self.broken[kind] += 1
         self._last = kind
         return BROKEN[kind](data)
-
-    def chat(self, request: Mapping[str, Any]) -> str:
-        """Answer Chat Completions."""
-        form = request.get("response_format", {}).get("json_schema", {})
-        prompt = request["messages"][0]["content"]
-        return self.answer(form.get("name", "reply"), prompt, form.get("schema"))
-
-    def responses(self, request: Mapping[str, Any]) -> str:
-        """Answer Responses."""
-        form = request.get("text", {}).get("format", {})
-        prompt = request["input"][0]["content"]
-        return self.answer(form.get("name", "reply"), prompt, form.get("schema"))
-
-    def anthropic(self, request: Mapping[str, Any]) -> Any:
-        """Answer Messages: by the forced tool, or in words where the answer is no object."""
-        none: dict[str, Any] = {}
-        (tool,) = request.get("tools") or (none,)
-        prompt = request["messages"][0]["content"]
-        said = self.answer(tool.get("name", "reply"), prompt, tool.get("input_schema"))
-        try:
-            given = json.loads(said) if tool else None
-            json.dumps(given, ensure_ascii=False).encode()
-        except ValueError:  # also half a character, which no vendor can send
-            given = None
-        if not isinstance(given, dict):
-            return said.strip() or "…"
-        used = {"type": "tool_use", "name": tool["name"], "input": given}
-        return {"role": "assistant", "content": [used]}
-
-    def gemini(self, request: Mapping[str, Any]) -> str:
-        """Answer Gemini's ``generateContent``."""
-        form = request.get("generationConfig", {}).get("responseJsonSchema")
-        prompt = request["contents"][0]["parts"][0]["text"]
-        node = "reply" if form is None else _node_of(form)
-        return self.answer(node, prompt, form)
 
 
 def _node_of(schema: Mapping[str, Any]) -> str:

@@ -36,7 +36,7 @@ from .settings import session_at, session_of
 from .standing import standing
 
 _TABLE = 80
-"""Width, in columns, below which the list of sessions is no table."""
+"""The width in columns below which sessions are listed without a table."""
 
 SLOW = 20
 """Number of sessions from which a progress bar is shown while they are opened."""
