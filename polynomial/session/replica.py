@@ -86,8 +86,8 @@ class Replica:
         self._near: deque[Conversation] = deque(maxlen=_NEAR)
         # Companions that may be stored though this session was not told.
         self._tried = set[str]()
-        # Events that were appended last: whoever loads them, this session wrote them.
-        self._written: Sequence[Event] = ()
+        # The events of appends under way: whoever loads them, this session wrote them.
+        self._writing: list[Sequence[Event]] = []
 
     def keep_in(self, store: SessionStore) -> None:
         """Use `store` from now on; it already has everything that is stored so far."""
@@ -150,8 +150,8 @@ class Replica:
                 if conversation.revision == stored.snapshot:
                     self._snapped = conversation
                 if self.live.machine.acts:
-                    made = self._made(before, event, conversation)
-                    self.live.add(made, follows=event not in self._written)
+                    follows = not any(event in events for events in [*self._writing])
+                    self.live.add(self._made(before, event, conversation), follows=follows)
             if behind:
                 # Earlier conversations may hold text that was erased.
                 self._near.clear()

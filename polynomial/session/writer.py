@@ -238,20 +238,24 @@ class Writer(Replica):
         if not decision.events and not companions:
             return True
         self._tried.update(companions.values())
-        self._written = decision.events
         options: dict[str, Any] = yield in_thread(self._options, decision.after, key)
+        self._writing.append(decision.events)
         try:
             yield (
                 self._ask_store("append", decision.base, decision.events, companions, **options)
                 if decision.events
                 else in_thread(self._save, base, companions, options)
             )
-        except ConflictError as refused:
-            stored = yield self._ask_store("load", base.revision)
-            yield in_thread(self._catch_up, stored, base.revision, refused)
-            return False
-        self._become(base, decision, companions, snapped="snapshot" in options)
-        return True
+            self._become(base, decision, companions, snapped="snapshot" in options)
+        except ConflictError as error:
+            refused = error
+        else:
+            return True
+        finally:
+            self._writing.remove(decision.events)
+        stored = yield self._ask_store("load", base.revision)
+        yield in_thread(self._catch_up, stored, base.revision, refused)
+        return False
 
     def _ask_store(self, method: str, *args: Any, **options: Any) -> Effect:
         """Return the effect that calls the store, through its async method if it has one."""
@@ -277,8 +281,6 @@ class Writer(Replica):
         )
 
     def _changed_companions(self, base: Conversation) -> dict[str, str]:
-        if not self.companions:
-            return {}
         now = {
             name: journal.json_patch.encode(companion.to_data(), name)
             for name, companion in self.companions.items()
@@ -293,11 +295,9 @@ class Writer(Replica):
         *,
         snapped: bool,
     ) -> None:
-        after = (
-            evolve(decision.after, companions={**base.companions, **companions})
-            if companions
-            else decision.after
-        )
+        after = decision.after
+        if companions:
+            after = evolve(after, companions={**base.companions, **companions})
         with self._publishing:
             self._tried.clear()
             if snapped:

@@ -26,7 +26,7 @@ BLOCK = 1_024
 
 NEWEST = 4_096
 """The number of newest turns in which a frequent word is looked up, unless it is in a phrase, so
-that it costs no more in a longer session. Blocks are looked up whole."""
+that it costs no more in a longer session."""
 
 _SPOKEN, _OTHER, _REWINDS = "", " call", " rewind"
 """The terms, which are no stems, of the lengths of spoken turns and of calls and their results, and
@@ -182,20 +182,23 @@ class _Turns:
     def using(
         self, postings: Mapping[int, bytes], most: int | None
     ) -> tuple[int, list[tuple[int, int]]]:
-        """Return how many turns use a stem, and the places and uses of the newest of them.
-
-        Blocks are read until there are `most` uses.
+        """Return how many turns use a stem, and the places and uses of the newest `most` of them.
 
         Raises:
             KeyError: a turn has no length.
         """
-        uses, unread = list[tuple[int, int]](), 0
+        uses, number = list[tuple[int, int]](), 0
         for block, packed in sorted(postings.items(), reverse=True):
-            if most is not None and len(uses) >= most:
-                unread += len(packed) // _PAIR.size
+            left = None if most is None else most - len(uses)
+            if left == 0 and self._is_whole(block):
+                number += len(packed) // _PAIR.size
+                continue
+            pairs = self._standing_in(block, packed)
+            number += len(pairs)
+            if left == 0:
                 continue
             first, (spoken, spoken_lengths), (other, other_lengths) = self._blocks[block]
-            for at, count in _PAIR.iter_unpack(packed):
+            for at, count in pairs if left is None else pairs[-left:]:
                 in_spoken, in_other = bisect_left(spoken, at), bisect_left(other, at)
                 place = first + in_spoken + in_other
                 if at in spoken[in_spoken : in_spoken + 1]:
@@ -203,21 +206,30 @@ class _Turns:
                     self.lengths[place] = spoken_lengths[in_spoken]
                 elif at in other[in_other : in_other + 1]:
                     self.lengths[place] = other_lengths[in_other]
-                elif self._stands(block * BLOCK + at):
-                    raise KeyError(block * BLOCK + at)
                 else:
-                    continue
+                    raise KeyError(block * BLOCK + at)
                 self.events[place] = block * BLOCK + at
                 uses.append((place, count))
-        return len(uses) + unread, uses
+        return number, uses
+
+    def _standing_in(self, block: int, packed: bytes) -> Sequence[tuple[int, int]]:
+        """Return the places in a block, rising, and the uses of what stands there."""
+        pairs = [*_PAIR.iter_unpack(packed)]
+        if self._is_whole(block):
+            return pairs
+        return [(at, count) for at, count in pairs if self._stands(block * BLOCK + at)]
 
     def _kept(self, block: int, packed: bytes) -> _Lengths:
         numbers = struct.unpack(f"<{len(packed) // _PAIR.size * 2}H", packed)
         places, lengths, first = numbers[::2], numbers[1::2], block * BLOCK
-        if any(first in part and first + BLOCK - 1 in part for part in self._standing):
+        if self._is_whole(block):
             return places, lengths
         stands = [self._stands(first + at) for at in places]
         return [*compress(places, stands)], [*compress(lengths, stands)]
+
+    def _is_whole(self, block: int) -> bool:
+        first = block * BLOCK
+        return any(first in part and first + BLOCK - 1 in part for part in self._standing)
 
     def _stands(self, number: int) -> bool:
         return any(number in part for part in self._standing)

@@ -8,7 +8,9 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from threading import Event, Thread
+from time import sleep
 from typing import Any
 
 import pytest
@@ -589,3 +591,50 @@ def test_an_event_that_another_thread_loaded_is_its_writers_still() -> None:
     session.add_user_turn("hi")
     session.send("call")
     assert kinds(session) == ["call", "answer"]
+
+
+def test_writers_in_a_thread_and_in_a_loop_lose_no_event_of_an_action() -> None:
+    """Each loads what the other one has stored and not yet published."""
+
+    class Slow(InMemoryStore):
+        """A store that takes time after it has stored."""
+
+        def append(self, *given: Any, **options: Any) -> None:
+            """Append, and let others load it."""
+            super().append(*given, **options)
+            sleep(0.002)
+
+    session = ContextSession.open(
+        Slow(), "s", max_tokens=90_000, counter=WORDS, machine=Echo, auto=False
+    )
+    session.add_user_turn("hi")
+
+    async def call() -> None:
+        await asyncio.gather(*(session.asend("call") for _ in range(15)))
+
+    def call_here() -> None:
+        for _ in range(15):
+            session.send("call")
+
+    threads = [Thread(target=call_here), Thread(target=lambda: asyncio.run(call()))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert Counter(kinds(session.history.refresh())) == {"call": 30, "answer": 30}
+
+
+def test_equal_events_of_two_sessions_are_each_its_own() -> None:
+    """The clock stands, and both send the same event; each action sends its answer once."""
+    store, noon = InMemoryStore(), datetime(2026, 1, 1, 12, tzinfo=UTC)
+    first, other = (
+        ContextSession.open(
+            store, "s", max_tokens=900, counter=WORDS, machine=Echo, clock=lambda: noon
+        )
+        for _ in range(2)
+    )
+    first.add_user_turn("hi")
+    other.history.refresh()
+    for each in (first, other):
+        each.send("call")
+    assert kinds(first.history.refresh()) == ["call", "answer", "call", "answer"]

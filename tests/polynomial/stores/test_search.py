@@ -418,10 +418,30 @@ def test_a_frequent_word_is_looked_up_in_the_newest_turns(
     session = ContextSession(100_000, counter=FAST, store=session._writer.store, session_id="long")
     said(session, "rare parcel", *(f"parcel {number}" for number in range(2_100)))
     snippets = found(session, "parcel", 1_000)
-    assert 20 <= len(snippets) < 1_000
+    assert len(snippets) == 20
     assert "parcel 2099" in snippets
     assert found(session, "rare parcel")[0] == "rare parcel"
     assert found(session, '"parcel 7"') == ["parcel 7"]
+
+
+@pytest.mark.parametrize("undone", [0, 30, 1_500])
+def test_turns_that_were_undone_do_not_count_as_uses(
+    undone: int, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever stood before, all stores find the same turns with the same scores."""
+    monkeypatch.setattr(word_index, "NEWEST", 20)
+    results = []
+    for store in (InMemoryStore(), path):
+        with ContextSession.open(store, "long", max_tokens=1_000_000, counter=FAST) as session:
+            said(session, *["parcel old"] * undone)
+            session.history.rewind(0)
+            said(session, *(f"parcel {number % 7}" for number in range(1_200)))
+            results.append(
+                [(each.snippet, each.score) for each in session.history.search("parcel", 50)]
+            )
+    assert results[0] == results[1]
+    assert len(results[0]) == 20
+    assert results[0][0][1] < 0.1
 
 
 @pytest.mark.parametrize(
