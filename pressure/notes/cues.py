@@ -4,6 +4,8 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice
 
+from polycontext.linearity import constraint_sentences
+
 from ..terms import is_prose
 
 MOST_STEPS = 2
@@ -96,10 +98,20 @@ _READS = frozenset(
 
 _WORD = re.compile(r"[a-z]+|[A-Z][a-z]*")
 _WRITES = re.compile(
-    r"\b(?:sed|perl)\b[^|;&\n]*\s-\w*i|(?<![\d&>=-])>>?\s?(?!/dev/|&)[\w./~\"'$]|\btee\b"
+    r"\b(?:sed|perl)\b[^|;&\n]*\s-\w*i|(?<![\d&>=-])>>?\s?(?!/dev/|&)[\w./~$_]|\|\s*tee\b"
 )
-"""A command that writes a file, whatever its first word is."""
+"""A command that writes a file, whatever its first word is, where quoted text is ``_``."""
+_QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"")
 
+_WRAPPER = re.compile(
+    r"<(?:returncode|exit_code)>[^<]*</\w+>|</?(?:output|stdout|stderr|observation|result)\w*>"
+)
+_REFUSAL = re.compile(
+    r"^\W*(?:no|nope|nein|non|stop|halt|wait|hold on|warte|attends|espera|para)\b"
+    r"|\b(?:stop|wrong|cancel|don't|do not|not (?:yet|now)|never mind|undo|rather not|instead"
+    r"|nicht|falsch|pas|faux|no lo|mal)\b|不要|别|不对|停|やめ|待って|違",
+    re.IGNORECASE,
+)
 _TAG = re.compile(r"</?\w+>")
 _VERDICT = re.compile(
     r"^(?:OK|PASS|FAIL|BUILD)\b|\b\d+ (?:passed|failed|errors?|tests? (?:passed|failed|in))\b"
@@ -164,7 +176,7 @@ def may_change(name: str, command: str = "") -> bool:
     (True, False, False)
     """
     begun = _COMMAND.match(command) if command else None
-    if begun and _WRITES.search(command.partition("\n")[0]):
+    if begun and _WRITES.search(_QUOTED.sub("_", command.partition("\n")[0])):
         return True
     words = [*filter(None, begun.groups())] if begun else _WORD.findall(name)
     return _READS.isdisjoint(map(str.lower, words))
@@ -193,7 +205,26 @@ def is_output(text: str) -> bool:
     """
     if _OUTPUT.match(text):
         return True
-    return not is_prose(text) and not _SENTENCE.match(text)
+    return not (is_prose(text) or _SENTENCE.match(text) or constraint_sentences(text))
+
+
+def size_of(text: str) -> tuple[int, int]:
+    r"""Return the lines of an output without its tags, and its letters.
+
+    >>> size_of("<returncode>0</returncode>\n<output>\n\na\nb\n</output>")
+    (3, 4)
+    """
+    lines = [line for line in text.strip("\n").split("\n") if not _WRAPPER.fullmatch(line)]
+    return len(lines), len("\n".join(lines))
+
+
+def refuses(sentence: str) -> bool:
+    """Return whether a sentence tells somebody not to go on as announced.
+
+    >>> refuses("No, stop."), refuses("Good, how many are there?")
+    (True, False)
+    """
+    return _REFUSAL.search(sentence) is not None or says_change(sentence)
 
 
 def is_tag(line: str) -> bool:

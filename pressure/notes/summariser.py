@@ -19,7 +19,7 @@ from ..gist import unframed
 from ..injections import ASKS_OF_INSTRUCTIONS
 from ..terms import STRONG, kind_of, relevance, weights_of
 from .choice import Bundle, Chooser, Fitter
-from .cues import is_closer, is_question
+from .cues import is_closer, is_question, refuses
 from .lines import HEADED_FROM, NEW_LINE, SIZE, Entry, Unit, render_notes
 from .pieces import GAP, one_line
 from .units import parse_turns
@@ -117,12 +117,13 @@ class Candidates:
         )
 
     def _intending(self) -> Iterator[int]:
-        """Yield the last message of the assistant, unless it went on to do what it says there."""
+        """Yield the last message of the assistant, unless it went on or the user refused."""
+        refused = {unit.entry for unit in self.units if unit.said and refuses(unit.text)}
         for number in reversed(range(self.read)):
             entry = self.entries.get(number)
             if entry is not None and entry.role == Role.ASSISTANT and entry.arguments is None:
                 yield number
-            if entry is None or entry.role != Role.USER:
+            if entry is None or entry.role != Role.USER or number in refused:
                 return
 
     def _open_question(self) -> Unit | None:

@@ -179,8 +179,8 @@ class _TurnParser:
             return
         read = [*map(_as_read, units)]
         if self.entries[number].opening and all(map(_is_line, units)):
-            lines = 1 + sum(unit.glue == "\n" for unit in units[1:])
-            size = left_out(lines, "line") if lines > 1 else left_out(len(text), "letter")
+            lines, letters = cues.size_of(text)
+            size = left_out(lines, "line") if lines > 1 else left_out(letters, "letter")
             cost = self._cost(size)
             terms = (f"{DECIDES}{number}",)
             first = units[0]._replace(text=size, place=SIZE, terms=terms, cost=cost, outcome=True)

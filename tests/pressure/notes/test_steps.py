@@ -59,11 +59,11 @@ def test_commands_in_text_are_steps_too() -> None:
         *ran("pytest", "collected 8 items\n===== 1 failed, 7 passed in 0.20s ====="),
     ]
     told = summarise(turns, 90)
-    assert "cat src/quays.py\nuser: … 81 lines\n" in told
+    assert "cat src/quays.py\nuser: … 80 lines\n" in told
     assert "sed -i 's/quay/pier/' src/quays.py" in told
     assert "1 failed, 7 passed in 0.20s" in told
     assert "berths[" not in told
-    lines = [line for line in NEW_LINE.split(told) if line != "user: … 81 lines"]
+    lines = [line for line in NEW_LINE.split(told) if line != "user: … 80 lines"]
     assert all(find_sources(line, turns) for line in lines)
 
 
@@ -120,3 +120,35 @@ def test_a_question_behind_which_its_asker_goes_on_is_not_open() -> None:
     """As a chair does who asks for objections."""
     chair = user("Are all happy to note those? Thank you. Item 4 is the pier. It is 90 m long.")
     assert "Next:" not in summarise([*BUSY_TALK, chair], 400)
+
+
+@pytest.mark.parametrize(
+    ("text", "lines"),
+    [
+        ("\n\n".join(f"def moor_{n}(quay):\n    return {n}" for n in range(40)), 119),
+        ("\n".join(f"berth_{n} = free({n})" for n in range(20_000)), 20_000),
+        ("\n".join(f"<b>\nberth {n}\n</b>" for n in range(50)), 150),
+    ],
+    ids=["with empty lines", "very long", "with tags of its own"],
+)
+def test_a_size_is_that_of_the_text(text: str, lines: int) -> None:
+    """As an editor counts."""
+    turns = [*called("read_file", '{"path": "a.py"}', text), assistant("Nothing is wrong here.")]
+    assert f"read_file(path=a.py) -> … {lines:,} lines" in summarise(turns, 40)
+
+
+def test_what_the_user_refused_is_no_next_step() -> None:
+    """An assent leaves it."""
+    said = [*BUSY_TALK, assistant("Next I'll empty the harbour basin.")]
+    assert "Next:" not in summarise([*said, user("No, stop. That is wrong.")], 400)
+    assert "Next:" in summarise([*said, user("Good. How deep is it?")], 400)
+
+
+def test_a_list_that_states_rules_is_no_output() -> None:
+    """It follows a command, and has lines as an output has."""
+    files = "\n".join(f"- also look at quay number {number}" for number in range(40))
+    said = f"- it worked\n- never moor on Fridays\n- the berth is ZFA04Y\n{files}"
+    turns = [assistant("Run:\n```bash\nmake\n```"), user(said), assistant("OK.")]
+    told = summarise([*turns, user("Go on.")], 40)
+    assert "never moor on Fridays" in told
+    assert "ZFA04Y" in told
