@@ -32,22 +32,30 @@ STRENGTH = 0.1
 """Inverse of the strength of regularisation, chosen by the recall of sources left out."""
 PHRASE = 3.55
 """The least weight of a phrase that states a rule."""
-PROHIBITION = 2.9
-"""What is added for a prohibition at the beginning of a sentence, and taken off for what passes. In
+FIRM = 2.9
+"""What is added for the beginnings of prohibitions and limits, and taken off for what passes. In
 what is learnt, orders of the moment ("Don't merge it yet") are more frequent than with users."""
 MARGIN = 0.12
 """What the threshold is raised by, since new text differs more than a source left out."""
-_FORBIDS = (
+_BEGINNINGS = (
     ("<", "don't"),
     ("<", "do", "not"),
     ("<", "please", "don't"),
     ("<", "please", "do", "not"),
+    ("<", "V", "only"),
+    ("<", "only", "V"),
 )
-_PASSES = (
+_PASSING = (
     *(("don't", verb) for verb in ("forget", "worry", "bother", "hesitate", "think", "know")),
     *(("do", "not", verb) for verb in ("worry", "hesitate")),
     ("don't", "need"),
+    ("don't", "panic"),
+    ("don't", "mention", "it"),
+    ("don't", "do", "that"),
+    ("don't", "ask", ">"),
+    ("don't", ">"),
     ("not", "forget"),
+    ("never", "say", "never"),
     ("yet", ">"),
 )
 FOLDS = 5
@@ -111,7 +119,7 @@ def train(tell: Callable[[str], None]) -> None:
     # The phrases of rules are rarer in what is learnt than they are precise.
     phrases = classifier.key_of("@rule")
     weights[phrases] = max(weights.get(phrases, 0.0), PHRASE)
-    for signs, worth in ((_FORBIDS, PROHIBITION), (_PASSES, -PROHIBITION)):
+    for signs, worth in ((_BEGINNINGS, FIRM), (_PASSING, -FIRM)):
         for sequence in signs:
             *_, key = classifier.sequences(sequence, len(sequence))
             weights[key] = weights.get(key, 0.0) + worth

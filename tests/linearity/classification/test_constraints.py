@@ -162,6 +162,30 @@ def test_a_list_that_no_constraint_announces_is_left_out() -> None:
     assert constraint_sentences(content) == ("Never push.",)
 
 
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Don't push to main.",
+        "Don't change the file format, two partners read it.",
+        "Please don't rewrite my comments.",
+        "Do not mention the price.",
+        "Answer only in French.",
+        "Only use Python 3.12.",
+    ],
+)
+def test_a_prohibition_or_a_limit_is_found_without_a_word_for_always(said: str) -> None:
+    """Its beginning tells."""
+    assert constraint_sentences(said) == (said,)
+
+
+@pytest.mark.parametrize(
+    "said", ["Please don't.", "Don't worry.", "Don't mention it.", "Never say never."]
+)
+def test_a_phrase_of_everyday_is_no_prohibition(said: str) -> None:
+    """Though it begins like one."""
+    assert constraint_sentences(said) == ()
+
+
 def test_a_wrapped_constraint_is_quoted_whole() -> None:
     """A sentence over two lines of hard-wrapped text is one sentence."""
     content = (
