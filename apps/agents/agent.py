@@ -18,15 +18,15 @@ from polycontext.pills import PillDocument, Resolver, items_of, resolve_document
 from polycontext.polynomial import ContextSession
 from polycontext.polynomial.journal import is_erased
 from polycontext.pressure import ConflictError
-from polycontext.window import Role, ToolCall, Turn
+from polycontext.window import Role, ToolCall
 
 from .answers import SUMMARIZE, Blocked, Deed, ToolUse, Written
 from .forms import AnswerError, Form, data_of, read_answer
 from .machine import AgentMachine
-from .memory import ENTITIES, AgentMemory
+from .memory import AgentMemory
 from .recollection import Recollection
 from .requests import Model, ModelRequest, request_of
-from .tools import Tool, ToolError, as_data, by_name, running
+from .tools import Tool, ToolError, as_data, by_name, result_turn, running
 
 _log = logging.getLogger("polycontext.agents")
 _MOST_STEPS = 40
@@ -364,24 +364,16 @@ class Agent:
                 text = str(error)
         if made not in self.session.open_calls:
             return
-        turn = self._found(made, tool, result) if tool and is_found else self._result(made, text)
+        turn = (
+            tool.turn_of(made, result, self.memory)
+            if tool and is_found
+            else result_turn(made, text)
+        )
         yield call(self.session, "add", turn, idempotency_key=key)
 
     def _is_forgotten(self, made: ToolCall) -> bool:
         turns = (turn for turn in reversed(self.session.log()) if made in turn.tool_calls)
         return any(map(is_erased, turns))
-
-    def _found(self, made: ToolCall, tool: Tool, result: Any) -> Turn:
-        """Return a tool's result as a turn, with refs for ids."""
-        registry, number = self.memory.conversation.id_registry, self.memory.turn.turn_num
-        entities = tool.entities_in(result)
-        for report, kind, id, *_ in entities:
-            registry, _ref = getattr(registry, report)(kind, id, turn=number)
-        text = json.dumps(registry.hide_ids(result, tool.entities), ensure_ascii=False)
-        return self._result(made, text, {ENTITIES: entities} if entities else {})
-
-    def _result(self, made: ToolCall, text: str, metadata: Mapping[str, Any] | None = None) -> Turn:
-        return Turn(Role.TOOL, text, name=made.name, tool_call_id=made.id, metadata=metadata or {})
 
     # --- asking the model -------------------------------------------------------------------
 

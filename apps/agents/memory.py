@@ -172,7 +172,7 @@ class AgentMemory:
         registry, number = self.conversation.id_registry, self.turn.turn_num
         for report, kind, id, label_key, place in thaw(turn.metadata.get(ENTITIES, ())):
             row = rows[place] if place < len(rows) and isinstance(rows[place], Mapping) else {}
-            label = str(row.get(label_key, ""))
+            label = "" if row.get(label_key) is None else str(row[label_key])
             seen = getattr(registry, report)
             registry, _ = seen(kind, id, label, turn=number, data=row or None)
         return evolve(self.with_registry(registry), results=(*self.results, result))

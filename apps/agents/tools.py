@@ -2,18 +2,24 @@
 
 import asyncio
 import json
+import logging
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
 from inspect import Parameter, isawaitable, iscoroutinefunction, signature
 from typing import Any
 
 from attrs import frozen
 
-from polycontext.base import InvalidDataError, InvalidOptionError, require
+from polycontext.base import CallerError, InvalidDataError, InvalidOptionError, require
 from polycontext.base.effects import Effect
 from polycontext.base.json_data import freeze
+from polycontext.nodes import SessionIdRegistry
+from polycontext.window import Role, ToolCall, Turn
 
 from .answers import ToolUse
 from .forms import parameters_of, schema_of
+from .memory import ENTITIES, AgentMemory
+
+_log = logging.getLogger("polycontext.agents")
 
 
 class ToolError(Exception):
@@ -38,6 +44,7 @@ class Tool:
 
     Raises:
         InvalidOptionError: the function does not take `idempotency_key`, or another `report`.
+        InvalidDataError: `entities` is not the name of a type.
     """
 
     name: str
@@ -49,13 +56,18 @@ class Tool:
     label: str = "name"
 
     def __attrs_post_init__(self) -> None:
-        known = signature(self.run).parameters.values()
+        try:
+            known = [*signature(self.run).parameters.values()]
+        except (TypeError, ValueError):  # not a function, or one without a signature
+            known = []
         takes = any(p.name == "idempotency_key" or p.kind is p.VAR_KEYWORD for p in known)
         legal = "a function with the keyword argument idempotency_key"
         require(f"tool {self.name}", self.run, takes, legal)
         reports = ("read", "create", "link")
         require("report", self.report, self.report in reports, "'read', 'create' or 'link'")
         parameters_of(self.run)  # refuses an argument whose type has no schema
+        if self.entities:
+            SessionIdRegistry().read(self.entities, self.name, turn=0)  # refuses another type
 
     def arguments(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """Return the arguments of a call, without nulls where the function has a default.
@@ -82,8 +94,33 @@ class Tool:
         return [
             [self.report, self.entities, row[self.id], self.label, number]
             for number, row in enumerate(rows)
-            if self.entities and isinstance(row, Mapping) and type(row.get(self.id)) in (str, int)
+            if self.entities
+            and isinstance(row, Mapping)
+            and type(row.get(self.id)) in (str, int)
+            and str(row[self.id]).strip()
         ]
+
+    def turn_of(self, made: ToolCall, result: Any, memory: AgentMemory) -> Turn:
+        """Return a result as a turn, with refs for the ids of its entities.
+
+        A row that is refused as an entity is left as it is: the tool has done its work.
+        """
+        registry, known = memory.conversation.id_registry, list[Any]()
+        for entity in self.entities_in(result):
+            report, kind, id, *_ = entity
+            try:
+                registry, _ref = getattr(registry, report)(kind, id, turn=memory.turn.turn_num)
+            except CallerError as error:
+                _log.warning("tool %s: a row is not an entity: %s", self.name, error)
+            else:
+                known.append(entity)
+        text = json.dumps(registry.hide_ids(result, self.entities), ensure_ascii=False)
+        return result_turn(made, text, {ENTITIES: known} if known else {})
+
+
+def result_turn(made: ToolCall, text: str, metadata: Mapping[str, Any] | None = None) -> Turn:
+    """Return the turn of a call's result."""
+    return Turn(Role.TOOL, text, name=made.name, tool_call_id=made.id, metadata=metadata or {})
 
 
 def schema_of_use(tool: Tool) -> dict[str, Any]:

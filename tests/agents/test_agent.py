@@ -12,7 +12,7 @@ from uuid import uuid4
 import pytest
 
 from polycontext.agents import Agent, AgentMachine, AnswerError, ModelRequest, Tool, ToolError
-from polycontext.base import InvalidOptionError
+from polycontext.base import InvalidDataError, InvalidOptionError
 from polycontext.nodes import PromptBuilder
 from polycontext.pills import FileResolver
 from polycontext.polynomial import ContextSession
@@ -541,3 +541,32 @@ def test_a_stream_ends_as_send_does() -> None:
     assert asyncio.run(said(agent)).strip() == "Which?"
     with pytest.raises(AnswerError, match="no text"):
         asyncio.run(said(agent_of(Streaming([UNDERSTOOD, ASKED, "  "]))))
+
+
+@pytest.mark.parametrize("id", ["", " ", -1, 2**64 - 1])
+def test_a_row_that_is_no_entity_is_a_result(id: Any) -> None:
+    """The tool is not run again for it, and the other rows are entities."""
+    runs: list[str] = []
+
+    def look(*, idempotency_key: str) -> Any:
+        runs.append(idempotency_key)
+        return [{"id": id, "name": "Soup"}, {"id": "81b7d3c4", "name": None}]
+
+    session = ContextSession(max_tokens=3000, machine=AgentMachine)
+    model = ScriptedModel([*planned(("look", {})), DONE, DONE, "bye"])
+    agent = Agent(session, model, [Tool("look", look, entities="recipes")])
+    assert agent.send("Go") == "bye"
+    assert len(runs) == 1
+    registry = agent.memory.conversation.id_registry
+    ref = registry.ref_of("81b7d3c4")
+    assert registry.get(ref).label == "recipe"
+    assert "Soup" in model.requests[3].prompt
+
+
+@pytest.mark.parametrize("run", [dict, 5, print])
+def test_what_is_no_tool_is_refused(run: Any) -> None:
+    """When it is declared, since a call is stored before it runs."""
+    with pytest.raises(InvalidOptionError, match="idempotency_key"):
+        Tool("look", run)
+    with pytest.raises(InvalidDataError, match="my recipes!"):
+        Tool("look", tools()[0].run, entities="my recipes!")
