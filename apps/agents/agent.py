@@ -18,7 +18,7 @@ from polycontext.pills import PillDocument, Resolver, items_of, resolve_document
 from polycontext.polynomial import ContextSession
 from polycontext.polynomial.journal import is_erased
 from polycontext.pressure import ConflictError
-from polycontext.window import Role, ToolCall
+from polycontext.window import Role, ToolCall, Turn
 
 from .answers import SUMMARIZE, Blocked, Deed, ToolUse, Written
 from .forms import AnswerError, Form, data_of, read_answer
@@ -311,8 +311,7 @@ class Agent:
         if use.tool not in self._offered:
             legal = ", ".join(self._offered) or "no tool: there are none"
             raise InvalidDataError("$.calls", f"there is no tool {use.tool!r}", legal)
-        given = self.memory.conversation.id_registry.to_ids(thaw(use.arguments))
-        self._offered[use.tool].arguments(given)
+        self._offered[use.tool].arguments(thaw(use.arguments), self._to_ids)
 
     def _commit(self, answer: str | Form, place: object) -> Steps[None]:
         """Commit an answer; if another writer was first, check it again without asking again.
@@ -349,27 +348,29 @@ class Agent:
     def _use(self, made: ToolCall) -> Steps[None]:
         """Run a call that is stored, and store its result, unless the call was closed meanwhile."""
         key = f"{self.session.session_id}/{made.id}"
-        tool, result, is_found = self._offered.get(made.name), None, False
+        turn = yield from self._result(made, key)
+        if made in self.session.open_calls:
+            yield call(self.session, "add", turn, idempotency_key=key)
+
+    def _result(self, made: ToolCall, key: str) -> Steps[Turn]:
+        """Run a call, and return its result, or why there is none."""
+        tool = self._offered.get(made.name)
         if tool is None:
-            text = f"[no result: there is no tool {made.name}]"
-        elif self._is_forgotten(made):
-            text = "[no result: the call was forgotten]"
-        else:
-            registry = self.memory.conversation.id_registry
-            arguments = tool.arguments(registry.to_ids(json.loads(made.arguments)))
-            try:
-                result = as_data((yield running(tool, {**arguments, "idempotency_key": key})))
-                is_found, text = True, ""
-            except ToolError as error:
-                text = str(error)
-        if made not in self.session.open_calls:
-            return
-        turn = (
-            tool.turn_of(made, result, self.memory)
-            if tool and is_found
-            else result_turn(made, text)
-        )
-        yield call(self.session, "add", turn, idempotency_key=key)
+            return result_turn(made, f"[no result: there is no tool {made.name}]")
+        if self._is_forgotten(made):
+            return result_turn(made, "[no result: the call was forgotten]")
+        try:
+            arguments = tool.arguments(json.loads(made.arguments), self._to_ids)
+        except CallerError as error:  # the tool has changed since the call was stored
+            return result_turn(made, f"[no result: {error}]")
+        try:
+            result = as_data((yield running(tool, {**arguments, "idempotency_key": key})))
+        except ToolError as error:
+            return result_turn(made, str(error))
+        return tool.turn_of(made, result, self.memory)
+
+    def _to_ids(self, arguments: Any) -> Any:
+        return self.memory.conversation.id_registry.to_ids(arguments)
 
     def _is_forgotten(self, made: ToolCall) -> bool:
         turns = (turn for turn in reversed(self.session.log()) if made in turn.tool_calls)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import Enum
 from functools import cache
 from inspect import signature
-from types import NoneType, UnionType
+from types import GenericAlias, NoneType, UnionType
 from typing import (
     Any,
     ClassVar,
@@ -67,10 +67,6 @@ class AnswerError(CallerError, ValueError):
         )
 
 
-_CONVERTER = strict_converter()
-_CONVERTER.register_structure_hook_func(
-    lambda kind: kind is Ref, lambda value, _: _CONVERTER.structure(value, str)
-)
 _SIMPLE: Mapping[Any, str] = {
     str: "string",
     Ref: "string",
@@ -79,7 +75,8 @@ _SIMPLE: Mapping[Any, str] = {
     bool: "boolean",
     NoneType: "null",
 }
-_LISTS = (list, tuple, set, frozenset, Sequence, Iterable)
+_MADE = (list, tuple, set, frozenset)
+_LISTS = (*_MADE, Sequence, Iterable)
 _OBJECTS = (dict, Mapping)
 _TYPES = (
     "str, int, float, bool, None, an enum, Literal, an attrs class, a list, a mapping, Any, or "
@@ -105,10 +102,10 @@ def schema_of(kind: Any) -> dict[str, Any]:
     if kind in _SIMPLE:
         return {"type": _SIMPLE[kind]}
     if origin is Literal or _is_enum(kind):
-        values = [*inner] if inner else [member.value for member in kind]
+        values = [*inner] if inner else [_shown(member) for member in kind]
         types = {_SIMPLE[type(value)] for value in values}
         return {**({"type": types.pop()} if len(types) == 1 else {}), "enum": values}
-    if origin in (Union, UnionType):
+    if _is_union(kind):
         return {"anyOf": [schema_of(each) for each in inner]}
     if (origin or kind) in _LISTS:
         return {"type": "array", "items": schema_of(inner[0] if inner else Any)}
@@ -157,7 +154,17 @@ def read_answer(form: type[T], answer: object) -> T:
         InvalidDataError: the first fault, with its path.
     """
     data = freeze(answer if isinstance(answer, Mapping) else _parse(_text_of(answer)))
-    return structured(_CONVERTER, _without_nulls(form, data), form)
+    read: T = read_value(form, data)
+    return read
+
+
+def read_value(kind: Any, data: Any) -> Any:
+    """Return JSON data as a value of a type that has a schema.
+
+    Raises:
+        InvalidDataError: the first fault, with its path.
+    """
+    return structured(_CONVERTER, _without_nulls(kind, data), kind)
 
 
 def _text_of(answer: object) -> str:
@@ -199,8 +206,8 @@ def _without_nulls(kind: Any, data: Any) -> Any:
     if not isinstance(data, (list, tuple, Mapping)):
         return data
     inner = get_args(kind)
-    if get_origin(kind) in (Union, UnionType):
-        return _without_nulls(_present(inner), data)
+    if _is_union(kind):
+        return _without_nulls(_member_for(inner, data), data)
     if get_origin(kind) in _LISTS and not isinstance(data, Mapping):
         return [_without_nulls(inner[0], each) for each in data]
     if not (isinstance(kind, type) and has(kind) and isinstance(data, Mapping)):
@@ -219,9 +226,66 @@ def _optional(form: Any) -> frozenset[str]:
     return frozenset(each.name for each in fields(form) if each.default is not NOTHING)
 
 
-def _present(kinds: Iterable[Any]) -> Any:
-    """Return the first of the types of a union that is not that of None."""
-    return next(each for each in kinds if each is not NoneType)
+def _member_for(kinds: Iterable[Any], data: Any) -> Any:
+    """Return the first type of a union that reads the data, or the first of all but None."""
+    present = [each for each in kinds if each is not NoneType]
+    for each in present if len(present) > 1 else ():
+        try:
+            read_value(each, data)
+        except InvalidDataError:
+            continue
+        return each
+    return present[0]
+
+
+def _read_union(data: Any, kind: Any) -> Any:
+    inner = get_args(kind)
+    if data is None and NoneType in inner:
+        return None
+    member = _member_for(inner, data)
+    return _CONVERTER.structure(_without_nulls(member, data), member)
+
+
+def _read_list(data: Any, kind: Any) -> Any:
+    """Return a list as the type that it is declared with; a text is no list of its letters."""
+    inner, made = get_args(kind), get_origin(kind) or kind
+    if not isinstance(data, list | tuple):
+        raise InvalidDataError("", f"{type(data).__name__} is not a list", "a list")
+    each = inner[0] if inner else Any
+    listed: Any = GenericAlias(tuple, (each, ...))
+    held = _CONVERTER.structure(data, listed)
+    return made(held) if made in _MADE else held
+
+
+def _read_object(data: Any, _: Any) -> Any:
+    if not isinstance(data, Mapping):
+        raise InvalidDataError("", f"{type(data).__name__} is not an object", "an object")
+    return dict(data)
+
+
+def _is_loose_list(kind: Any) -> bool:
+    """Return whether a type is one of `_LISTS` that the codec does not read, or reads loosely."""
+    return (get_origin(kind) or kind) in _LISTS and get_origin(kind) not in (list, tuple)
+
+
+def _is_union(kind: Any) -> bool:
+    return get_origin(kind) in (Union, UnionType)
+
+
+def _is_set(kind: Any) -> bool:
+    return (get_origin(kind) or kind) in (set, frozenset)
+
+
+_CONVERTER = strict_converter()
+_CONVERTER.register_structure_hook_func(
+    lambda kind: kind is Ref, lambda data, _: _CONVERTER.structure(data, str)
+)
+_CONVERTER.register_structure_hook_func(_is_union, _read_union)
+_CONVERTER.register_structure_hook_func(_is_loose_list, _read_list)
+_CONVERTER.register_structure_hook_func(lambda kind: kind in _OBJECTS, _read_object)
+_CONVERTER.register_unstructure_hook_func(
+    _is_set, lambda held: [_CONVERTER.unstructure(each) for each in held]
+)
 
 
 def data_of(form: object) -> dict[str, Any]:
@@ -235,14 +299,21 @@ def without_words(kind: Any, data: Any, is_gone: Callable[[str], bool]) -> Any:
     inner = get_args(kind)
     if data is None or (kind in _SIMPLE and kind is not str) or _is_enum(kind):
         return data
-    if get_origin(kind) in (Union, UnionType):
-        return without_words(_present(inner), data, is_gone)
-    if get_origin(kind) in (tuple, list):
+    if get_origin(kind) is Literal:
+        return data
+    if _is_union(kind):
+        return without_words(_member_for(inner, data), data, is_gone)
+    if get_origin(kind) in _LISTS:
         return [without_words(inner[0], each, is_gone) for each in data]
     if isinstance(kind, type) and has(kind):
         hints = _hints(kind)
         return {name: without_words(hints[name], each, is_gone) for name, each in data.items()}
     return _blanked(data, is_gone)
+
+
+def _shown(member: Enum) -> str:
+    """Return how the codec writes a member."""
+    return member.value if isinstance(member, str) else member.name
 
 
 def _is_enum(kind: Any) -> bool:

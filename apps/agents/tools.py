@@ -11,12 +11,12 @@ from attrs import frozen
 
 from polycontext.base import CallerError, InvalidDataError, InvalidOptionError, require
 from polycontext.base.effects import Effect
-from polycontext.base.json_data import freeze
+from polycontext.base.json_data import freeze, thaw
 from polycontext.nodes import SessionIdRegistry
 from polycontext.window import Role, ToolCall, Turn
 
 from .answers import ToolUse
-from .forms import parameters_of, schema_of
+from .forms import parameters_of, read_value, schema_of
 from .memory import ENTITIES, AgentMemory
 
 _log = logging.getLogger("polycontext.agents")
@@ -69,13 +69,16 @@ class Tool:
         if self.entities:
             SessionIdRegistry().read(self.entities, self.name, turn=0)  # refuses another type
 
-    def arguments(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the arguments of a call, without nulls where the function has a default.
+    def arguments(self, said: Mapping[str, Any], to_ids: Callable[[Any], Any]) -> dict[str, Any]:
+        """Return the arguments of a call as the function's types, with ids for refs.
+
+        A null is left out where the function has a default.
 
         Raises:
             InvalidDataError: the function does not take them.
+            Any exception of `to_ids`.
         """
-        known = signature(self.run).parameters
+        known, given = signature(self.run, eval_str=True).parameters, to_ids(said)
         left = {
             name: value
             for name, value in given.items()
@@ -83,7 +86,10 @@ class Tool:
         }
         try:
             signature(self.run).bind(**left, idempotency_key="")
-        except TypeError as error:
+            for name in [name for name in left if name in known]:
+                kind = known[name].annotation
+                left[name] = _as(Any if kind is Parameter.empty else kind, left[name], said[name])
+        except (TypeError, InvalidDataError) as error:
             legal = f"the arguments of its schema: {json.dumps(parameters_of(self.run))}"
             raise InvalidDataError("$.calls", f"{self.name}: {error}", legal) from None
         return left
@@ -116,6 +122,19 @@ class Tool:
                 known.append(entity)
         text = json.dumps(registry.hide_ids(result, self.entities), ensure_ascii=False)
         return result_turn(made, text, {ENTITIES: known} if known else {})
+
+
+def _as(kind: Any, given: Any, said: Any) -> Any:
+    """Return an argument as the type that the function declares."""
+    try:
+        value = read_value(kind, given)
+    except InvalidDataError:
+        # The database may have ids of another type than that of a ref.
+        if given == said:
+            raise
+        read_value(kind, said)
+        return given
+    return thaw(value) if isinstance(value, list | Mapping) else value
 
 
 def result_turn(made: ToolCall, text: str, metadata: Mapping[str, Any] | None = None) -> Turn:

@@ -3,13 +3,15 @@
 import asyncio
 import json
 import random
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from datetime import UTC, datetime
+from enum import Enum
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
 import pytest
+from attrs import frozen
 
 from polycontext.agents import Agent, AgentMachine, AnswerError, ModelRequest, Tool, ToolError
 from polycontext.base import InvalidDataError, InvalidOptionError
@@ -570,3 +572,102 @@ def test_what_is_no_tool_is_refused(run: Any) -> None:
         Tool("look", run)
     with pytest.raises(InvalidDataError, match="my recipes!"):
         Tool("look", tools()[0].run, entities="my recipes!")
+
+
+class Size(Enum):
+    """Members that have no text as value."""
+
+    SMALL = 1
+    LARGE = 2
+
+
+@frozen
+class Pan:
+    """A record that a tool takes."""
+
+    size: Size
+    depth: float | None = None
+
+
+def test_arguments_have_the_types_that_the_tool_declares() -> None:
+    """A list of records, a union, an enum; the id of a ref may be of another type."""
+    got: list[Any] = []
+
+    def find(*, idempotency_key: str) -> Any:
+        return [{"id": 17, "name": "Soup"}]
+
+    def cook(
+        recipe: str,
+        minutes: int | str,
+        pans: Sequence[Pan],
+        tags: set[str],
+        more: Mapping[str, Any],
+        *,
+        idempotency_key: str,
+    ) -> None:
+        got.append((recipe, minutes, pans, tags, more))
+
+    given = {
+        "recipe": "recipe_1",
+        "minutes": "a few",
+        "pans": [{"size": "LARGE", "depth": None}],
+        "tags": ["quick"],
+        "more": {"a": [1]},
+    }
+    session = ContextSession(max_tokens=3000, machine=AgentMachine)
+    model = ScriptedModel([*planned(("find", {})), use(("cook", given)), DONE, DONE, "bye"])
+    listed = [Tool("find", find, entities="recipes"), Tool("cook", cook)]
+    assert Agent(session, model, listed).send("Go") == "bye"
+    assert got == [(17, "a few", (Pan(Size.LARGE),), {"quick"}, {"a": [1]})]
+    assert json.dumps(got[0][-1])
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"minutes": "twenty"},
+        {"minutes": None},
+        {"minutes": True},
+        {"minutes": 1, "tags": "quick"},
+        {"minutes": 1, "size": "SMALL "},
+        {"minutes": 1, "most": [1]},
+    ],
+)
+def test_an_argument_of_another_type_is_sent_back_once(wrong: Any) -> None:
+    """The tool does not run; an error in its body stays its own."""
+
+    def wait(
+        minutes: int,
+        tags: list[str] | None = None,
+        size: Size | None = None,
+        most: int | str = 1,
+        *,
+        idempotency_key: str,
+    ) -> None:
+        raise TypeError("its own")
+
+    def agent(*uses: Any) -> Agent:
+        session = ContextSession(max_tokens=3000, machine=AgentMachine)
+        script = [*SCRIPT[:2], *(use(("wait", each)) for each in uses)]
+        return Agent(session, ScriptedModel(script), [Tool("wait", wait)])
+
+    with pytest.raises(AnswerError, match="wait: "):
+        agent(wrong, wrong).send("Go")
+    with pytest.raises(TypeError, match="its own"):
+        agent(wrong, {"minutes": 1}).send("Go")
+
+
+def test_a_stored_call_that_its_tool_no_longer_takes_is_not_run() -> None:
+    """The model is told, and the exchange goes on."""
+
+    def fails(x: str, *, idempotency_key: str) -> None:
+        raise ConnectionError
+
+    def changed(y: int, *, idempotency_key: str) -> None: ...
+
+    session = ContextSession(max_tokens=3000, machine=AgentMachine)
+    with pytest.raises(ConnectionError):
+        Agent(session, ScriptedModel(planned(("f", {"x": "y"}))), [Tool("f", fails)]).send("Go")
+    model = ScriptedModel([DONE, DONE, "bye"])
+    assert Agent(session, model, [Tool("f", changed)]).run() == "bye"
+    assert "[no result: " in model.requests[0].prompt

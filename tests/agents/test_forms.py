@@ -1,13 +1,13 @@
 """Forms: JSON Schema, strict reading, and which of their texts are words."""
 
 import json
-from collections.abc import Sequence
-from enum import StrEnum
+from collections.abc import Iterable, Sequence
+from enum import Enum, StrEnum
 from pathlib import Path
 from typing import Any, Literal
 
 import pytest
-from attrs import frozen
+from attrs import field, frozen
 
 from polycontext.agents import (
     Deed,
@@ -163,3 +163,82 @@ def test_common_types_have_a_schema_and_others_are_refused() -> None:
     }
     with pytest.raises(InvalidOptionError, match="attrs class"):
         schema_of(Path)
+
+
+class Size(Enum):
+    """Members that have no text as value."""
+
+    SMALL = 1
+
+
+@frozen
+class Rich(Form):
+    """A form with the kinds of fields that a schema takes beside those of `Sample`."""
+
+    verdict: Literal["good", "bad"]
+    parts: Sequence[Inner] = ()
+    refs: frozenset[Ref] = frozenset()
+    said: set[str] = field(factory=set[str])
+    loose: list = field(factory=list)  # type: ignore[type-arg]
+    held: dict = field(factory=dict)  # type: ignore[type-arg]
+    value: int | str | None = None
+    either: Inner | Literal["none"] | list[str] | None = None
+    size: Size = Size.SMALL
+
+
+RICH: list[dict[str, Any]] = [
+    {"verdict": "bad"},
+    {"verdict": "good", "parts": [{"ref": "recipe_1", "words": "a"}], "refs": ["recipe_1"]},
+    {"verdict": "good", "said": ["a", "b"], "loose": ["a", 1, None], "held": {"a": ["b"]}},
+    *({"verdict": "good", "value": value} for value in (1, "a", None)),
+    *(
+        {"verdict": "good", "either": value}
+        for value in ("none", None, ["a"], {"ref": "recipe_1", "words": "a"})
+    ),
+    {"verdict": "good", "size": "SMALL"},
+]
+
+
+@pytest.mark.parametrize("said", RICH)
+def test_whatever_has_a_schema_is_read_and_its_words_are_forgotten(said: Any) -> None:
+    """An answer without its words is still an answer, with the same literals, refs and numbers."""
+    form = read_answer(Rich, said)
+    data = json.loads(json.dumps(data_of(form)))
+    assert read_answer(Rich, data) == form
+    left = without_words(Rich, data, lambda _: True)
+    kept = read_answer(Rich, left)
+    assert (kept.verdict, kept.refs, kept.size) == (form.verdict, form.refs, form.size)
+    assert [part.ref for part in kept.parts] == [part.ref for part in form.parts]
+    assert not {"a", "b"} & {*_texts(left)}
+
+
+def _texts(data: Any) -> Iterable[str]:
+    if isinstance(data, str):
+        yield data
+    for each in data.values() if isinstance(data, dict) else data if isinstance(data, list) else ():
+        yield from _texts(each)
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("verdict", "fine"),
+        ("parts", "ab"),
+        ("said", "ab"),
+        ("loose", "ab"),
+        ("held", ["ab"]),
+        ("value", 1.5),
+        ("either", "some"),
+        ("size", 1),
+    ],
+)
+def test_a_field_of_another_type_is_refused(field: str, value: Any) -> None:
+    """The error names the field."""
+    with pytest.raises(InvalidDataError, match=field):
+        read_answer(Rich, {"verdict": "good", field: value})
+
+
+def test_an_enum_is_shown_as_it_is_read() -> None:
+    """By its value if that is a text, or by its name."""
+    assert schema_of(Size) == {"type": "string", "enum": ["SMALL"]}
+    assert schema_of(Mood) == {"type": "string", "enum": ["good", "bad"]}
