@@ -111,6 +111,7 @@ class Agent:
 
         Raises:
             AnswerError: a node gave no usable answer, twice. The steps before it are stored.
+            NodeBudgetError: what a node must read takes more than its budget; see `build_context`.
             Any exception of the model, of a tool and of `ContextSession.send_message`.
         """
         yield from self._hear(text, resolvers, idempotency_key)

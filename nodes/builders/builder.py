@@ -10,7 +10,10 @@ from functools import partial
 
 from attrs import evolve, frozen
 
+from polycontext.window import Role, Turn
+
 from ..checks import texts
+from ..condensation import condense, share_out
 from ..entities import (
     ENTITY_TABLE,
     Detail,
@@ -28,12 +31,13 @@ from ..history import (
     check_depth,
     conversation_parts,
     exchange_of,
+    spoken_text,
     visible_conversation,
 )
 from ..memory import ConversationContext
-from ..prompt_text import Entry, Part, drop_empty, pin
+from ..prompt_text import Entry, Part, drop_empty, pin, quote
 from ..reasoning import CurationSummary, ReasoningTrace, reasoning_parts, visible_reasoning
-from .budget import Fitted, fit
+from .budget import Fitted, NodeBudgetError, fit
 from .node import Material, Node, Now, Section
 from .standard_nodes import ACT, REPLY, SHARED, SITUATION, THINK, UNDERSTAND
 
@@ -79,12 +83,36 @@ def build_context(
         budget: Tokens to use instead of the node's budget, as the window's counter counts them.
         active_turns: For how many exchanges an entity stays active.
 
+    If the entries that must stay take more than the budget, the user's unanswered messages are
+    condensed to what is left: standing instructions first.
+
     Laws: a layer that the node does not name is neither in the data nor in the text; the text is
     within the budget and shows no id that the registry knows, in any role's text.
 
     Raises:
-        NodeBudgetError: The entries that must stay take more than the budget.
+        NodeBudgetError: The other entries that must stay take more than the budget.
     """
+    counter = now.output.window.counter
+    said, asked = [spoken_text([turn]) for turn in now.asked], now.asked
+    sizes = [counter.count(quote(text)) for text in said]
+    room = sum(sizes)
+    while True:
+        try:
+            return _build(node, evolve(now, asked=asked), task, budget, active_turns)
+        except NodeBudgetError as error:
+            taken = counter.count(quote(spoken_text(asked)))
+            room = room * (taken - error.needed + error.budget) // max(1, taken)
+            if room <= 0:
+                raise
+        shares = share_out(room, sizes)
+        asked = tuple(
+            Turn(Role.USER, short, resource_id=turn.resource_id, timestamp=turn.timestamp)
+            for turn, text, share in zip(now.asked, said, shares, strict=True)
+            if (short := condense(text, share, role=Role.USER, counter=counter))
+        )
+
+
+def _build(node: Node, now: Now, task: str, budget: int | None, active_turns: int) -> NodeContext:
     entities = get_entity_context(
         now.conversation.id_registry, now.turn.turn_num, active_turns=active_turns
     )

@@ -671,3 +671,34 @@ def test_a_stored_call_that_its_tool_no_longer_takes_is_not_run() -> None:
     model = ScriptedModel([DONE, DONE, "bye"])
     assert Agent(session, model, [Tool("f", changed)]).run() == "bye"
     assert "[no result: " in model.requests[0].prompt
+
+
+@pytest.mark.parametrize(
+    "long",
+    [
+        "word " * 6000,
+        "# head\n" * 3000,
+        "x" * 40_000,
+        "Never use onions. " + "So it is. " * 2000,
+        pytest.param(
+            " ".join(f"Never put onions into dish {number}." for number in range(600)),
+            marks=pytest.mark.gate,
+        ),
+    ],
+)
+def test_a_message_longer_than_a_nodes_budget_is_condensed(long: str) -> None:
+    """Nodes go on, also when such messages are not answered; what the user demands is kept."""
+    session = ContextSession(max_tokens=64_000, machine=AgentMachine)
+    model = ScriptedModel([TimeoutError(), TimeoutError(), UNDERSTOOD, ASKED, "Which?"])
+    agent = Agent(session, model)
+    for text in (long, f"{long}Again?"):
+        with pytest.raises(TimeoutError):
+            agent.send(text)
+    assert agent.send("What soup can I cook?") == "Which?"
+    assert session.log()[0].text == long
+    for request in model.requests:
+        assert session.window.counter.count(request.prompt) <= 4000
+        assert ("onions" in request.prompt) == ("onions" in long)
+    for request in model.requests[2:]:
+        assert "What soup can I cook?" in request.prompt
+        assert request.prompt.count("\n## Your Task") == 1
