@@ -36,7 +36,7 @@ from .output import (
     set_verbosity,
     write,
 )
-from .wording import about_usage, in_words_of_commands
+from .wording import about_usage, message_of
 
 NAME = "polycontext"
 INTERNAL, INTERRUPTED = 70, 130
@@ -105,7 +105,7 @@ def _explanation(error: Exception) -> tuple[str, int]:
     """Return the error message, on one line, and the exit code."""
     match error:
         case CommandError():
-            return in_words_of_commands(str(error)), error.code
+            return str(error), error.code
         case click.UsageError(ctx=click.Context() as context):
             message = about_usage(error)
             end = "" if message.endswith((".", "?")) else "."
@@ -113,7 +113,7 @@ def _explanation(error: Exception) -> tuple[str, int]:
         case click.ClickException():
             return error.format_message(), error.exit_code
         case PolycontextError():
-            return in_words_of_commands(str(error)), exit_code(error)
+            return message_of(error), exit_code(error)
         case OSError(errno=errno.ENOSPC):
             return "the output cannot be written: the disk is full. Make room and try again.", FAULT
         case _:

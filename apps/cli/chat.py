@@ -19,6 +19,7 @@ from .pills import describe, print_attachments, resolve_text
 from .session.settings import moment_of, session_for
 from .session.standing import bar, print_write
 from .terminal import QUIT, interruptible_runner, orderly_end, read_line
+from .wording import command_line, message_of
 
 HELP = """\
 /attach FILE    attach a file to the next message
@@ -61,7 +62,7 @@ def chat(
         held = session_for(kept, name, window.settings, system, **needs)
         code = _Talk(held, name, who, is_at_terminal).run()
     if store is not None and is_at_terminal:
-        tell(f"continue with: polycontext chat {name} --store {store}")
+        tell(f"continue with: {command_line('chat', name, '--store', store)}")
     return code
 
 
@@ -97,7 +98,7 @@ class _Talk:
         try:
             runner.run(self._take(line))
         except (PolycontextError, CommandError) as error:
-            tell(str(error), "yellow")
+            tell(message_of(error), "yellow")
             return False
         except KeyboardInterrupt:
             if not self.is_at_terminal:
@@ -115,8 +116,7 @@ class _Talk:
             case ["/attach", name]:
                 self.attached.append(name)
             case ["/compress"]:
-                output = await self.session.acompress()
-                print_write(self.session, self.name, output, as_json=False)
+                print_write(self.session, self.name, await self.session.acompress(), as_json=False)
             case ["/rewind", moment]:
                 output = await self.session.history.arewind(moment_of(moment))
                 print_write(self.session, self.name, output, as_json=False)

@@ -19,6 +19,7 @@ from .output import FAULT, one_line, tell, write, write_json
 from .recordings.conversation import detect_provider
 from .recordings.documents import STANDARD_INPUT, Document, Place, has_any, opened
 from .recordings.shapes import HOLDERS, MESSAGES, documents_of
+from .wording import in_words_of_commands
 
 _SHAPES = "a list of messages, a request as an object, or a list of such"
 
@@ -130,7 +131,7 @@ def _as_object(asked: _Asked, found: InvalidMessagesError) -> dict[str, Any]:
         "index": found.index,
         "rule": found.rule,
         "problem": found.problem,
-        "legal": found.legal,
+        "legal": in_words_of_commands(found.legal),
         "wording": found.wording,
     }
 

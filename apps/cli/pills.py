@@ -102,4 +102,4 @@ def print_attachments(sent: SentMessage) -> None:
 
 def describe(problem: PillProblem) -> str:
     """Return the name that could not be attached, and the reason."""
-    return in_words_of_commands(f"{problem.pill.name}: {problem.warning} ({problem.detail})")
+    return f"{problem.pill.name}: {problem.warning} ({in_words_of_commands(problem.detail)})"

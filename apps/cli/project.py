@@ -26,6 +26,7 @@ from .options import (
 )
 from .output import FAULT, CommandError, redirected, tell, write_json
 from .recordings.conversation import Conversation, read_conversations
+from .wording import message_of
 
 
 @command(
@@ -80,7 +81,7 @@ def _projection(conversation: Conversation, cut: Callable[..., Projection]) -> P
         raise conversation.refused(error) from None
     except ContextOverflowError as error:
         place = f"{conversation.source}, line {conversation.line}"
-        raise CommandError(f"{place}: {error}", FAULT) from None
+        raise CommandError(f"{place}: {message_of(error)}", FAULT) from None
 
 
 def as_object(conversation: Conversation, projection: Projection) -> dict[str, Any]:

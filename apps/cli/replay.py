@@ -36,6 +36,7 @@ from .recordings.documents import size_of
 from .recordings.replay import ReplaySettings, replay_conversation
 from .recordings.report import ReplayReport
 from .replay_tables import COLUMNS, LEGEND, Overview, replay_table
+from .wording import message_of
 
 LONG = 200_000
 """Input size, in bytes, from which a progress bar is shown."""
@@ -169,9 +170,8 @@ def _replayed(
         try:
             report = replay_conversation(conversation, settings, advance)
         except ContextOverflowError as error:
-            raise CommandError(
-                f"{conversation.source}, line {conversation.line}: {error}", FAULT
-            ) from None
+            place = f"{conversation.source}, line {conversation.line}"
+            raise CommandError(f"{place}: {message_of(error)}", FAULT) from None
         yield report
         if report.stopped:
             return

@@ -172,3 +172,21 @@ def test_no_sentence_ends_twice(polycontext: Command, tmp_path: Path) -> None:
     ran = polycontext("check", path, "--format", "openai")
     assert "parameter: 'messages[0].role'. Use" in ran.out
     assert ".." not in ran.out
+
+
+@pytest.mark.parametrize(
+    ("given", "use"),
+    [
+        ("[1, 2]", "Use an object with a role."),
+        ('["Hello"]', 'Use {"role": "user", "content": ...}.'),
+    ],
+)
+def test_the_advice_is_in_json_words(
+    polycontext: Command, tmp_path: Path, given: str, use: str
+) -> None:
+    """It names nothing that only a Python program has."""
+    path = tmp_path / "chat.json"
+    path.write_text(given, encoding="utf-8")
+    ran = polycontext("check", path)
+    assert ran.out.splitlines()[0].endswith(use)
+    assert use[4:-1] == json.loads(polycontext("check", path, "--json").out)["findings"][0]["legal"]

@@ -19,7 +19,7 @@ from polycontext.pressure.threshold import session_threshold
 from polycontext.window import ContextWindow, OrderError, Role, Turn
 from polycontext.window.providers import Provider
 
-from ..wording import in_words_of_commands
+from ..wording import message_of
 from .conversation import Conversation
 from .report import Compressed, PrefixMeter, ReplayReport, ReplayStep, Shown, TurnRefused, TurnTaken
 
@@ -140,7 +140,7 @@ class _Run:
         caller = self._refused_calls.get(turn.tool_call_id or "")
         is_order = isinstance(error, OrderError | IllegalDirectionError)
         if caller is None or self.session.window.open_calls or not is_order:
-            return in_words_of_commands(str(error))
+            return message_of(error)
         return f"its call was refused with turn {caller}"
 
     def _read_journal(
@@ -201,7 +201,7 @@ class _Run:
         try:
             self.session.request(self.provider)
         except PolycontextError as error:
-            return in_words_of_commands(str(error))
+            return message_of(error)
         # A model answers these; after its own turn nothing is sent.
         if turn.role in (Role.USER, Role.TOOL):
             self.meter.add(self.session.window, self.provider)

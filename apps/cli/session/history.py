@@ -17,6 +17,7 @@ from ..options import (
     WriteOptions,
 )
 from ..output import CommandError, write, write_json
+from ..wording import command_line
 from .settings import COMPANION, Settings, at_moment
 from .standing import print_write
 
@@ -112,7 +113,7 @@ def _id_back(ids: Sequence[str], back: int) -> str:
 
 def write_undo(name: str, revision: int) -> None:
     """Print how to undo a rewind."""
-    write(f"to undo: polycontext session rewind {name} {revision}\n")
+    write(f"to undo: {command_line('session', 'rewind', name, revision)}\n")
 
 
 def _ids(session: ContextSession) -> dict[str, None]:

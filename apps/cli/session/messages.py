@@ -29,6 +29,7 @@ from ..options import (
 from ..output import FAULT, CommandError, progress, tell, write_json
 from ..pills import describe, print_attachments, resolve_text
 from ..recordings.shapes import MESSAGES
+from ..wording import message_of
 from .input import Given, read_messages, read_text
 from .settings import session_at
 from .standing import print_write
@@ -235,7 +236,7 @@ def messages(
             request = session.request(provider, allow_open=allow_open)
         except InvalidMessagesError as error:
             # The messages are the session's, not the caller's, so this is not an input error.
-            raise CommandError(str(error), FAULT) from None
+            raise CommandError(message_of(error), FAULT) from None
     fields = request_fields(request, provider)
     if twice := sorted(fields.keys() & more.keys()):
         raise CommandError(f"--body has {', '.join(twice)}, which the session sets. Leave it out.")

@@ -17,6 +17,7 @@ from polycontext.pressure import Fidelity
 
 from ..output import one_line
 from ..replay_tables import excerpt, gap_row, legend_grid, log_table
+from ..wording import command_line
 from .fate import Fate, Now, fates
 from .standing import calls_line, listed, standing, standing_line, usage
 
@@ -172,7 +173,7 @@ def _lost(turns: Sequence[Fate], name: str, *, show_all: bool) -> Iterator[Rende
         first = next(fate.turn.resource_id for now in _LOST for fate in turns if fate.now is now)
         title = "messages that the model no longer sees in full; the log keeps them"
         yield from ("", Text(title, style="bold"), lost)
-        hint = f"to restore one: polycontext session recall {name} {first}"
+        hint = f"to restore one: {command_line('session', 'recall', name, first)}"
         yield Text(one_line(hint), style="dim")
     if gone.row_count:
         yield from ("", Text("permanently erased", style="bold"), gone)

@@ -16,6 +16,7 @@ from polycontext.polynomial.stores import SessionStore
 from polycontext.window import find_model
 
 from ..output import FAULT, CommandError
+from ..wording import command_line
 
 R = TypeVar("R")
 
@@ -178,7 +179,8 @@ def find_session(store: SessionStore, session_id: str) -> str:
         known = tuple(ids) if len(ids) <= _FEW else ()
         near = tuple(get_close_matches(session_id, ids))
         error = UnknownNameError("session", session_id, known, near)
-        raise CommandError(f"{error} To create it: polycontext session new {session_id}", FAULT)
+        create = command_line("session", "new", session_id)
+        raise CommandError(f"{error} To create it: {create}", FAULT)
     return begun[0]
 
 

@@ -348,3 +348,38 @@ def test_an_empty_name_deletes_nothing(small: Asked, polycontext: Command, store
     ran = polycontext("session", "delete", "", "--yes", "--store", store)
     assert (ran.code, "no session was given" in ran.err) == (2, True)
     assert "trip" in polycontext("session", "list", "--store", store).out
+
+
+@pytest.mark.parametrize(
+    "name", ["a NoneType", "int is not t1", "raise max_tokens", "(see session.rules)"]
+)
+def test_a_users_own_words_stay_as_they_are(small: Asked, name: str) -> None:
+    """What a library says is put in words of commands; a suggested command can be pasted."""
+    shown = small("show", of=name)
+    assert f"unknown session '{name}'" in shown.complaint
+    assert shown.complaint.endswith(f"polycontext session new '{name}'")
+    forgotten = small("forget", name, "--yes")
+    assert f"{name!r}. Use an id that polycontext session show lists." in forgotten.complaint
+    small("append", "--role", "user", "Hello.")
+    result = small("append", "--role", "tool", "--tool-call-id", name, "x")
+    assert f"its call {name!r} is not open" in result.complaint
+    assert small("new", of=name).code == small("append", "--role", "user", "a", of=name).code == 0
+    undo = small("rewind", "0", of=name).out.splitlines()[-1]
+    assert undo == f"to undo: polycontext session rewind '{name}' 1"
+
+
+@pytest.mark.parametrize(
+    ("document", "problem"),
+    [
+        ("5", "line 1: a number is not an object. Use"),
+        ("[]", "line 1: a list is not an object. Use"),
+        ("null", "line 1: null is not an object. Use"),
+    ],
+)
+def test_types_are_named_in_words_of_json(
+    ask: Asked, tmp_path: Path, document: str, problem: str
+) -> None:
+    """Not in those of Python."""
+    path = tmp_path / "s.jsonl"
+    path.write_text(document, encoding="utf-8")
+    assert problem in ask("import", of=str(path)).complaint
