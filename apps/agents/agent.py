@@ -44,12 +44,12 @@ class Agent:
         session: a session whose machine is `AgentMachine`, or a subclass.
         model: what answers; see `Model`.
         tools: what Act may call.
-        summarizes: whether Summarize is asked after each reply. If it gives no usable answer, a
-            log record says so.
+        summarizes: whether Summarize is asked after each reply. If it fails, a log record says so.
         persona: traits from 0 to 1 that Reply shows, such as ``{"warmth": 0.9}`` (docs/nodes.md).
 
     Raises:
-        InvalidOptionError: the machine of the session has no nodes.
+        InvalidOptionError: the machine of the session has no nodes, two tools have one name, or a
+            trait of the persona is not a number from 0 to 1.
     """
 
     session: ContextSession
@@ -64,6 +64,7 @@ class Agent:
         legal = "a session with machine=AgentMachine, or a subclass of it"
         require("session", machine.__name__, issubclass(machine, AgentMachine), legal)
         self._recollection = Recollection(self.session)
+        PromptBuilder().describe(self.persona)  # refuses it now, not when Reply is asked
 
     @property
     def memory(self) -> AgentMemory:
@@ -248,8 +249,9 @@ class Agent:
         if self.summarizes and self.memory.is_answered and self._node is None:
             try:
                 yield from self._answer(SUMMARIZE)
-            except AnswerError as error:  # the user has the reply
-                _log.warning("nothing was summarized: %s", error)
+            except Exception as error:  # noqa: BLE001 - a model may raise anything
+                # The user has the reply.
+                _log.warning("nothing was summarized: %s: %s", type(error).__name__, error)
 
     @property
     def _is_prepared(self) -> bool:

@@ -1,6 +1,6 @@
 """The nodes of an agent and what each answers (docs/agents.md)."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar
 
 from attrs import evolve, field, frozen
@@ -9,6 +9,7 @@ from attrs.validators import ge, le
 from polycontext.base import InvalidDataError
 from polycontext.nodes import ConversationPhase, PendingState, StepKind, ThinkDecision
 from polycontext.nodes.builders import ACT, REPLY, THINK, UNDERSTAND, Node
+from polycontext.nodes.memory import generic_outcome
 
 from .forms import Form, Ref
 from .memory import AgentMemory, next_id
@@ -121,12 +122,15 @@ class Deed(Form):
         for ref in self.entities:
             memory.conversation.id_registry.get(ref)  # refuses one that the model made up
         step, results = memory.plan[0], memory.results
+        result = results[0] if len(results) == 1 else results or None
+        found = _rows(results) if len(results) > 1 else result
         turn = memory.turn.step(
             step.type,
             step.subdomain,
             step.description,
-            results[0] if len(results) == 1 else results or None,
-            outcome=self.outcome,
+            result,
+            outcome=self.outcome
+            or generic_outcome(step.type, step.subdomain, found, self.entities),
             entities_involved=self.entities,
             note=self.note_for_next_step,
         )
@@ -137,6 +141,13 @@ class Deed(Form):
         }
         memory = evolve(memory, turn=turn, plan=memory.plan[1:], results=())
         return memory.share("act", append={"enrichment.facts": [fact]})
+
+
+def _rows(results: Iterable[Any]) -> list[Any] | None:
+    """Return the rows of several results, which are what an outcome counts; None of texts alone."""
+    data = [each for each in results if not isinstance(each, str)]
+    rows = [row for each in data for row in (each if isinstance(each, list) else [each])]
+    return rows if data else None
 
 
 @frozen

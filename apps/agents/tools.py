@@ -27,9 +27,16 @@ class ToolError(Exception):
 
 
 def by_name(tools: "Iterable[Tool] | Mapping[str, Tool]") -> "Mapping[str, Tool]":
-    """Return tools by their names."""
-    listed = tools.values() if isinstance(tools, Mapping) else tools
-    return {tool.name: tool for tool in listed}
+    """Return tools by their names.
+
+    Raises:
+        InvalidOptionError: two tools have one name.
+    """
+    listed = [*(tools.values() if isinstance(tools, Mapping) else tools)]
+    named = {tool.name: tool for tool in listed}
+    names = [tool.name for tool in listed]
+    require("tools", names, len(named) == len(names), "tools of different names")
+    return named
 
 
 @frozen

@@ -1,5 +1,5 @@
 from .conversation import ArchivedContent, ContentArchive, ConversationContext, Engagement
-from .current_exchange import CurrentTurn, StepResult, close_exchange
+from .current_exchange import CurrentTurn, StepResult, close_exchange, generic_outcome
 
 __all__ = [
     "ArchivedContent",
@@ -9,4 +9,5 @@ __all__ = [
     "Engagement",
     "StepResult",
     "close_exchange",
+    "generic_outcome",
 ]

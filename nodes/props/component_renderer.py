@@ -109,9 +109,12 @@ class ComponentRenderer:
             output: The output of the machine.
             auto: Whether the session compresses before it accepts a message.
             answering: Whether an answer is being written. By default it is true while an answer is
-                open, or while the last turn is not the assistant's.
+                open, or while the last turn is not the assistant's. If it is False, calls that are
+                open were left by a crash: `actions` offers to send, since `Agent.send` and the
+                server close them.
             legal: The events that are allowed in this state, for a custom machine.
         """
+        is_idle = answering is False
         answering = (
             output.answering is not None or _awaits_assistant(output.window)
             if answering is None
@@ -123,6 +126,7 @@ class ComponentRenderer:
         can_send = InputKind.USER_TURN in legal and not waits
         # A session under pressure compresses before it accepts a message.
         is_deferred = auto and output.state is ContextState.PRESSURED and not waits
+        is_left = waits and is_idle and InputKind.USER_TURN in legal
         turns = (
             turn
             for turn in output.window.all_turns()
@@ -135,7 +139,7 @@ class ComponentRenderer:
             "answering": answering,
             "canSend": can_send,
             "actions": {
-                "send": can_send or is_deferred,
+                "send": can_send or is_deferred or is_left,
                 "compress": InputKind.COMPRESS in legal,
                 "clear": InputKind.CLEAR in legal,
             },

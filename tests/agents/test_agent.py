@@ -134,12 +134,17 @@ def test_a_plan_without_end_is_blocked() -> None:
 
 def test_a_session_of_another_machine_is_refused() -> None:
     """The message says what to write."""
+    model = ScriptedModel([])
     with pytest.raises(InvalidOptionError, match="machine=AgentMachine"):
-        Agent(ContextSession(max_tokens=3000), ScriptedModel([]))
+        Agent(ContextSession(max_tokens=3000), model)
     with pytest.raises(InvalidOptionError, match="idempotency_key"):
         Tool("find", list)
     with pytest.raises(InvalidOptionError, match="'create'"):
         Tool("find", tools()[0].run, report="made")
+    with pytest.raises(InvalidOptionError, match="different names"):
+        Agent(agent_of(model).session, model, [*tools(), tools()[0]])
+    with pytest.raises(InvalidOptionError, match="warmth"):
+        agent_of(ScriptedModel([]), persona={"warmth": 9})
 
 
 class Killed(BaseException):
@@ -335,11 +340,36 @@ def test_summarize_states_the_theme() -> None:
 
 def test_a_summary_that_cannot_be_used_leaves_the_reply(caplog: pytest.LogCaptureFixture) -> None:
     """The user has asked for the reply: a log record says what is missing."""
-    script = [UNDERSTOOD, ASKED, "Which?", "no summary", "{}"]
-    agent = agent_of(ScriptedModel(script), summarizes=True)
-    assert agent.send("A soup?") == "Which?"
-    assert agent.session.state == "ACCUMULATING"
-    assert "nothing was summarized: the answer of node 'summarize'" in caplog.text
+    script = [UNDERSTOOD, ASKED, "Which?"]
+    model = ScriptedModel([*script, "no summary", "{}", *script, ConnectionError("no route")])
+    agent = agent_of(model, summarizes=True)
+    for _ in range(2):
+        assert agent.send("A soup?") == "Which?"
+        assert agent.session.state == "ACCUMULATING"
+    assert "AnswerError: the answer of node 'summarize'" in caplog.text
+    assert "nothing was summarized: ConnectionError: no route" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("calls", "outcome"),
+    [
+        (("find",), "read 2 recipes"),
+        (("find", "find"), "read 4 recipes"),
+        (("find", "fail"), "read 2 recipes"),
+        (("fail", "fail"), "read recipes"),
+    ],
+)
+def test_an_outcome_counts_the_rows_of_all_results(calls: Sequence[str], outcome: str) -> None:
+    """Where Act gives none; what a tool says of its failure is no row."""
+
+    def fail(*, idempotency_key: str) -> None:
+        raise ToolError("out of stock")
+
+    session = ContextSession(max_tokens=3000, machine=AgentMachine)
+    model = ScriptedModel([*planned(*((name, {}) for name in calls)), "{}", DONE, "bye"])
+    agent = Agent(session, model, [*tools(), Tool("fail", fail)])
+    assert agent.send("Go") == "bye"
+    assert agent.memory.shared.enrichment.facts[0].content == outcome
 
 
 def test_a_summary_stands_for_earlier_exchanges() -> None:

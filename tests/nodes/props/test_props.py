@@ -131,6 +131,12 @@ def test_nobody_sends_while_calls_are_open() -> None:
     assert props["actions"] == {"send": False, "compress": True, "clear": True}
 
 
+def test_calls_that_a_crash_left_lock_nobody_out() -> None:
+    """The server says that no answer is being written, and closes them before the next message."""
+    props = ComponentRenderer().render_chat(_session(), answering=False)
+    assert (props["canSend"], props["actions"]["send"]) == (False, True)
+
+
 def test_props_are_json() -> None:
     """Props survive a round trip through JSON unchanged."""
     props = _session().render()
