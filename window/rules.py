@@ -172,7 +172,7 @@ class _Reader:
             return
         revoking = [
             (start, said)
-            for start, end in (sentence_spans(text) if _CUES.search(text) else ())
+            for start, end in (sentence_spans(text) if _may_revoke(text) else ())
             if end - start <= _LONGEST and _revokes(said := unquoted(text[start:end]))
         ][:_MOST_ENDINGS]
         number = 0
@@ -248,11 +248,15 @@ _REVOKES = re.compile(
 )
 """Words that allow again what a rule forbids, or take back what it asks."""
 
-_CUES = re.compile(
-    r"(?i:may|can|could|allowed|free|longer|any ?more|forget|ignore|disregard|drop|cancel|lift"
-    r"|revoke|scrap|mehr|darfst|vergiss|peux|pouvez|plus|olvida|oublie|pued|ya no)"
-    r"|现|不|忘|取|も|ル"
-)
+_CUES = [
+    word.replace("_", " ")
+    for word in re.findall(
+        r"\w+",
+        "may can could allowed free longer any_more anymore forget ignore disregard drop cancel"
+        " lift revoke scrap mehr darfst vergiss peux pouvez plus olvida oublie pued ya_no"
+        " 现 不 忘 取 も ル",
+    )
+]
 """What every sentence contains that `_REVOKES` finds; searching for it is faster."""
 
 _ALL = re.compile(
@@ -299,7 +303,11 @@ _LEAST_ALIKE = 0.5
 
 
 def _revokes(sentence: str) -> bool:
-    return _CUES.search(sentence) is not None and _REVOKES.search(sentence) is not None
+    return _may_revoke(sentence) and _REVOKES.search(sentence) is not None
+
+
+def _may_revoke(text: str) -> bool:
+    return any(map(text.lower().__contains__, _CUES))
 
 
 def _revoked(newest: list[Rule], sentence: str) -> list[Rule]:

@@ -6,7 +6,7 @@ the default, and the fallback for a rejected summary of a model.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import chain
+from itertools import chain, islice
 from operator import attrgetter
 from typing import Any
 
@@ -118,32 +118,34 @@ class Candidates:
 
     def _intending(self) -> Iterator[int]:
         """Yield the last message of the assistant, unless it went on or the user refused."""
-        refused = {unit.entry for unit in self.units if unit.said and refuses(unit.text)}
         for number in reversed(range(self.read)):
             entry = self.entries.get(number)
             if entry is not None and entry.role == Role.ASSISTANT and entry.arguments is None:
                 yield number
-            if entry is None or entry.role != Role.USER or number in refused:
+            if entry is None or entry.role != Role.USER or self._refuses(number):
                 return
+
+    def _refuses(self, number: int) -> bool:
+        said = (unit.text for unit in self.units if unit.entry == number and unit.said)
+        return any(map(refuses, said))
 
     def _open_question(self) -> Unit | None:
         """Return the last question of the last message, if nobody answers it.
 
         An assistant that goes on answers its question itself.
         """
-        spoken = [
+        spoken = (
             unit
-            for unit in self.units
+            for unit in reversed(self.units)
             if unit.said and self.entries[unit.entry].arguments is None and not is_closer(unit.text)
-        ]
-        if self.answered or not spoken:
+        )
+        ending = [*islice(spoken, 0 if self.answered else 2)]  # who says more behind it goes on
+        if not ending:
             return None
-        last = self.entries[spoken[-1].entry]
-        first = max(self.entries) if last.role == Role.ASSISTANT else 0
-        for unit in spoken[:-3:-1]:  # whoever says much behind a question goes on
-            if unit.entry >= first and self.entries[unit.entry] is last and is_question(unit.text):
-                return unit
-        return None
+        last = ending[0].entry
+        first = max(self.entries) if self.entries[last].role == Role.ASSISTANT else 0
+        asked = (unit for unit in ending if unit.entry == last >= first and is_question(unit.text))
+        return next(asked, None)
 
     def within(self, tokens: int) -> "Candidates":
         """Return the most important candidates, up to about `tokens`."""

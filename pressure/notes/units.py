@@ -264,7 +264,8 @@ class _TurnParser:
                 boost *= CLOSING
             yield Unit(
                 number, 0, 0, place, turn, *piece, terms, self._cost(words), boost, said,
-                standing=_is_in(words, wanted), step=(step := _is_in(words, steps)),
+                standing=bool(wanted) and _is_in(words, wanted),
+                step=(step := bool(steps) and _is_in(words, steps)),
                 outcome=place == command, intended=step and not planned,
             )  # fmt: skip
 

@@ -9,7 +9,7 @@ sentence that they may correct stays, and is worth less.
 """
 
 import re
-from collections import Counter, defaultdict
+from collections import Counter, defaultdict, deque
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import chain, groupby
@@ -17,7 +17,7 @@ from operator import attrgetter
 
 from polycontext.window import Role
 
-from ..terms import terms_of
+from ..terms import FAILED
 from .cues import says_change, says_failure, says_verdict
 from .lines import SIZE, Entry, Unit
 
@@ -83,7 +83,9 @@ def drop_outdated(
     newest: dict[str, int] = {}
     pairs: list[tuple[int, int]] = []
     for index, unit in enumerate(units):
-        if _is_answered_anew(unit, entries[unit.entry], last):
+        key = entries[unit.entry].key
+        # The arguments of a call stay, unless they are the text of a file.
+        if key and last[key] != unit.entry and (unit.record >= 0 or key.startswith("file ")):
             gone.add(index)
         if unit.topic:
             if unit.topic in newest:
@@ -101,7 +103,7 @@ def drop_outdated(
         elif new.value != old.value or old.outcome:
             continue
         gone.add(index)
-    yielding = {*_older(entries, units, fresh)}
+    yielding = _older(entries, units, fresh)
     kept = (
         (index, unit._replace(boost=OLDER) if index in yielding else unit)
         for index, unit in enumerate(units)
@@ -110,17 +112,15 @@ def drop_outdated(
     return [_mark_newer(unit, was[index]) if index in was else unit for index, unit in kept]
 
 
-def _older(
-    entries: Mapping[int, Entry], units: Sequence[Unit], fresh: Container[int]
-) -> Iterator[int]:
-    """Yield the sentences and lines that one of a fresh entry may replace."""
+def _older(entries: Mapping[int, Entry], units: Sequence[Unit], fresh: Container[int]) -> set[int]:
+    """Return the sentences and lines that one of a fresh entry may replace."""
     plain = [
         (index, unit)
         for index, unit in enumerate(units)
         if not (unit.subject or unit.header or unit.record or unit.standing)
     ]
     changes = {
-        index: _stems(unit.text)
+        index: _stems(unit.terms)
         for index, unit in plain
         if unit.said
         and unit.entry in fresh
@@ -128,29 +128,30 @@ def _older(
         and not _CODE.search(unit.text)
     }
     wanted = frozenset(chain.from_iterable(changes.values()))
-    forms, holding = dict[str, int](), defaultdict[str, list[int]](list)
+    forms, yielding = dict[str, int](), set[int]()
+    holding = defaultdict[str, deque[int]](lambda: deque(maxlen=_MOST_HOLDING))
     for index, unit in plain:
-        form, found = _form(unit.text), set[int]()
-        if form.count(" ") >= LEAST_WORDS - 1:
+        found = set[int]()
+        if unit.text.count(" ") >= LEAST_WORDS - 1:
+            form = _form(unit.text)
             found.update([forms[form]] if form in forms and unit.entry in fresh else ())
             forms[form] = index
         if index in changes:
-            shared = Counter(
-                chain.from_iterable(holding[stem][-_MOST_HOLDING:] for stem in changes[index])
-            )
+            shared = Counter(chain.from_iterable(map(holding.__getitem__, changes[index])))
             found.update(
                 place
                 for place, count in shared.items()
-                if count >= max(LEAST_SHARED, SHARED * len(_stems(units[place].text)))
+                if count >= LEAST_SHARED and count >= SHARED * len(_stems(units[place].terms))
             )
-        for place in found:
+        for place in found - yielding:
             older, newer, before = entries[units[place].entry], entries[unit.entry], units[place]
             is_code = before.said and _CODE.search(before.text)
             if older is not newer and _rank(older) <= _rank(newer) and not is_code:
-                yield place
+                yielding.add(place)
         if wanted and unit.said and unit.opens and unit.ends:
-            for stem in wanted & _stems(unit.text):
+            for stem in wanted & _stems(unit.terms):
                 holding[stem].append(index)
+    return yielding
 
 
 @lru_cache(20_000)
@@ -159,8 +160,13 @@ def _form(text: str) -> str:
 
 
 @lru_cache(20_000)
-def _stems(text: str) -> frozenset[str]:
-    return frozenset(term.lower()[:_STEM] for term in terms_of(text))
+def _stems(terms: tuple[str, ...]) -> frozenset[str]:
+    return frozenset(map(_stem, terms)) - {""}
+
+
+@lru_cache(50_000)
+def _stem(term: str) -> str:
+    return "" if term[0] == FAILED else term.lower()[:_STEM]
 
 
 def mark_outcomes(
@@ -176,6 +182,11 @@ def mark_outcomes(
     named = {subject.partition("\t")[0] for subject, _ in told}
     for number, group in groupby(units, key=attrgetter("entry")):
         result, entry = [*group], entries[number]
+        if not entry.changes:
+            told.update((unit.subject, unit.text) for unit in result if unit.subject)
+            named.update(unit.subject.partition("\t")[0] for unit in result)
+            yield from result
+            continue
         asked = " ".join(entry.arguments or ())
         asked += " ".join(unit.text for unit in result if unit.record < 0)
         lines, left = _outcome_lines(result), MOST_NEWS
@@ -185,7 +196,7 @@ def mark_outcomes(
                 (unit.subject, unit.text) not in told
                 and unit.text.removeprefix(key).strip() not in asked
             )
-            outcome = entry.changes and (is_new and left > 0 if unit.subject else place in lines)
+            outcome = is_new and left > 0 if unit.subject else place in lines
             left -= outcome
             named.add(about)
             told.add((unit.subject, unit.text))
@@ -214,11 +225,6 @@ def _mark_newer(unit: Unit, was: str) -> Unit:
     if unit.was or not 0 < len(was) <= LONGEST_WAS or "…" in was:
         return unit
     return unit._replace(was=was, boost=max(1.0, unit.boost) * NEWER_BOOST, read=False)
-
-
-def _is_answered_anew(unit: Unit, entry: Entry, last: Mapping[str, int]) -> bool:
-    is_older = entry.key != "" and last[entry.key] != unit.entry
-    return is_older and (unit.record >= 0 or entry.key.startswith("file "))
 
 
 def _is_of_another(old: Entry, new: Entry) -> bool:
@@ -294,21 +300,22 @@ def _records(units: Sequence[Unit], entry: Entry) -> Iterator[_Found]:
 def _settings(units: Sequence[Unit], entry: Entry) -> Iterator[_Found]:
     """Yield the settings of a file that is named before them, or in the call."""
     spoken = [place for place, unit in enumerate(units) if _is_line(unit) and not unit.hidden]
-    if len(spoken) < 2:  # noqa: PLR2004 - a heading and a setting
+    settings = [
+        (place, setting)
+        for place in spoken[1:]
+        if units[place].opens
+        and units[place].ends
+        and len(text := units[place].text) <= _LONGEST
+        and ("=" in text or ":" in text or "->" in text)
+        and (setting := _SETTING.match(text))
+    ]
+    if not settings:
         return
     file = _file_of(units[spoken[0]].text) or _file_of(" ".join(entry.arguments or ()))
     heads = {units[place].place: units[place].text for place in spoken}
-    for place in spoken[1:] if file else ():
-        unit = units[place]
-        section, setting = heads.get(unit.under, ""), _SETTING.match(unit.text)
-        # In a block of code, names are local.
-        if (
-            setting
-            and unit.opens
-            and unit.ends
-            and len(unit.text) <= _LONGEST
-            and "(" not in section
-        ):
+    for place, setting in settings if file else ():
+        section = heads.get(units[place].under, "")
+        if "(" not in section:  # In a block of code, names are local.
             topic = f"{_OF_FILE}{file}|{_file_of(section) or section}|{setting[1]}"
             yield place, topic, setting[2].rstrip(";,"), True
 
