@@ -152,7 +152,7 @@ class Agent:
             yield from self._answer(node)
         else:
             yield from self._commit((yield from self._text(node)), place)
-            yield from self._summarize()
+            yield call(self, "summarize")
 
     astep = twin(step)
 
@@ -175,10 +175,13 @@ class Agent:
             async for piece in pieces:
                 answer.add(piece)
                 yield piece
-        await adrive(self._summarize())
+        await self.asummarize()
 
     async def pieces(self) -> AsyncGenerator[str]:
-        """Take the steps before the reply, and yield the reply, which the caller stores."""
+        """Take the steps before the reply, and yield the reply.
+
+        The caller stores it, and then calls `asummarize`.
+        """
         await adrive(self._prepare())
         node = self._node
         if node is None or node.answers is not None:
@@ -195,6 +198,17 @@ class Agent:
                 yield piece
         if is_blank:
             raise AnswerError(node.name, _NO_TEXT)
+
+    @procedure
+    def summarize(self) -> Steps[None]:
+        """Ask Summarize about the stored reply if the agent `summarizes`, as `send` does."""
+        if self.summarizes and self.memory.is_answered and self._node is None:
+            try:
+                yield from self._answer(SUMMARIZE)
+            except Exception as error:  # noqa: BLE001 - a model may raise anything
+                _log.warning("nothing was summarized: %s: %s", type(error).__name__, error)
+
+    asummarize = twin(summarize)
 
     @procedure
     def write(
@@ -243,15 +257,6 @@ class Agent:
         """The last text of the assistant."""
         turns = reversed(self.session.log())
         return next((turn.text for turn in turns if turn.role is Role.ASSISTANT), "")
-
-    def _summarize(self) -> Steps[None]:
-        """Ask Summarize about a reply that is stored."""
-        if self.summarizes and self.memory.is_answered and self._node is None:
-            try:
-                yield from self._answer(SUMMARIZE)
-            except Exception as error:  # noqa: BLE001 - a model may raise anything
-                # The user has the reply.
-                _log.warning("nothing was summarized: %s: %s", type(error).__name__, error)
 
     @property
     def _is_prepared(self) -> bool:

@@ -13,7 +13,8 @@ class AgentAnswering:
     """The agent of each session, made by `make` when it is to answer.
 
     Its steps are stored as they are taken, and its reply is streamed. If the answer is cancelled or
-    fails, open calls are closed with a marked result, so that the user can go on.
+    fails, open calls are closed with a marked result, so that the user can go on. A whole reply is
+    summarized once it is stored, if the agent summarizes.
     """
 
     def __init__(self, make: Callable[[ContextSession], Agent]) -> None:
@@ -30,6 +31,10 @@ class AgentAnswering:
         finally:
             if session.open_calls:
                 await session.aclose_open_calls("the answer was not completed")
+
+    async def settle(self, session: ContextSession) -> None:
+        """Summarize the reply that is stored, if the agent does."""
+        await self._make(session).asummarize()
 
     async def aclose(self) -> None:
         """Do nothing: the model's client is the caller's."""

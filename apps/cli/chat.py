@@ -5,10 +5,10 @@ import sys
 from uuid import uuid4
 
 import click
-from attrs import define, field
+from attrs import define
 
 from polycontext.base import PolycontextError
-from polycontext.models import Answering, in_whole_characters
+from polycontext.models import Answering, in_whole_characters, settle
 from polycontext.pills import asend_resolved
 from polycontext.polynomial import ContextSession
 
@@ -77,7 +77,7 @@ class _Talk:
     name: str
     who: Answering
     is_at_terminal: bool
-    attached: list[str] = field(factory=list)
+    attached: str = ""
 
     def run(self) -> int:
         """Process lines until the input ends; in a pipe, return 1 if any line failed."""
@@ -114,7 +114,7 @@ class _Talk:
             case ["/help"]:
                 write(HELP)
             case ["/attach", name]:
-                self.attached.append(name)
+                self.attached += f"\n[@{name}]"
             case ["/compress"]:
                 print_write(self.session, self.name, await self.session.acompress(), as_json=False)
             case ["/rewind", moment]:
@@ -127,9 +127,8 @@ class _Talk:
 
     async def _send(self, text: str) -> None:
         """Send a message with its attachments, and print the answer as it streams."""
-        attached, self.attached = self.attached, []
-        names = "".join(f"\n[@{name}]" for name in attached)
-        message = await asyncio.to_thread(resolve_text, text + names)
+        text, self.attached = f"{text}{self.attached}", ""
+        message = await asyncio.to_thread(resolve_text, text)
         if message.problems:
             raise CommandError(f"{describe(message.problems[0])}; nothing was sent", FAULT)
         print_attachments(await asend_resolved(self.session, message))
@@ -146,5 +145,6 @@ class _Talk:
             raise CommandError(f"no answer: {type(error).__name__}: {error}", FAULT) from error
         finally:
             write("\n" if answer.text and not answer.text.endswith("\n") else "")
+        await settle(self.who, self.session)
         if self.is_at_terminal:
             tell(bar(self.session), "dim")

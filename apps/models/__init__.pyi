@@ -1,4 +1,4 @@
-from .answers import Answering, ScriptedAnswering, in_whole_characters, make_answering
+from .answers import Answering, ScriptedAnswering, in_whole_characters, make_answering, settle
 from .anthropic_summariser import AnthropicSummariser
 from .compaction import AnthropicCompaction, OpenAICompaction
 from .model_summariser import NoSummaryError
@@ -16,4 +16,5 @@ __all__ = [
     "WordLlamaEmbedder",
     "in_whole_characters",
     "make_answering",
+    "settle",
 ]

@@ -18,7 +18,10 @@ _MOST_LOOKUPS = 8
 
 
 class Answering(Protocol):
-    """A source of answers: `answer` yields the text of a reply to a session's view in pieces."""
+    """A source of answers: `answer` yields the text of a reply to a session's view in pieces.
+
+    A source may also have ``settle(session)``, which is awaited once its answer is stored.
+    """
 
     def answer(self, session: ContextSession) -> AsyncIterator[str]:
         """Yield the answer, piece by piece."""
@@ -27,6 +30,13 @@ class Answering(Protocol):
     async def aclose(self) -> None:
         """Close connections."""
         ...
+
+
+async def settle(answering: Answering, session: ContextSession) -> None:
+    """Let a source do what it does once its whole answer is stored."""
+    own = getattr(answering, "settle", None)
+    if own is not None:
+        await own(session)
 
 
 class ScriptedAnswering:

@@ -7,7 +7,7 @@ from contextlib import AsyncExitStack
 from http import HTTPStatus
 from typing import Any
 
-from polycontext.models import Answering, in_whole_characters
+from polycontext.models import Answering, in_whole_characters, settle
 from polycontext.nodes import ComponentRenderer
 from polycontext.pills import PillDocument
 from polycontext.polynomial import Answer, ContextMachine, ContextSession, SessionWriteError
@@ -52,6 +52,7 @@ class Chat:
         if session.conversation.machine is not ContextMachine:
             session.machine.add_listener(self)
         self._writing: asyncio.Task[None] | None = None
+        self._tasks = set[asyncio.Task[None]]()
         self._keeping = self._closed = False
         self._problem: str | None = None
         self._turn = asyncio.Lock()
@@ -141,6 +142,9 @@ class Chat:
         self._closed = True
         async with self._turn:
             await self.cancel()
+            for task in self._tasks:  # their answers are stored
+                task.cancel()
+            await asyncio.gather(*self._tasks, return_exceptions=True)
         self.feed.close()
         await self.session.aclose()
 
@@ -177,8 +181,10 @@ class Chat:
             if answer:
                 # The events of the answer follow this one.
                 self.since, self.cancelled = self.feed.last, False
-                # Keep a reference: the event loop holds tasks only weakly.
                 self._writing = asyncio.create_task(self._answer(answer), name="polycontext-answer")
+                # Keep a reference: the event loop holds tasks only weakly.
+                self._tasks.add(self._writing)
+                self._writing.add_done_callback(self._tasks.discard)
                 # A task that is cancelled before it starts never closes its answer.
                 self._writing.add_done_callback(
                     lambda task: answer.close() if task.cancelled() else None
@@ -200,6 +206,8 @@ class Chat:
         # A client may send its next request as soon as it receives this event.
         self._writing, self._keeping = None, False
         self.feed.publish(PROPS, self.props())
+        if self._problem is None and not self.cancelled:
+            await settle(self._answering, self.session)
 
     async def _stream(self, answer: Answer) -> None:
         """Publish the model's answer piece by piece."""

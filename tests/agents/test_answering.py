@@ -24,7 +24,8 @@ class Kitchen:
     """Makes agents whose tool waits, or fails."""
 
     def __init__(self) -> None:
-        self.waits = self.fails = False
+        self.waits = self.fails = self.summarizes = self.hangs = False
+        self.is_summarizing = asyncio.Event()
         draw = random.Random(3)  # noqa: S311 - a test's
         self.model = RandomModel(draw)
 
@@ -37,7 +38,11 @@ class Kitchen:
         return find(idempotency_key=idempotency_key)
 
     async def acomplete(self, request: ModelRequest) -> str:
-        """Return an answer that always plans a step."""
+        """Return an answer that always plans a step; hang while it summarizes."""
+        if request.node == "summarize":
+            self.is_summarizing.set()
+            if self.hangs:
+                await asyncio.Event().wait()
         if request.node == "think":
             step = '{"type": "read", "subdomain": "recipes", "description": "find"}'
             return f'{{"decision": "plan_direct", "goal": "g", "steps": [{step}]}}'
@@ -53,7 +58,8 @@ class Kitchen:
 
     def __call__(self, session: ContextSession) -> Agent:
         """Return the agent of a session."""
-        return Agent(session, self, [Tool("find", self.find, entities="recipes")])
+        find = Tool("find", self.find, entities="recipes")
+        return Agent(session, self, [find], summarizes=self.summarizes)
 
 
 async def stored(store: InMemoryStore, name: str, state: str, *, calls: int = 0) -> None:
@@ -168,6 +174,36 @@ def test_the_class_that_a_session_needs_is_named() -> None:
         ContextSession.open(store, "soup")
 
 
+async def summarize(kitchen: Kitchen, store: InMemoryStore) -> None:
+    """Ask, and ask again; close the server while it summarizes."""
+    app = create_app(store, lambda: AgentAnswering(kitchen), max_tokens=8000, machine=AgentMachine)
+    transport = httpx.ASGITransport(app)
+    async with httpx.AsyncClient(transport=transport, base_url="http://localhost/api") as browser:
+        name = (await browser.post("/sessions")).json()["sessionId"]
+        for _ in range(2):
+            await browser.post(f"/sessions/{name}/messages", json={"content": "A soup?"})
+            async with asyncio.timeout(60):
+                await kitchen.is_summarizing.wait()
+            assert not await is_answering(browser, f"/sessions/{name}")
+            kitchen.is_summarizing.clear()
+        async with asyncio.timeout(60):
+            await app.state.chats.close()
+        assert "polycontext-answer" not in [task.get_name() for task in asyncio.all_tasks()]
+
+
+def test_a_reply_is_summarized_once_it_is_stored() -> None:
+    """Neither the next message nor the end of the server waits for it."""
+    kitchen, store = Kitchen(), InMemoryStore()
+    kitchen.summarizes = kitchen.hangs = True
+    asyncio.run(summarize(kitchen, store))
+    (key,) = store.list_sessions()
+    agent = kitchen(ContextSession.open(store, key, machine=AgentMachine))
+    assert len(agent.memory.conversation.recent_turns) == 2
+    kitchen.hangs, said = False, [agent.memory.shared.reasoning.summary]
+    asyncio.run(AgentAnswering(kitchen).settle(agent.session))
+    assert [*said, agent.memory.shared.reasoning.summary] == ["", "so it is"]
+
+
 AGENT = """
 from polycontext.agents import Agent
 from polycontext.testing import ScriptedModel
@@ -176,11 +212,12 @@ RULES = {
     "Find out what": '{"intent": "x", "confidence": 1}',
     "Plan the next": '{"decision": "clarify", "goal": "which", "questions": []}',
     "Answer the user": "Which soup?",
+    "Say in one": '{"engagement": "soups", "summary": "one soup"}',
 }
 
 
 def agent(session):
-    return Agent(session, ScriptedModel(rules=RULES))
+    return Agent(session, ScriptedModel(rules=RULES), summarizes=True)
 """
 
 
@@ -200,6 +237,8 @@ def test_the_chat_runs_an_agent(polycontext: Command) -> None:
             "chat", "c", "--store", "c.db", "--agent", "soup_kitchen:agent", stdin="Soup!\n"
         )
         assert "Which soup?" in said.out
+    session = ContextSession.open("c.db", "c", machine=AgentMachine)
+    assert str(session.history.events()).count("one soup") == 2
 
 
 @pytest.mark.usefixtures("kitchen")
