@@ -17,7 +17,10 @@ from typing import Any, TypeGuard, cast
 
 from attrs import Attribute, define, field
 
-_ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+(?=>)")
+_ADDRESS = re.compile(
+    r"""('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")"""  # a text that is a value stays as it is
+    r"| at 0x[0-9a-fA-F]+(?=>)"
+)
 
 
 class PolycontextError(Exception):
@@ -37,11 +40,11 @@ def safe_repr(value: object) -> str:
 
     Python prints no huge integers.
 
-    >>> safe_repr(object())
-    '<object object>'
+    >>> safe_repr([object(), "<at 0x1>"])
+    "[<object object>, '<at 0x1>']"
     """
     try:
-        return _ADDRESS.sub("", repr(value))
+        return _ADDRESS.sub(r"\1", repr(value))
     except Exception:  # noqa: BLE001 - an error message must not raise another
         return f"<{type(value).__name__}>"
 
@@ -49,10 +52,10 @@ def safe_repr(value: object) -> str:
 def advised(problem: str, advice: str) -> str:
     """Return an error message: a problem, and what to do; each ends with one full stop.
 
-    >>> advised("messages: too few.", "Use one")
-    'messages: too few. Use one.'
+    >>> advised("messages: too few.", "Use 1, 2, ...")
+    'messages: too few. Use 1, 2, ...'
     """
-    return f"{problem.rstrip('.')}. {advice.rstrip('.')}."
+    return f"{problem.removesuffix('.')}. {advice.removesuffix('.')}."
 
 
 @define(slots=False, eq=False)

@@ -42,3 +42,11 @@ def test_the_page_says_an_before_a_vowel() -> None:
     """As in "Also an `IndexError`"."""
     page = (ROOT / "docs" / "errors.md").read_text(encoding="utf-8")
     assert re.findall(r"\ba\s+`[AEIO]\w+", page) == []
+
+
+def test_a_callers_text_stays_as_it_is() -> None:
+    """Addresses of objects are left out, but not what looks like one in a text."""
+    error = errors.InvalidOptionError("name", ["<b at 0x12>", object()], "1, 2, ...")
+    assert str(error) == "name = ['<b at 0x12>', <object object>]. Use 1, 2, ..."
+    data = errors.InvalidDataError("$", "too few.", "1, ...")
+    assert str(data) == "$: too few. Use 1, ..."

@@ -215,9 +215,11 @@ def _as_data(entry: Any) -> Any:
 
 
 def next_id(letter: str, entries: Iterable[Any]) -> int:
-    """Return the number after the last in ids such as ``p7``."""
-    ids = (str(entry.id) for entry in reversed(tuple(entries)))
-    return next((int(id[1:]) for id in ids if id[:1] == letter and id[1:].isdecimal()), 0) + 1
+    """Return the number after the highest in ids such as ``p7``."""
+    ids = [str(entry.id) for entry in entries]
+    return (
+        max((int(id[1:]) for id in ids if id[:1] == letter and id[1:].isdecimal()), default=0) + 1
+    )
 
 
 def _loaded(text: str) -> Any:

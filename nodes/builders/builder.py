@@ -255,3 +255,18 @@ get_conversation_with_engagement = partial(_read_conversation, REPLY)
 get_own_decision_history = partial(_read_reasoning, UNDERSTAND)
 get_current_turn_steps = partial(_read_reasoning, ACT)
 get_execution_outcomes = partial(_read_reasoning, REPLY)
+for _read, _told in (
+    (build_understand_context, "Build Understand's context: entities, history, its decisions."),
+    (build_think_context, "Build Think's context: refs and labels, history, the last exchanges."),
+    (
+        build_act_context,
+        "Build Act's context: full data of entities, the steps with their results.",
+    ),
+    (build_reply_context, "Build Reply's context: labels, history with the theme, outcomes."),
+    (get_recent_conversation, "Return the last exchanges, as Act reads them."),
+    (get_conversation_with_engagement, "Return the conversation with its theme, as for Reply."),
+    (get_own_decision_history, "Return Understand's decisions about entities, by exchange."),
+    (get_current_turn_steps, "Return the steps of the exchange under way, as Act reads them."),
+    (get_execution_outcomes, "Return what was done, as Reply reads it."),
+):
+    _read.__doc__ = f"{_told}\n\nSee `build_context` and docs/nodes.md."

@@ -219,6 +219,16 @@ def test_shared_lists_do_not_grow_without_end() -> None:
     assert kept[-1].content == "129"
 
 
+def test_ids_of_other_agents_do_not_stop_act() -> None:
+    """Act's own facts get ids after all of them, in whatever order they were written."""
+    agent = agent_of(ScriptedModel(SCRIPT))
+    facts = [{"id": id, "content": "c", "source": "s"} for id in ("f1", "f2", "f01")]
+    agent.write("context_synthesizer", append={"enrichment.facts": facts})
+    assert agent.send("A soup, please.") == SCRIPT[-1]
+    ids = [fact.id for fact in agent.memory.shared.enrichment.facts]
+    assert ids == ["f1", "f2", "f01", "f3", "f4"]
+
+
 def test_threads_read_the_same_memory() -> None:
     """A tool reads it in its thread while the runner does: no event is remembered twice."""
     agent = agent_of(ScriptedModel([]))

@@ -1,5 +1,7 @@
 """One layer by itself is what the node's builder holds, and prints as its layer does."""
 
+from functools import partial
+
 import pytest
 from attrs import evolve
 
@@ -9,6 +11,7 @@ from polycontext.nodes import (
     build_reply_context,
     build_think_context,
     build_understand_context,
+    builders,
     format_conversation_for_prompt,
     format_entity_context,
     format_reasoning_for_prompt,
@@ -144,3 +147,12 @@ def test_a_closed_exchange_is_under_way_no_more() -> None:
     beginning = Now(session.output)
     assert get_own_decision_history(beginning).curation_log == ()
     assert get_current_curation(beginning).is_empty
+
+
+def test_each_builder_says_what_it_builds() -> None:
+    """So that `help` shows more than what is built of it."""
+    public = [getattr(builders, name) for name in builders.__all__]
+    bound = [each for each in public if isinstance(each, partial)]
+    told = {str(each.__doc__).splitlines()[0] for each in bound}
+    assert len(told) == len(bound) >= 9
+    assert all(each.startswith(("Build ", "Return ")) for each in told)
