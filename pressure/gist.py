@@ -60,7 +60,8 @@ def summary_text(body: str) -> str:
     >>> summary_text("user: booked UA100")
     '[Summary of earlier messages]\nuser: booked UA100\n[End of summary]'
     """
-    return f"{_SUMMARY}\n{_MARKED.sub(_quoted, body)}\n{SUMMARY_END}"
+    quoted = _MARKED.sub(_quoted, body) if _may_mark(body) else body
+    return f"{_SUMMARY}\n{quoted}\n{SUMMARY_END}"
 
 
 _FRAME_SIGNS = re.compile(r"&#9[13];|[^\w\s]|_")
@@ -84,12 +85,17 @@ def summary_marks(text: str) -> list[Mark]:
 
     Marks without brackets are words that anybody may write: they count in pairs only.
     """
-    if "ummary" not in text.lower():  # Searching for a mark is much slower.
+    if not _may_mark(text):
         return []
     found = [Mark(*mark.span(), _is_end(mark[0])) for mark in _MARK.finditer(text)]
     if len({mark.is_end for mark in found}) > 1:
         return found
     return [mark for mark in found if _ANY_MARK.fullmatch(text, mark.start, mark.stop)]
+
+
+def _may_mark(text: str) -> bool:
+    """Return whether it is worth to search for marks, which is much slower."""
+    return "ummary" in text.lower()
 
 
 def _is_end(mark: str) -> bool:

@@ -9,8 +9,9 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from enum import Enum
 from functools import lru_cache
-from itertools import chain, pairwise
+from itertools import chain, groupby, pairwise
 from math import log
+from operator import itemgetter
 
 UNSPACED = (
     "\u0e00-\u109f\u1780-\u17ff\u2e80-\u2fdf\u3005-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
@@ -163,27 +164,31 @@ def is_prose(text: str) -> bool:
     ... )
     (False, True)
     """
+    if len(text) < _SHORT_TEXT:
+        return True
     start = text[:_LOOKED_AT]
     letters = sum(map(str.isalpha, start)) + start.count(" ")
-    return len(start) < _SHORT_TEXT or (
-        letters >= _LETTERS_SHARE * len(start)
-        and len(start) >= _LONG_LINE * (1 + start.count("\n"))
-    )
+    lines = 1 + start.count("\n")
+    return letters >= _LETTERS_SHARE * len(start) and len(start) >= _LONG_LINE * lines
 
 
 def weights_of(uses: Iterable[tuple[int, bool, Iterable[str]]], turns: int) -> dict[str, float]:
     """Return the worth of each term in a conversation of `turns` turns.
 
-    `uses` holds, for each unit, its turn, whether somebody said it, and its terms.
+    `uses` holds, for each unit, its turn, whether somebody said it, and its terms, by turn.
     """
-    known: dict[str, tuple[int, int, bool]] = {}
-    for turn, said, terms in uses:
-        for term in terms:
-            seen, last, before = known.get(term, (0, -1, False))
-            known[term] = (seen + (last != turn), turn, said or before)
+    seen, last, spoken = Counter[str](), dict[str, int](), set[str]()
+    for turn, group in groupby(uses, key=itemgetter(0)):
+        used = set[str]()
+        for _, said, terms in group:
+            used.update(terms)
+            if said:
+                spoken.update(terms)
+        seen.update(used)
+        last.update(dict.fromkeys(used, turn))
     return {
-        term: _weight(kind_of(term), seen, last, max(1, turns), said=said)
-        for term, (seen, last, said) in known.items()
+        term: _weight(kind_of(term), times, last[term], max(1, turns), said=term in spoken)
+        for term, times in seen.items()
     }
 
 

@@ -25,7 +25,7 @@ from .sources import Sources
 from .tokens.counter import TokenCounter, count_turn, counted_parts
 from .turn import Role, Turn
 
-_QUESTION_MARKS = frozenset("?？؟\u037e")
+_QUESTION_MARKS = "?？؟\u037e"
 _END = 200
 """How many characters at the end of a turn are searched for a question mark."""
 
@@ -229,7 +229,7 @@ class WindowContents(NamedTuple):
         return (
             before is not None
             and before.role is not role
-            and not _QUESTION_MARKS.isdisjoint(before.text[-_END:])
+            and any(map(before.text[-_END:].__contains__, _QUESTION_MARKS))
         )
 
     def _tool_names(self, turn: Turn) -> Iterable[str]:

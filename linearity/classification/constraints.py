@@ -183,7 +183,8 @@ def _kind(rule: ConstraintRule, sentence: str, *, heard: bool) -> RuleKind | Non
         return None
     said = unquoted(unbulleted(sentence))
     # A heading such as "House Rules: ..." looks like a speaker, too.
-    for each in dict.fromkeys((said, _SPEAKER.sub("", said))):
+    speaker = _SPEAKER.match(said)
+    for each in (said, said[speaker.end() :]) if speaker else (said,):
         kinds = rule.model.kinds_of(each)
         if "rule" in kinds or (kinds and not heard):
             return RuleKind.PREFERENCE if "note" in kinds else RuleKind.INSTRUCTION

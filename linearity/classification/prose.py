@@ -41,7 +41,7 @@ _QUOTED = re.compile(
     r"|「[^「」\n]{1,2000}」|『[^『』\n]{1,2000}』|(?<!\w)'[^'\n]{2,400}'(?!\w)"
     r"|(?<!\w)‘[^‘’\n]{2,400}’(?!\w)|`[^`\n]{1,2000}`"
 )
-_MARK = re.compile(r"[\"“„«»「『‘`]|(?<!\w)'")
+_MARK = re.compile(r"[\"“„«»「『‘`'](?<!\w')")
 # An element whose name shows that its content was written by somebody else; <rules> and
 # <instructions> are the user's own.
 _BLOCK = re.compile(
@@ -85,7 +85,8 @@ def one_line(sentence: str) -> str:
     >>> one_line("Never\n  push.")
     'Never push.'
     """
-    return " ".join(map(str.strip, sentence.splitlines()))
+    lines = sentence.splitlines()
+    return " ".join(map(str.strip, lines)) if len(lines) > 1 else sentence.strip()
 
 
 def wording_of(text: str) -> str:
@@ -119,7 +120,8 @@ def unbulleted(sentence: str) -> str:
     >>> unbulleted("- **be** brief"), unbulleted("## be brief")
     ('be brief', 'be brief')
     """
-    return _MARKUP.sub("", _BULLET.sub("", sentence, count=1) if is_bullet(sentence) else sentence)
+    words = _BULLET.sub("", sentence, count=1) if is_bullet(sentence) else sentence
+    return _MARKUP.sub("", words) if "*" in words or "#" in words else words
 
 
 def is_bullet(sentence: str) -> bool:

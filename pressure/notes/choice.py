@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from heapq import heapify, heappop, heappush, heappushpop
 from itertools import chain, compress, groupby
-from typing import NamedTuple
 
 from polycontext.window import Role, TokenCounter
 
@@ -45,12 +44,15 @@ def bundles_of(units: Sequence[Unit]) -> list[Bundle]:
     """Return the bundles to choose from: short records whole, other units singly."""
     found: list[Bundle] = []
     call = -1
-    for (_, record), group in groupby(
-        range(len(units)), key=lambda index: (units[index].entry, units[index].record)
-    ):
+    records = [(unit.entry, unit.record) for unit in units]
+    for (_, record), group in groupby(range(len(units)), key=records.__getitem__):
         indices = tuple(group)
-        first, size = units[indices[0]], sum(len(units[index].text) for index in indices)
-        if record >= 0 and (first.header or first.parent) and size <= WHOLE_RECORD:
+        first = units[indices[0]]
+        if (
+            record >= 0
+            and (first.header or first.parent)
+            and sum(len(units[index].text) for index in indices) <= WHOLE_RECORD
+        ):
             found.append(indices)
             continue
         places = {units[index].place: index for index in indices}
@@ -83,16 +85,8 @@ def _answers(units: Sequence[Unit], index: int) -> bool:
     )
 
 
-class _Part(NamedTuple):
-    """What is printed before a unit, with the fields that count: an opening or a header."""
-
-    terms: tuple[str, ...]
-    cost: int
-    boost: float
-
-
-_Offer = tuple[int, float, Bundle]
-"""A bundle with the share that it uses and its rank in it, best first."""
+_Offer = tuple[int, float, Bundle, int]
+"""A bundle with the share that it uses and its rank in it, best first, and when it was ranked."""
 
 
 class Chooser:
@@ -112,12 +106,11 @@ class Chooser:
     ) -> None:
         self._entries, self._units, self._asked = entries, units, asked
         self._left = defaultdict[str, float](float, weights)
-        self._openings = {
-            number: _Part(entry.terms, entry.cost, 1.0) for number, entry in entries.items()
-        }
+        self._priced = [(unit.terms, unit.cost, unit.boost) for unit in units]
         self._terms, self._is_asked = cache(terms_of), any(asked)
-        self._headed: set[tuple[int, int]] = set()
-        self._taken: set[int] = set()
+        self._opened = set[int]()
+        self._headed = set[tuple[int, int]]()
+        self._taken, self._times = set[int](), 0
         self._rooms: list[float] = []
         self._claimed: dict[Bundle, tuple[int, ...]] = {}
 
@@ -141,7 +134,9 @@ class Chooser:
         heapify(heap)
         offer = heappop(heap) if heap else None
         while offer and tokens > 0:
-            share, rank, bundle = offer = self._offer(offer[2])
+            share, rank, bundle, ranked = offer
+            if ranked != self._times:
+                share, rank, *_ = offer = self._offer(bundle)
             if heap and (share, _NEARLY * rank) > heap[0]:
                 offer = heappushpop(heap, offer)
                 continue
@@ -176,9 +171,9 @@ class Chooser:
 
     def _offer(self, bundle: Bundle) -> _Offer:
         gain, cost, weight = 0.0, 0, self._left.__getitem__
-        for part in self._parts(bundle):
-            gain += part.boost * sum(map(weight, part.terms))
-            cost += part.cost
+        for terms, tokens, boost in self._parts(bundle):
+            gain += boost * sum(map(weight, terms))
+            cost += tokens
         share = len(self._rooms)
         for claim in self._claimed.get(bundle, ()):
             if self._rooms[claim] > 0:
@@ -186,32 +181,34 @@ class Chooser:
                 break
         if share == _ASKED:
             gain = 1000 * max(self._asked[index] for index in bundle) + gain
-        return share, -(gain + _SPECK) / (cost or 1) ** COST_POWER, bundle
+        return share, -(gain + _SPECK) / (cost or 1) ** COST_POWER, bundle, self._times
 
-    def _parts(self, bundle: Bundle) -> Sequence[Unit | _Part]:
-        """Return everything that a bundle prints.
+    def _parts(self, bundle: Bundle) -> list[tuple[tuple[str, ...], int, float]]:
+        """Return the terms, cost and boost of everything that a bundle prints.
 
         These are its units, and the opening and header before them unless already printed.
         """
-        units, taken, unit = self._units, self._taken, self._units[bundle[-1]]
-        parts: list[Unit | _Part] = [units[index] for index in bundle if index not in taken]
-        if opening := self._openings.get(unit.entry):
-            parts.append(opening if unit.boost >= 1 else opening._replace(boost=unit.boost))
+        taken, unit = self._taken, self._units[bundle[-1]]
+        parts = [self._priced[index] for index in bundle if index not in taken]
+        if unit.entry not in self._opened:
+            entry = self._entries[unit.entry]
+            parts.append((entry.terms, entry.cost, min(1.0, unit.boost)))
         if unit.header and (unit.entry, unit.record) not in self._headed:
             tokens = 2 + (len(unit.header) + len(unit.parent)) // 4
-            parts.append(_Part(self._terms(unit.header), tokens, unit.boost))
+            parts.append((self._terms(unit.header), tokens, unit.boost))
         return parts
 
     def _take(self, offer: _Offer) -> int:
-        share, _, bundle = offer
+        share, _, bundle, _ = offer
         cost, unit = 0, self._units[bundle[-1]]
-        for part in self._parts(bundle):
-            cost += part.cost
-            for term in part.terms:
+        for terms, tokens, _ in self._parts(bundle):
+            cost += tokens
+            for term in terms:
                 self._left[term] *= REPEATED
-        self._openings.pop(unit.entry, None)
+        self._opened.add(unit.entry)
         self._headed.add((unit.entry, unit.record))
         self._taken.update(bundle)
+        self._times += 1
         if share < len(self._rooms):
             self._rooms[share] -= cost
         return cost

@@ -61,8 +61,10 @@ _HEADING = re.compile(
     re.IGNORECASE,
 )
 _INTENTION = re.compile(
-    r"\b(?:next (?:step|up|comes?|thing|on)|(?:next,? )?(?:i|we)(?:'ll| will)(?! (?:also )?(?:be"
-    r"|need|have|require|assume)\b)|(?:next,? )?(?:i|we)(?:'m| am|'re| are) (?:now )?going to"
+    # Few words begin with one of these letters and go on like this.
+    r"\b(?=[abdeijlmnopqrsvw])"
+    r"(?:next (?:step|up|comes?|thing|on)|(?:i|we)(?:'ll| will)(?! (?:also )?(?:be"
+    r"|need|have|require|assume)\b)|(?:i|we)(?:'m| am|'re| are) (?:now )?going to"
     r"|(?:after|once) (?:that|this|which),? (?:i|we)|let me|now (?:i|we)(?: want| need)|what(?:'s"
     r"| is) left|what remains|still to do|remains to|my plan is|(?:i|we) (?:plan|intend) to"
     r"|(?:now |moving )on to|still (?:need|have|want) to|before that (?:i|we)|als nächstes"
@@ -113,10 +115,8 @@ _REFUSAL = re.compile(
     re.IGNORECASE,
 )
 _TAG = re.compile(r"</?\w+>")
-_VERDICT = re.compile(
-    r"^(?:OK|PASS|FAIL|BUILD)\b|\b\d+ (?:passed|failed|errors?|tests? (?:passed|failed|in))\b"
-    r"|^Ran \d+ tests?"
-)
+_VERDICT = re.compile(r"(?:OK|PASS|FAIL|BUILD)\b|Ran \d+ tests?")
+_RESULTS = re.compile(r"\d(?<!\w\w)\d* (?:passed|failed|errors?|tests? (?:passed|failed|in))\b")
 _FENCE = re.compile(r"```(?:bash|console|sh|shell|zsh)")
 _SENTENCE = re.compile(r"\s*[^\W\d_a-z](?:\S* ){5,}\S+[.:!?](?:\n|\Z)")
 _OUTPUT = re.compile(r"\s*(?:<\w+>|(?:exit code|observation|output|stdout)\b)", re.IGNORECASE)
@@ -238,7 +238,7 @@ def says_verdict(line: str) -> bool:
     >>> says_verdict("== 3 failed, 9 passed in 0.3s =="), says_verdict("collected 12 items")
     (True, False)
     """
-    return _VERDICT.search(line) is not None
+    return _VERDICT.match(line) is not None or _RESULTS.search(line) is not None
 
 
 def is_closer(sentence: str) -> bool:

@@ -149,10 +149,11 @@ class Page:
         self, entries: Mapping[int, Entry], units: Sequence[Unit], *, headed: bool = False
     ) -> None:
         self.units = [*units]
-        self._entries, self._headed = entries, headed
-        self._shown: set[int] = set()
-        self._on_line: defaultdict[tuple[int, int], set[int]] = defaultdict(set)
-        self._lines: dict[tuple[int, int], str] = {}
+        self._entries = entries
+        self._places = [(_section(unit) if headed else _OTHERS, unit.entry) for unit in units]
+        self._shown = set[int]()
+        self._on_line = defaultdict[tuple[int, int], set[int]](set)
+        self._lines = dict.fromkeys(sorted({*self._places}), "")
 
     def text(self, indices: Iterable[int]) -> str:
         """Return the units with these indices as the lines of their entries."""
@@ -166,26 +167,27 @@ class Page:
     def _show(self, indices: Iterable[int]) -> list[str]:
         shown, changed = {*indices}, set[tuple[int, int]]()
         for index in shown ^ self._shown:
-            place = self._section(self.units[index]), self.units[index].entry
+            place = self._places[index]
             self._on_line[place] ^= {index}
             changed.add(place)
         self._shown = shown
         for place in changed:
             units = [self.units[index] for index in sorted(self._on_line[place])]
             self._lines[place] = f"{_line(self._entries[place[1]], units)}\n" if units else ""
-        places = sorted(place for place, line in self._lines.items() if line)
+        places = [place for place, line in self._lines.items() if line]
         lines = list[str]()
         for section, group in groupby(places, key=itemgetter(0)):
             lines += [f"{_SECTIONS[section]}\n"] if places[0][0] < _OTHERS else []
             lines += map(self._lines.__getitem__, group)
         return lines
 
-    def _section(self, unit: Unit) -> int:
-        return 0 if self._headed and unit.standing else 1 if self._headed and unit.step else _OTHERS
-
 
 _SECTIONS = (STANDING, NEXT, CONVERSATION)
 _OTHERS = 2
+
+
+def _section(unit: Unit) -> int:
+    return 0 if unit.standing else 1 if unit.step else _OTHERS
 
 
 def render_notes(

@@ -7,7 +7,7 @@ the default, and the fallback for a rejected summary of a model.
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
-from operator import attrgetter
+from operator import itemgetter
 from typing import Any
 
 import orjson
@@ -59,11 +59,10 @@ class Candidates:
 
     def weights(self) -> dict[str, float]:
         """Return the current weight of each term."""
-        uses: list[Unit | Entry] = [*self.units, *self.entries.values()]
-        uses.sort(key=attrgetter("turn"))
-        return weights_of(
-            ((use.turn, getattr(use, "said", True), use.terms) for use in uses), self.turns
-        )
+        uses = [(unit.turn, unit.said, unit.terms) for unit in self.units]
+        uses += [(entry.turn, True, entry.terms) for entry in self.entries.values() if entry.terms]
+        uses.sort(key=itemgetter(0))
+        return weights_of(uses, self.turns)
 
     def ranked(self, tokens: float, query: str | None = None, bonus: float = 0.0) -> list[Bundle]:
         """Return the most important units, of about `tokens` in all."""
@@ -72,6 +71,8 @@ class Candidates:
 
     def _used(self) -> Sequence[Unit]:
         """Return the units with a higher worth of what was read and used later."""
+        if not any(unit.read for unit in self.units):
+            return self.units
         last = {term: unit.turn for unit in self.units if unit.said for term in unit.terms}
         return [
             unit._replace(boost=unit.boost * USED)

@@ -11,7 +11,7 @@ sentence that they may correct stays, and is worth less.
 import re
 from collections import Counter, defaultdict, deque
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import chain, groupby
 from operator import attrgetter
 
@@ -65,7 +65,7 @@ _OF_FILE = "="
 """The first letter of the topic of a setting."""
 
 _MOST_PAIRS, _LONGEST, _STEM, _MOST_HOLDING = 100, 300, 5, 8
-_NUMBER, _CODE = re.compile(r"(?<!\w)\d[\d.,:]*"), re.compile(r"[={}<>\\|_]|\w\(")
+_NUMBER, _CODE = re.compile(r"(?<!\w)\d[\d.,:]*"), re.compile(r"[={}<>\\|_(](?<!(?<!\w)\()")
 _RANKS = {str(Role.USER): 2, str(Role.SYSTEM): 2, str(Role.ASSISTANT): 1}
 
 
@@ -120,36 +120,40 @@ def _older(entries: Mapping[int, Entry], units: Sequence[Unit], fresh: Container
         if not (unit.subject or unit.header or unit.record or unit.standing)
     ]
     changes = {
-        index: _stems(unit.terms)
+        index: _stems(unit)
         for index, unit in plain
         if unit.said
         and unit.entry in fresh
         and says_change(unit.text)
         and not _CODE.search(unit.text)
     }
-    wanted = frozenset(chain.from_iterable(changes.values()))
+    changed = frozenset(chain.from_iterable(changes.values()))
+    used = {term for _, unit in plain for term in unit.terms} if changed else ()
+    wanted = {term: stem for term in used if (stem := _stem(term)) in changed}
+    size = cache(lambda place: len(_stems(units[place])))
     forms, yielding = dict[str, int](), set[int]()
     holding = defaultdict[str, deque[int]](lambda: deque(maxlen=_MOST_HOLDING))
     for index, unit in plain:
-        found = set[int]()
+        found = list[int]()
         if unit.text.count(" ") >= LEAST_WORDS - 1:
             form = _form(unit.text)
-            found.update([forms[form]] if form in forms and unit.entry in fresh else ())
+            if form in forms and unit.entry in fresh:
+                found.append(forms[form])
             forms[form] = index
         if index in changes:
             shared = Counter(chain.from_iterable(map(holding.__getitem__, changes[index])))
-            found.update(
+            found += [
                 place
                 for place, count in shared.items()
-                if count >= LEAST_SHARED and count >= SHARED * len(_stems(units[place].terms))
-            )
-        for place in found - yielding:
+                if count >= LEAST_SHARED and count >= SHARED * size(place)
+            ]
+        for place in found:
             older, newer, before = entries[units[place].entry], entries[unit.entry], units[place]
             is_code = before.said and _CODE.search(before.text)
             if older is not newer and _rank(older) <= _rank(newer) and not is_code:
                 yielding.add(place)
         if wanted and unit.said and unit.opens and unit.ends:
-            for stem in wanted & _stems(unit.terms):
+            for stem in {wanted[term] for term in unit.terms if term in wanted}:
                 holding[stem].append(index)
     return yielding
 
@@ -159,14 +163,13 @@ def _form(text: str) -> str:
     return _NUMBER.sub("#", text)
 
 
-@lru_cache(20_000)
-def _stems(terms: tuple[str, ...]) -> frozenset[str]:
-    return frozenset(map(_stem, terms)) - {""}
+def _stems(unit: Unit) -> set[str]:
+    return {_stem(term) for term in unit.terms if term[0] != FAILED}
 
 
 @lru_cache(50_000)
 def _stem(term: str) -> str:
-    return "" if term[0] == FAILED else term.lower()[:_STEM]
+    return term.lower()[:_STEM]
 
 
 def mark_outcomes(
