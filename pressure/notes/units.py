@@ -147,8 +147,7 @@ class _TurnParser:
             self._attached(number, _attached(turn))
         else:
             opening = f"{turn.role} {one_line(turn.name)}: " if turn.name else f"{turn.role}: "
-            is_output = self.command and cues.is_output(turn.text)
-            if turn.role is Role.USER and is_output:
+            if turn.role is Role.USER and self.command and cues.is_output(turn.text):
                 changes = cues.may_change("", self.command)
                 self._output(self.add(opening, turn, index, Role.TOOL, changes=changes), turn.text)
             else:
