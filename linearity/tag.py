@@ -10,6 +10,7 @@ nothing but a hint, and deriving from an older version copies nothing.
 
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
+from functools import lru_cache
 from threading import Lock
 from typing import Any, cast
 
@@ -116,8 +117,11 @@ def number_of(resource_id: object) -> int | None:
     >>> number_of("t12"), number_of("t012"), number_of("turn-12")
     (12, None, None)
     """
-    if not isinstance(resource_id, str):
-        return None
+    return _number_of(resource_id) if isinstance(resource_id, str) else None
+
+
+@lru_cache(1_024)  # An id that is added is looked up several times.
+def _number_of(resource_id: str) -> int | None:
     digits = resource_id[1:]
     is_number = digits.isdigit() and digits.isascii() and digits[0] != "0"
     return int(digits) if is_number and len(digits) <= _MOST_DIGITS else None

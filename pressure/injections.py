@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import cache, lru_cache
 from itertools import pairwise
-from math import inf
+from math import fsum, inf
 from pathlib import Path
 
 from .notes.cues import says_failure
@@ -97,7 +97,8 @@ def score(text: str) -> float:
     weights = table()[1]
     cuts = (text[start : start + WINDOW] for start in range(0, len(text) or 1, WINDOW))
     return max(
-        weights[""] + sum(weights[feature] for feature in features(part) if feature in weights)
+        # A sum that depends on the order of a set would differ between processes.
+        fsum(map(weights.__getitem__, weights.keys() & {"", *features(part)}))
         for part in cuts
     )
 

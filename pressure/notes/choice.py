@@ -44,8 +44,8 @@ def bundles_of(units: Sequence[Unit]) -> list[Bundle]:
     """Return the bundles to choose from: short records whole, other units singly."""
     found: list[Bundle] = []
     call = -1
-    records = [(unit.entry, unit.record) for unit in units]
-    for (_, record), group in groupby(range(len(units)), key=records.__getitem__):
+    records = [(unit.entry, unit.record) for unit in units].__getitem__
+    for (_, record), group in groupby(range(len(units)), key=records):
         indices = tuple(group)
         first = units[indices[0]]
         if (
@@ -108,9 +108,7 @@ class Chooser:
         self._left = defaultdict[str, float](float, weights)
         self._priced = [(unit.terms, unit.cost, unit.boost) for unit in units]
         self._terms, self._is_asked = cache(terms_of), any(asked)
-        self._opened = set[int]()
-        self._headed = set[tuple[int, int]]()
-        self._taken, self._times = set[int](), 0
+        self._printed = set[object]()
         self._rooms: list[float] = []
         self._claimed: dict[Bundle, tuple[int, ...]] = {}
 
@@ -135,12 +133,12 @@ class Chooser:
         offer = heappop(heap) if heap else None
         while offer and tokens > 0:
             share, rank, bundle, ranked = offer
-            if ranked != self._times:
+            if ranked != len(self._printed):
                 share, rank, *_ = offer = self._offer(bundle)
             if heap and (share, _NEARLY * rank) > heap[0]:
                 offer = heappushpop(heap, offer)
                 continue
-            tokens -= self._take(offer)
+            tokens -= self._take(share, bundle)
             taken.append(bundle)
             if bundle in behind:
                 heappush(heap, self._offer(behind[bundle]))
@@ -181,34 +179,30 @@ class Chooser:
                 break
         if share == _ASKED:
             gain = 1000 * max(self._asked[index] for index in bundle) + gain
-        return share, -(gain + _SPECK) / (cost or 1) ** COST_POWER, bundle, self._times
+        return share, -(gain + _SPECK) / (cost or 1) ** COST_POWER, bundle, len(self._printed)
 
     def _parts(self, bundle: Bundle) -> list[tuple[tuple[str, ...], int, float]]:
         """Return the terms, cost and boost of everything that a bundle prints.
 
         These are its units, and the opening and header before them unless already printed.
         """
-        taken, unit = self._taken, self._units[bundle[-1]]
-        parts = [self._priced[index] for index in bundle if index not in taken]
-        if unit.entry not in self._opened:
+        printed, unit = self._printed, self._units[bundle[-1]]
+        parts = [self._priced[index] for index in bundle if index not in printed]
+        if (unit.entry,) not in printed:
             entry = self._entries[unit.entry]
             parts.append((entry.terms, entry.cost, min(1.0, unit.boost)))
-        if unit.header and (unit.entry, unit.record) not in self._headed:
+        if unit.header and (unit.entry, unit.record) not in printed:
             tokens = 2 + (len(unit.header) + len(unit.parent)) // 4
             parts.append((self._terms(unit.header), tokens, unit.boost))
         return parts
 
-    def _take(self, offer: _Offer) -> int:
-        share, _, bundle, _ = offer
+    def _take(self, share: int, bundle: Bundle) -> int:
         cost, unit = 0, self._units[bundle[-1]]
         for terms, tokens, _ in self._parts(bundle):
             cost += tokens
             for term in terms:
                 self._left[term] *= REPEATED
-        self._opened.add(unit.entry)
-        self._headed.add((unit.entry, unit.record))
-        self._taken.update(bundle)
-        self._times += 1
+        self._printed.update(bundle, ((unit.entry,), (unit.entry, unit.record)))
         if share < len(self._rooms):
             self._rooms[share] -= cost
         return cost

@@ -11,8 +11,6 @@ from ..terms import is_prose
 MOST_STEPS = 2
 """How many open items of a plan are kept first: the current one and the next."""
 
-LONGEST_CLOSER = 120
-
 _FAILURE = re.compile(
     r"[\w.$]{0,80}(?:Error|Exception|Failure|Panic|Interrupt)\b|Caused by:|Unhandled |ERROR\b"
     r"|FAIL(?:ED)?\b|E (?=\S)|fatal:|panic:"
@@ -83,6 +81,7 @@ _CLOSER = re.compile(
     r"|no (?:worries|problem)|good ?bye|take care|gern geschehen|vielen dank|danke|de rien|merci"
     r"|de nada|gracias)\b[^,.;:!?]*\W*$",
 )
+_BRIEF = re.compile(r"\D{0,120}")
 _CHANGE = re.compile(
     r"\b(?:instead|rather|prefer|no longer|not \d|moved?|chang|switch|swap|scratch|drop|forget"
     r"|replac|place of|update|correct|postpon|shift|convert|from [^.]{1,40} to\b|statt"
@@ -247,8 +246,7 @@ def is_closer(sentence: str) -> bool:
     >>> is_closer("Is there anything else?"), is_closer("Thanks, my booking is QX1.")
     (True, False)
     """
-    is_short = len(sentence) <= LONGEST_CLOSER and not any(map(str.isdigit, sentence))
-    return is_short and _CLOSER.search(sentence.lower()) is not None
+    return bool(_BRIEF.fullmatch(sentence) and _CLOSER.search(sentence.lower()))
 
 
 def planned(lines: Sequence[Sequence[str]]) -> set[str]:

@@ -150,7 +150,10 @@ class Page:
     ) -> None:
         self.units = [*units]
         self._entries = entries
-        self._places = [(_section(unit) if headed else _OTHERS, unit.entry) for unit in units]
+        self._places = [
+            (0 if headed and unit.standing else 1 if headed and unit.step else _OTHERS, unit.entry)
+            for unit in units
+        ]
         self._shown = set[int]()
         self._on_line = defaultdict[tuple[int, int], set[int]](set)
         self._lines = dict.fromkeys(sorted({*self._places}), "")
@@ -184,10 +187,6 @@ class Page:
 
 _SECTIONS = (STANDING, NEXT, CONVERSATION)
 _OTHERS = 2
-
-
-def _section(unit: Unit) -> int:
-    return 0 if unit.standing else 1 if unit.step else _OTHERS
 
 
 def render_notes(

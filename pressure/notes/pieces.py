@@ -33,7 +33,9 @@ _ABBREVIATION = re.compile(
     r"(?:\b(?:Mr|Mrs|Ms|Dr|St|No|vs|etc|e\.g|i\.e|approx|Fig|Jr|Sr|cf|al|z\.B|bzw)|\b[A-Z]"
     r"|^\s*\d{1,3}|(?:,|\b(?:am|vom|zum|bis|im|d(?:er|em|en|ie|as))) \d{1,2})\.$"
 )
-_SENTENCE_END = re.compile(r"[.!?…]['\")\]*_`’”]{0,4}\s+(?![a-z(,;&-])|[。！？；।؟]")
+_SENTENCE_END = re.compile(
+    r"[.!?…。！？；।؟](?:(?<=[。！？；।؟])|['\")\]*_`’”]{0,4}\s+(?![a-z(,;&-]))"
+)
 _HEAD = re.compile(
     r"^(?:export )?(?:async )?(?:class|def|func|fn|function|interface|struct|impl|module)\b"
     r"|^\[[\w .\"-]{1,60}\]$|^#{1,6} |^(?!\d+:)[^{}]*[^:]:[*_]*$"
@@ -88,7 +90,8 @@ def split(text: str, hides: Hides | None = None) -> Iterator[Piece]:
         under = heads[-1][1] if heads else -1
         for sentence in sentences:
             hidden = next(hidden_ones, False)
-            for piece in (Piece(sentence, glue),) if hidden else _parted(sentence, glue):
+            is_long = len(sentence) > LONGEST_SENTENCE and not hidden
+            for piece in _parted(sentence, glue) if is_long else (Piece(sentence, glue),):
                 yield piece._replace(under=under, hidden=hidden) if hidden or under >= 0 else piece
                 number += 1
             glue = " "
@@ -141,10 +144,7 @@ def _sentences(line: str) -> Iterator[str]:
 
 
 def _parted(text: str, glue: str) -> Iterator[Piece]:
-    """Yield a sentence or line, split if it is long: prose between clauses, other text anywhere."""
-    if len(text) <= LONGEST_SENTENCE:
-        yield Piece(text, glue)
-        return
+    """Yield the pieces of a long sentence or line: prose between clauses, other text anywhere."""
     limit, soft = (LONGEST_LINE, _SOFT) if _CODE.search(text) else (LONGEST_SENTENCE, _CLAUSE_END)
     start = 0
     while len(text) - start > limit:
@@ -173,15 +173,13 @@ def whole_letter(text: str, place: int) -> int:
     >>> whole_letter("e\u0301tude", 1), whole_letter("etude", 1)
     (2, 1)
     """
-    last = min(len(text), place + _MARK_REACH)
+    last = 0 if text.isascii() else min(len(text), place + _MARK_REACH)
     while 0 < place < last and _is_joined(text[place - 1], text[place]):
         place += 1
     return place
 
 
 def _is_joined(left: str, right: str) -> bool:
-    if right.isascii():
-        return left == "\u200d"
     return (
         "\u200d" in (left, right)
         or unicodedata.category(right)[0] == "M"
@@ -229,7 +227,7 @@ def _letter_ends(text: str) -> Iterator[int]:
 
 def most(limit: int, fits: Callable[[int], bool]) -> int:
     """Return the greatest number up to `limit` that fits, by bisection, or 0 if none does."""
-    return bisect_right(range(1, limit + 1), 0, key=lambda number: 0 if fits(number) else 1)
+    return bisect_right(range(1, limit + 1), 0, key=lambda number: not fits(number))
 
 
 MOST_CHARS, MOST_DEMANDS = 200_000, 400
@@ -257,9 +255,9 @@ def excerpt(text: str, query: str = "", *, demands: bool = False) -> str:
     lines = text.splitlines()
     longest = max(_LONG_LINE, MOST_CHARS // (2 * len(lines)))
     lines = [line if len(line) <= longest else _shortened(line, longest // 2) for line in lines]
-    scores = relevance(lines, query) if query else [0.0] * len(lines)
     scores = [
-        score + says_failure(line.lstrip()) for score, line in zip(scores, lines, strict=True)
+        score + says_failure(line.lstrip())
+        for score, line in zip(relevance(lines, query), lines, strict=True)
     ]
     inward = [
         place for first in range((len(lines) + 1) // 2) for place in (first, len(lines) - 1 - first)

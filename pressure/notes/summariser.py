@@ -59,8 +59,10 @@ class Candidates:
 
     def weights(self) -> dict[str, float]:
         """Return the current weight of each term."""
-        uses = [(unit.turn, unit.said, unit.terms) for unit in self.units]
-        uses += [(entry.turn, True, entry.terms) for entry in self.entries.values() if entry.terms]
+        uses = [
+            (each.turn, getattr(each, "said", True), each.terms)
+            for each in (*self.units, *self.entries.values())
+        ]
         uses.sort(key=itemgetter(0))
         return weights_of(uses, self.turns)
 
@@ -123,12 +125,9 @@ class Candidates:
             entry = self.entries.get(number)
             if entry is not None and entry.role == Role.ASSISTANT and entry.arguments is None:
                 yield number
-            if entry is None or entry.role != Role.USER or self._refuses(number):
+            said = (unit.text for unit in self.units if unit.entry == number and unit.said)
+            if entry is None or entry.role != Role.USER or any(map(refuses, said)):
                 return
-
-    def _refuses(self, number: int) -> bool:
-        said = (unit.text for unit in self.units if unit.entry == number and unit.said)
-        return any(map(refuses, said))
 
     def _open_question(self) -> Unit | None:
         """Return the last question of the last message, if nobody answers it.
@@ -141,11 +140,13 @@ class Candidates:
             if unit.said and self.entries[unit.entry].arguments is None and not is_closer(unit.text)
         )
         ending = [*islice(spoken, 0 if self.answered else 2)]  # who says more behind it goes on
-        if not ending:
-            return None
-        last = ending[0].entry
-        first = max(self.entries) if self.entries[last].role == Role.ASSISTANT else 0
-        asked = (unit for unit in ending if unit.entry == last >= first and is_question(unit.text))
+        asked = (
+            unit
+            for unit in ending
+            if is_question(unit.text)
+            and unit.entry == ending[0].entry
+            and (self.entries[unit.entry].role != Role.ASSISTANT or unit.entry == max(self.entries))
+        )
         return next(asked, None)
 
     def within(self, tokens: int) -> "Candidates":
@@ -341,9 +342,7 @@ class ExtractiveSummariser:
                     return text.rstrip()
         candidates = candidates.current
         if query and ASKS_OF_INSTRUCTIONS.search(query):
-            candidates = candidates.of(
-                tuple(unit._replace(hidden=False) for unit in candidates.units)
-            )
+            candidates = candidates.of(unit._replace(hidden=False) for unit in candidates.units)
         if candidates.cost <= _MORE * max_tokens:
             text = render_notes(
                 candidates.entries,

@@ -6,7 +6,7 @@ gist among the turns is parsed into the entries that it was printed from. Both t
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from posixpath import normpath
 from typing import Any
 
@@ -263,8 +263,7 @@ class _TurnParser:
                 boost *= CLOSING
             yield Unit(
                 number, 0, 0, place, turn, *piece, terms, self._cost(words), boost, said,
-                standing=bool(wanted) and _is_in(words, wanted),
-                step=(step := bool(steps) and _is_in(words, steps)),
+                standing=_is_in(words, wanted), step=(step := _is_in(words, steps)),
                 outcome=place == command, intended=step and not planned,
             )  # fmt: skip
 
@@ -396,5 +395,5 @@ def _sentences(pieces: Iterable[Piece]) -> list[list[str]]:
     return lines
 
 
-def _is_in(words: str, sentences: Iterable[str]) -> bool:
-    return any(words in sentence or sentence in words for sentence in sentences)
+def _is_in(words: str, sentences: Collection[str]) -> bool:
+    return bool(sentences) and any(words in sentence or sentence in words for sentence in sentences)

@@ -36,8 +36,8 @@ LEAST_SHARED, SHARED, LEAST_WORDS = 2, 0.34, 4
 and a share with a word of change, and all of at least `LEAST_WORDS` if only numbers differ."""
 
 _SETTING = re.compile(
-    r"^(?:export |const |let |var |set |- )*[\"']?([\w.\-/ ]{1,60}?)[\"']?\s?(?::?=|:(?=\s|\d|$)"
-    r"|\s->)\s?(\S.*)$"
+    r"^(?=[^=:>]*[=:>])(?:export |const |let |var |set |- )*[\"']?([\w.\-/ ]{1,60}?)[\"']?\s?"
+    r"(?::?=|:(?=\s|\d|$)|\s->)\s?(\S.*)$"
 )
 _FILE_NAME = re.compile(
     r"[\w./-]*\w\.[A-Za-z]\w{0,9}\b|(?<!\S)\.[a-z]\w{2,}[\w.]*|\b\w+_config\b|\b\w*[Ff]ile\b"
@@ -103,7 +103,7 @@ def drop_outdated(
         elif new.value != old.value or old.outcome:
             continue
         gone.add(index)
-    yielding = _older(entries, units, fresh)
+    yielding = {*_older(entries, units, fresh)}
     kept = (
         (index, unit._replace(boost=OLDER) if index in yielding else unit)
         for index, unit in enumerate(units)
@@ -112,8 +112,10 @@ def drop_outdated(
     return [_mark_newer(unit, was[index]) if index in was else unit for index, unit in kept]
 
 
-def _older(entries: Mapping[int, Entry], units: Sequence[Unit], fresh: Container[int]) -> set[int]:
-    """Return the sentences and lines that one of a fresh entry may replace."""
+def _older(
+    entries: Mapping[int, Entry], units: Sequence[Unit], fresh: Container[int]
+) -> Iterator[int]:
+    """Yield the sentences and lines that one of a fresh entry may replace."""
     plain = [
         (index, unit)
         for index, unit in enumerate(units)
@@ -127,12 +129,12 @@ def _older(entries: Mapping[int, Entry], units: Sequence[Unit], fresh: Container
         and says_change(unit.text)
         and not _CODE.search(unit.text)
     }
-    changed = frozenset(chain.from_iterable(changes.values()))
+    changed = {*chain.from_iterable(changes.values())}
     used = {term for _, unit in plain for term in unit.terms} if changed else ()
     wanted = {term: stem for term in used if (stem := _stem(term)) in changed}
     size = cache(lambda place: len(_stems(units[place])))
-    forms, yielding = dict[str, int](), set[int]()
     holding = defaultdict[str, deque[int]](lambda: deque(maxlen=_MOST_HOLDING))
+    forms = dict[str, int]()
     for index, unit in plain:
         found = list[int]()
         if unit.text.count(" ") >= LEAST_WORDS - 1:
@@ -151,11 +153,10 @@ def _older(entries: Mapping[int, Entry], units: Sequence[Unit], fresh: Container
             older, newer, before = entries[units[place].entry], entries[unit.entry], units[place]
             is_code = before.said and _CODE.search(before.text)
             if older is not newer and _rank(older) <= _rank(newer) and not is_code:
-                yielding.add(place)
+                yield place
         if wanted and unit.said and unit.opens and unit.ends:
             for stem in {wanted[term] for term in unit.terms if term in wanted}:
                 holding[stem].append(index)
-    return yielding
 
 
 @lru_cache(20_000)
@@ -185,21 +186,20 @@ def mark_outcomes(
     named = {subject.partition("\t")[0] for subject, _ in told}
     for number, group in groupby(units, key=attrgetter("entry")):
         result, entry = [*group], entries[number]
-        if not entry.changes:
-            told.update((unit.subject, unit.text) for unit in result if unit.subject)
-            named.update(unit.subject.partition("\t")[0] for unit in result)
-            yield from result
-            continue
         asked = " ".join(entry.arguments or ())
         asked += " ".join(unit.text for unit in result if unit.record < 0)
-        lines, left = _outcome_lines(result), MOST_NEWS
+        lines = _outcome_lines(result) if entry.changes else ()
+        left = MOST_NEWS * entry.changes
         for place, unit in enumerate(result):
             about, _, key = unit.subject.partition("\t")
-            is_new = about not in named or (
-                (unit.subject, unit.text) not in told
-                and unit.text.removeprefix(key).strip() not in asked
+            is_new = left > 0 and (
+                about not in named
+                or (
+                    (unit.subject, unit.text) not in told
+                    and unit.text.removeprefix(key).strip() not in asked
+                )
             )
-            outcome = is_new and left > 0 if unit.subject else place in lines
+            outcome = is_new if unit.subject else place in lines
             left -= outcome
             named.add(about)
             told.add((unit.subject, unit.text))
@@ -306,11 +306,10 @@ def _settings(units: Sequence[Unit], entry: Entry) -> Iterator[_Found]:
     settings = [
         (place, setting)
         for place in spoken[1:]
-        if units[place].opens
-        and units[place].ends
-        and len(text := units[place].text) <= _LONGEST
-        and ("=" in text or ":" in text or "->" in text)
-        and (setting := _SETTING.match(text))
+        if (unit := units[place]).opens
+        and unit.ends
+        and len(unit.text) <= _LONGEST
+        and (setting := _SETTING.match(unit.text))
     ]
     if not settings:
         return
