@@ -7,7 +7,7 @@ the default, and the fallback for a rejected summary of a model.
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
-from operator import itemgetter
+from operator import attrgetter
 from typing import Any
 
 import orjson
@@ -59,12 +59,11 @@ class Candidates:
 
     def weights(self) -> dict[str, float]:
         """Return the current weight of each term."""
-        uses = [
-            (each.turn, getattr(each, "said", True), each.terms)
-            for each in (*self.units, *self.entries.values())
-        ]
-        uses.sort(key=itemgetter(0))
-        return weights_of(uses, self.turns)
+        uses: list[Unit | Entry] = [*self.units, *self.entries.values()]
+        uses.sort(key=attrgetter("turn"))
+        return weights_of(
+            ((use.turn, getattr(use, "said", True), use.terms) for use in uses), self.turns
+        )
 
     def ranked(self, tokens: float, query: str | None = None, bonus: float = 0.0) -> list[Bundle]:
         """Return the most important units, of about `tokens` in all."""
