@@ -186,10 +186,14 @@ def weights_of(uses: Iterable[tuple[int, bool, Iterable[str]]], turns: int) -> d
                 spoken.update(terms)
         seen.update(used)
         last.update(dict.fromkeys(used, turn))
-    return {
-        term: _weight(kind_of(term), times, last[term], max(1, turns), said=term in spoken)
-        for term, times in seen.items()
-    }
+    weights = dict[str, float]()
+    for term, times in seen.items():
+        kind = kind_of(term)
+        # A word that stands in small letters elsewhere only began a sentence here.
+        small = seen[term.lower()] if kind is Kind.NAME else 0
+        kind = Kind.WORD if small else kind
+        weights[term] = _weight(kind, times + small, last[term], max(1, turns), said=term in spoken)
+    return weights
 
 
 def _weight(kind: Kind, seen: int, last: int, turns: int, *, said: bool) -> float:

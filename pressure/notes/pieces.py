@@ -167,6 +167,20 @@ def one_line(text: str) -> str:
     return " ".join(text.split())
 
 
+def unnamed(text: str, speaker: str) -> str:
+    """Return `text` without the name of its speaker at its beginning.
+
+    >>> unnamed("Ana Li: It is done.", "Ana_Li"), unnamed("Note: It is done.", "Ana_Li")
+    (' It is done.', 'Note: It is done.')
+    """
+    name, _, said = text.partition(":")
+    return said if speaker and _letters(name) == _letters(speaker) else text
+
+
+def _letters(text: str) -> str:
+    return "".join(filter(str.isalnum, text))
+
+
 def whole_letter(text: str, place: int) -> int:
     r"""Return `place`, or the next index that does not split a letter or emoji from its marks.
 

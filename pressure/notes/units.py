@@ -21,7 +21,7 @@ from ..injections import LIKELY, flag_injections, score
 from ..terms import DECIDES, FAILED, is_prose, terms_of
 from . import cues
 from .lines import LAWGIVERS, SIZE, Entry, Unit, left_out, opening_of, parse_summary
-from .pieces import GAP, Hides, Piece, excerpt, one_line, split
+from .pieces import GAP, Hides, Piece, excerpt, one_line, split, unnamed
 from .records import (
     Item,
     Record,
@@ -151,7 +151,8 @@ class _TurnParser:
                 changes = cues.may_change("", self.command)
                 self._output(self.add(opening, turn, index, Role.TOOL, changes=changes), turn.text)
             else:
-                self._text(self.add(opening, turn, index, turn.role), turn.text)
+                number = self.add(opening, turn, index, turn.role)
+                self._text(number, unnamed(turn.text, turn.name or ""))
 
     def gist(self, turn: Turn, index: int) -> None:
         for told in parse_summary(turn):

@@ -4,6 +4,7 @@ import pytest
 
 from polycontext.pressure import ExtractiveSummariser
 from polycontext.pressure.gist import digest_text
+from polycontext.pressure.terms import weights_of
 from polycontext.window import Turn
 from tests.pressure.notes.extractive_samples import (
     BUSY_TALK,
@@ -230,3 +231,16 @@ def test_the_start_of_a_clause_is_marked_before_the_rest_of_its_sentence() -> No
     for room in range(4, 60):
         told = summarise(turns, room).removeprefix("assistant: ")
         assert all(run.strip() in said for run in told.split("…")), told
+
+
+def test_the_name_of_a_speaker_is_written_once() -> None:
+    """A text that begins with the name of its speaker has it once on its line."""
+    said = Turn("user", "Ana Li: The budget is twelve euros.", name="Ana_Li")
+    assert summarise([said], 40) == "user Ana_Li: The budget is twelve euros."
+
+
+def test_a_word_that_begins_a_sentence_is_no_name() -> None:
+    """A word with a capital letter that stands in small letters elsewhere is worth less."""
+    uses = [(0, True, ("Great", "Bergamo")), (1, True, ("great", "Great")), (2, True, ("ferry",))]
+    weights = weights_of(uses, 3)
+    assert weights["Great"] < weights["ferry"] < weights["Bergamo"]
