@@ -44,8 +44,9 @@ def bundles_of(units: Sequence[Unit]) -> list[Bundle]:
     """Return the bundles to choose from: short records whole, other units singly."""
     found: list[Bundle] = []
     call = -1
-    records = [(unit.entry, unit.record) for unit in units].__getitem__
-    for (_, record), group in groupby(range(len(units)), key=records):
+    for (_, record), group in groupby(
+        range(len(units)), key=lambda index: (units[index].entry, units[index].record)
+    ):
         indices = tuple(group)
         first = units[indices[0]]
         if (

@@ -117,26 +117,26 @@ def _older(
 ) -> Iterator[int]:
     """Yield the sentences and lines that one of a fresh entry may replace."""
     plain = [
-        (index, unit)
+        index
         for index, unit in enumerate(units)
         if not (unit.subject or unit.header or unit.record or unit.standing)
     ]
     changes = {
         index: _stems(unit)
-        for index, unit in plain
-        if unit.said
+        for index in plain
+        if (unit := units[index]).said
         and unit.entry in fresh
         and says_change(unit.text)
         and not _CODE.search(unit.text)
     }
     changed = {*chain.from_iterable(changes.values())}
-    used = {term for _, unit in plain for term in unit.terms} if changed else ()
+    used = {term for index in plain for term in units[index].terms} if changed else ()
     wanted = {term: stem for term in used if (stem := _stem(term)) in changed}
     size = cache(lambda place: len(_stems(units[place])))
     holding = defaultdict[str, deque[int]](lambda: deque(maxlen=_MOST_HOLDING))
     forms = dict[str, int]()
-    for index, unit in plain:
-        found = list[int]()
+    for index in plain:
+        unit, found = units[index], list[int]()
         if unit.text.count(" ") >= LEAST_WORDS - 1:
             form = _form(unit.text)
             if form in forms and unit.entry in fresh:
