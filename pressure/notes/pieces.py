@@ -100,6 +100,19 @@ def split(text: str, hides: Hides | None = None) -> Iterator[Piece]:
             heads.append((indent, number - 1))
 
 
+def sentences_in(pieces: Iterable[Piece]) -> list[list[str]]:
+    """Return the sentences of each line of a text that was split into `pieces`."""
+    lines: list[list[str]] = []
+    for piece in pieces:
+        if piece.glue == "\n" or not lines:
+            lines.append([])
+        if piece.opens:
+            lines[-1].append(piece.text)
+        else:
+            lines[-1][-1] += f"{piece.glue}{piece.text}"
+    return lines
+
+
 def _lines(text: str) -> Iterator[tuple[int, str]]:
     """Yield lines without margins or blank ones, each with its indent.
 

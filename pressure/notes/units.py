@@ -21,7 +21,7 @@ from ..injections import LIKELY, flag_injections, score
 from ..terms import DECIDES, FAILED, is_prose, terms_of
 from . import cues
 from .lines import LAWGIVERS, SIZE, Entry, Unit, left_out, opening_of, parse_summary
-from .pieces import GAP, Hides, Piece, excerpt, one_line, split, unnamed
+from .pieces import GAP, Hides, excerpt, one_line, sentences_in, split, unnamed
 from .records import (
     Item,
     Record,
@@ -67,6 +67,7 @@ _FAILED = re.compile(
     re.IGNORECASE,
 )
 _FAILED_WITHIN = 200
+_HUNK = "\n@@ "
 _EDITED = re.compile(r"[+-](?![rwx-]{3})\D")
 _STATE = re.compile(r"[a-z]{2,}(?:[ _-][a-z]{2,})?")
 """A value that is one of few: a level, a status, yes or no."""
@@ -177,7 +178,11 @@ class _TurnParser:
         units = self.units[before:]
         if self.entries[number].changes or len(units) < LEAST_READ:
             return
-        read = [*map(_as_read, units)]
+        edits = _HUNK in text
+        read = [
+            unit._replace(outcome=True) if edits and _EDITED.match(unit.text) else _as_read(unit)
+            for unit in units
+        ]
         if self.entries[number].opening and all(map(_is_line, units)):
             lines, letters = cues.size_of(text)
             size = left_out(lines, "line") if lines > 1 else left_out(letters, "letter")
@@ -244,7 +249,7 @@ class _TurnParser:
             demands = constraint_sentences(text) if role in LAWGIVERS else ()
         wanted = [*map(one_line, demands)]
         pieces = [*split(text, hides)]
-        lines = _sentences(pieces) if role == Role.ASSISTANT else ()
+        lines = sentences_in(pieces) if role == Role.ASSISTANT else ()
         planned = cues.planned(lines)
         steps = planned or cues.intended(lines)
         texts = [piece.text for piece in pieces]
@@ -305,7 +310,7 @@ def parse_turns(
 
 def _as_read(unit: Unit) -> Unit:
     """Return a line that can be read again with less worth; an error or a change keeps its own."""
-    keeps = not _is_line(unit) or cues.says_failure(unit.text) or _EDITED.match(unit.text)
+    keeps = not _is_line(unit) or cues.says_failure(unit.text)
     return unit if keeps else unit._replace(boost=unit.boost * READ, read=True)
 
 
@@ -381,19 +386,6 @@ def _file_key(name: str, value: Mapping[str, Any]) -> str:
         if not _PATH_KEY.fullmatch(key) and not _WHOLE_KEY.fullmatch(key)
     ]
     return " ".join(("file", normpath(path), *sorted(part)))
-
-
-def _sentences(pieces: Iterable[Piece]) -> list[list[str]]:
-    """Return the sentences of each line of a text that was split into `pieces`."""
-    lines: list[list[str]] = []
-    for piece in pieces:
-        if piece.glue == "\n" or not lines:
-            lines.append([])
-        if piece.opens:
-            lines[-1].append(piece.text)
-        else:
-            lines[-1][-1] += f"{piece.glue}{piece.text}"
-    return lines
 
 
 def _is_in(words: str, sentences: Collection[str]) -> bool:

@@ -67,6 +67,19 @@ def test_commands_in_text_are_steps_too() -> None:
     assert all(find_sources(line, turns) for line in lines)
 
 
+def test_a_diff_is_told_with_the_lines_that_changed() -> None:
+    """It is what came of the edits, though its command changes nothing."""
+    rows = "\n".join(f"     return quay.berths[{n}]" for n in range(9))
+    hunk = f"@@ -3,11 +3,11 @@\n{rows}\n-    fare = tolls\n+    fare = harbour_tolls + levy"
+    diff = f"diff --git a/src/quays.py b/src/quays.py\n{hunk}\n{rows}"
+    turns = [
+        assistant("The fare = harbour_tolls + levy is right, with the levy of harbour_tolls."),
+        *ran("git diff", diff),
+        *BUSY_TALK,
+    ]
+    assert "+ fare = harbour_tolls + levy" in summarise(turns, 120)
+
+
 @pytest.mark.parametrize("command", ["cat <<'EOF' > a.py\nx = 1\nEOF", "sed -i s/a/b/ a.py"])
 def test_what_writes_a_file_is_no_reading(command: str) -> None:
     """Whatever the first word of the command is: its output keeps its worth."""
