@@ -43,7 +43,8 @@ and the most arguments."""
 MOST_RECORDS = 4_000
 """How many records of one text are read in detail, half at either end."""
 
-LIST_BOOST = 2.0
+LIST_BOOST, FIGURES = 2.0, 2.0
+"""How much more a list of ids is worth, and a sentence of the user that has a number."""
 SPEAKER_BOOST = {str(Role.USER): 1.6, str(Role.ASSISTANT): 1.2}
 READ, LEAST_READ = 0.1, 5
 """The share of its worth that a line keeps if it can be read again, and the least lines of such a
@@ -69,6 +70,7 @@ _FAILED = re.compile(
 _FAILED_WITHIN = 200
 _HUNK = "\n@@ "
 _EDITED = re.compile(r"[+-](?![rwx-]{3})\D")
+_FIGURE = re.compile(r"(?<!\S)\W?\d")
 _STATE = re.compile(r"[a-z]{2,}(?:[ _-][a-z]{2,})?")
 """A value that is one of few: a level, a status, yes or no."""
 
@@ -267,6 +269,8 @@ class _TurnParser:
                 boost *= COMMANDING
             elif said and cues.is_closer(words):
                 boost *= CLOSING
+            elif said and role == Role.USER and _FIGURE.search(words):
+                boost *= FIGURES
             yield Unit(
                 number, 0, 0, place, turn, *piece, terms, self._cost(words), boost, said,
                 standing=_is_in(words, wanted), step=(step := _is_in(words, steps)),

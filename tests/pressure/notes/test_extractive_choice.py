@@ -244,3 +244,13 @@ def test_a_word_that_begins_a_sentence_is_no_name() -> None:
     uses = [(0, True, ("Great", "Bergamo")), (1, True, ("great", "Great")), (2, True, ("ferry",))]
     weights = weights_of(uses, 3)
     assert weights["Great"] < weights["ferry"] < weights["Bergamo"]
+
+
+def test_the_users_numbers_go_before_other_sentences() -> None:
+    """They decide something, and nobody can guess them."""
+    talk = [
+        user(f"I walked along the {where} and watched the ships for a while.")
+        for where in ("harbour", "pier", "beach", "canal", "river", "market", "meadow", "fence")
+    ]
+    said = user("My handicap is 14 now.")
+    assert "14" in summarise([*talk[:4], said, *talk[4:]], 14)
