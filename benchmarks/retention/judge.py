@@ -141,7 +141,12 @@ class Judge:
         for message in messages:
             for call in message.get("tool_calls") or ():
                 calls.setdefault(call["function"]["name"], []).append(call["function"]["arguments"])
-        said = dict.fromkeys(text for message in messages if (text := content_of(message)))
+        said = dict.fromkeys(
+            text
+            for message in messages
+            for text in (content_of(message), _unnamed(message))
+            if text
+        )
         return cls(sources_of(messages), tuple(map(text_of, said)), things, calls, verdict)
 
     def body(self, body: str) -> None:
@@ -327,6 +332,16 @@ class Edges(NamedTuple):
     ends: bool
     at_start: bool
     at_end: bool
+
+
+def _unnamed(message: Message) -> str:
+    """Return the text of a message without its speaker's name, which its line begins with."""
+    text = content_of(message)
+    letters = [
+        "".join(filter(str.isalnum, each))
+        for each in (text.partition(":")[0], message.get("name") or "")
+    ]
+    return text.partition(":")[2].strip() if letters[1] and letters[0] == letters[1] else text
 
 
 def _edges(run: str, text: Text) -> Edges:
