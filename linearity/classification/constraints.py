@@ -11,7 +11,7 @@ from functools import cache, lru_cache
 
 from attrs import evolve, frozen
 
-from .model import Model, own_model
+from .model import ALONE, FIRST, Model, own_model
 from .phrases import joined, own_lists, read_table
 from .prose import is_bullet, one_line, sentence_spans, unbulleted, unquoted, wording_of
 
@@ -23,6 +23,8 @@ REMEMBERED, REMEMBERED_CHARS = 8_192, 1_000
 """The number of texts, and the length of each, that the cache of `_find` holds at most. A turn is
 looked up when it arrives and again for its gist."""
 
+_AROUND = " *_.…:"
+"""What may stand around a sentence that is only a scope."""
 _SPEAKER = re.compile(r"\A(?:[A-Z][\w.]* ){1,2}[A-Z]\w*: ")
 """A speaker's name before a statement, as in the minutes of a meeting."""
 
@@ -124,10 +126,10 @@ _find_cached = lru_cache(REMEMBERED)(_find)
 
 def _stated(rule: ConstraintRule, content: str) -> Iterator[FoundRule]:
     heading, lead = "", None
-    known: dict[str, tuple[RuleKind | None, str]] = {}
+    known: dict[tuple[str, int], tuple[RuleKind | None, str]] = {}
     # Minutes report what people said to each other; a mere order in them is not for the assistant.
     heard = _SPEAKER.match(content) is not None
-    for span in sentence_spans(content):
+    for span, place in _placed(rule.model, content):
         # A scope may end with a full stop: "For the rest of this session. Always ...".
         led = span if lead is None else (lead, span[1])
         lead = None
@@ -135,19 +137,38 @@ def _stated(rule: ConstraintRule, content: str) -> Iterator[FoundRule]:
         for start, last in dict.fromkeys((led, span, *_line_spans(content, *span))):
             text = content[start:last]
             sentence = one_line(text)
-            if sentence not in known:
-                known[sentence] = _judged(rule, sentence, heard=heard)
-            kind, scope = known[sentence]
+            if (sentence, place) not in known:
+                known[sentence, place] = _judged(rule, sentence, place, heard=heard)
+            kind, scope = known[sentence, place]
             if heading and is_bullet(sentence):
                 kind, scope = kind or RuleKind.INSTRUCTION, heading
             else:
                 announces = kind and sentence.rstrip("*_ ").endswith((":", "："))
                 heading = sentence if announces else ""
-            if kind:
+            leads = scope == sentence.strip(_AROUND) and (
+                kind is None or content[last : last + 3].lstrip()[:1].islower()
+            )
+            if kind and not leads:
                 yield FoundRule(text, start, last, kind, scope)
                 break
-            if scope:
+            if leads:
                 lead = start
+
+
+def _placed(model: Model, content: str) -> Iterator[tuple[tuple[int, int], int]]:
+    """Yield where each sentence stands, and what its place in the text adds to its score.
+
+    The first sentence tells what the text is about, and the one before what it has come to.
+    """
+    spans = [*sentence_spans(content)]
+    place = model.place(FIRST if len(spans) > 1 else ALONE)
+    first: int | None = None
+    for start, end in spans:
+        yield (start, end), place
+        said = one_line(content[start : min(end, start + LONGEST)])
+        before = model.weigh(unquoted(unbulleted(said))).before if len(spans) > 1 else 0
+        first = before if first is None else first
+        place = first + before
 
 
 def _line_spans(content: str, start: int, end: int) -> Iterator[tuple[int, int]]:
@@ -171,21 +192,22 @@ def _scope_of(sentence: str) -> str:
     return clause[0].strip(" *_") if clause else ""
 
 
-def _judged(rule: ConstraintRule, sentence: str, *, heard: bool) -> tuple[RuleKind | None, str]:
+def _judged(
+    rule: ConstraintRule, sentence: str, place: int, *, heard: bool
+) -> tuple[RuleKind | None, str]:
     """Return the kind and the scope of a rule; another sentence has a scope if it is only one."""
-    if kind := _kind(rule, sentence, heard=heard):
-        return kind, _scope_of(sentence)
-    return None, sentence if _scope().fullmatch(sentence.strip(" *_.…:")) else ""
+    kind, scope = _kind(rule, sentence, place, heard=heard), _scope_of(sentence)
+    return kind, scope if kind or scope == sentence.strip(_AROUND) else ""
 
 
-def _kind(rule: ConstraintRule, sentence: str, *, heard: bool) -> RuleKind | None:
+def _kind(rule: ConstraintRule, sentence: str, place: int, *, heard: bool) -> RuleKind | None:
     if len(sentence) > LONGEST:
         return None
     said = unquoted(unbulleted(sentence))
     # A heading such as "House Rules: ..." looks like a speaker, too.
     speaker = _SPEAKER.match(said)
     for each in (said, said[speaker.end() :]) if speaker else (said,):
-        kinds = rule.model.kinds_of(each)
+        kinds = rule.model.kinds_of(each, place)
         if "rule" in kinds or (kinds and not heard):
             return RuleKind.PREFERENCE if "note" in kinds else RuleKind.INSTRUCTION
     return None

@@ -1,9 +1,11 @@
 """The model sums the weights of features: sequences of words, of shapes, and kinds of phrases."""
 
+import zlib
+
 import pytest
 
 from polycontext.linearity.classification.model import (
-    BYTES,
+    FIRST,
     STATED,
     Model,
     Words,
@@ -11,7 +13,7 @@ from polycontext.linearity.classification.model import (
     own_model,
     read_weights,
 )
-from polycontext.linearity.classification.phrases import read_table
+from polycontext.linearity.classification.phrases import own_data, read_table
 
 TABLE = read_table("verb: push\nrule: ^ never {verb}\nnote: i hate")
 WORDS = Words(
@@ -19,16 +21,21 @@ WORDS = Words(
 )
 
 
+def own(sentence: str) -> set[int]:
+    """Return the features of a sentence itself."""
+    return WORDS.features(sentence)[0]
+
+
 def shared(sentence: str, other: str) -> int:
     """Return how many features two sentences share."""
-    return len(WORDS.features(sentence) & WORDS.features(other))
+    return len(own(sentence) & own(other))
 
 
 def test_sentences_share_their_words_in_sequence() -> None:
     """With where they begin and how they end; numbers and quotations are alike."""
-    assert WORDS.features("Never push 3?") == WORDS.features("never push 4?")
+    assert own("Never push 3?") == own("never push 4?")
     assert shared("Never push it.", "Never push it!") > shared("Never push it.", "Push it never.")
-    assert WORDS.features("NEVER push") != WORDS.features("Never push")
+    assert own("NEVER push") != own("Never push")
 
 
 def test_unknown_words_are_alike_by_their_endings() -> None:
@@ -82,13 +89,34 @@ def test_preferences_are_told_by_weights_of_their_own_or_by_phrases() -> None:
     assert "note" in Model(WORDS, rules, rules, TABLE).kinds_of("I loathe it.")
 
 
+def test_what_stands_before_a_sentence_weighs_too() -> None:
+    """Its words count otherwise than those of the sentence, and only behind it."""
+    _, before = WORDS.features("never")
+    assert not before & own("never")
+    model = Model(WORDS, dict.fromkeys(before, 1) | {key_of("@"): -2, key_of("@first"): 3})
+    weight = model.weigh("never")
+    assert (weight.own, weight.before) == (-2, len(before))
+    assert not model.kinds_of("Push.")
+    assert STATED in model.kinds_of("Push.", weight.before)
+    assert STATED in model.kinds_of("Push.", model.place(FIRST))
+
+
+def test_a_sentence_in_another_language_is_known_by_its_words() -> None:
+    """A fifth of them is enough, and so is a script without spaces."""
+    words = Words(frozenset(), frozenset(), frozenset(), frozenset({"und"}))
+    foreign = key_of("@foreign")
+    said = ("du und ich", "a und b c d e f", "禁止")
+    assert [foreign in words.features(each)[0] for each in said] == [True, False, True]
+
+
 def test_weights_are_read_by_their_hashes() -> None:
-    """Steps between the hashes come first, then the weights."""
-    assert read_weights(bytes([7, 0, 255, 255, 3, 129])) == {7: 3, 7 + 65_535: -127}
+    """Steps between the hashes come first, their low bytes and their high ones, then weights."""
+    data = zlib.compress(bytes([7, 255, 0, 255, 3, 129]))
+    assert read_weights(data) == {7: 3, 7 + 65_535: -127}
 
 
 def test_the_weights_of_the_library_are_small() -> None:
-    """All of them take at most 60 kB."""
-    model = own_model()
-    assert (len(model.rules) + len(model.preferences)) * BYTES <= 60_000
-    assert all(-128 < weight < 128 for weight in model.rules.values())
+    """All of them take at most 60 kB, in which they are compressed."""
+    sizes = [len(own_data("weights", name)) for name in ("rules.bin", "preferences.bin")]
+    assert sum(sizes) <= 60_000
+    assert all(-128 < weight < 128 for weight in own_model().rules.values())

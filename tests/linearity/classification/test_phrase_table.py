@@ -148,9 +148,7 @@ def test_the_name_of_a_speaker_is_no_part_of_a_sentence() -> None:
 
     In minutes, speakers give each other orders, so only a lasting order counts.
     """
-    assert constraint_sentences("Project Manager: don't delete a slide. Never sing.") == (
-        "Never sing.",
-    )
+    assert constraint_sentences("Project Manager: don't delete a slide.") == ()
     assert constraint_sentences("House Rules: no force pushes.") == (
         "House Rules: no force pushes.",
     )
