@@ -118,7 +118,7 @@ class Reader:
 
     def __init__(self) -> None:
         self.words, self.table = classifier.own_words(), own_table()
-        self.draw = Random(5)
+        self.draw = Random(5)  # noqa: S311 - which places are made up is no secret
         self._known: dict[str, tuple[frozenset[int], frozenset[int]]] = {}
 
     def examples(self, turns: Sequence[Turn]) -> Iterator[Example]:
@@ -270,7 +270,8 @@ def _fitted(known: Sequence[Example], is_so: Sequence[bool]) -> dict[int, float]
     importance = np.array([each.importance for each in known])
     so = np.array(is_so)
     stated, other = (
-        np.log((1 + matrix.T @ share) / share.sum()) for share in (so * importance, ~so * importance)
+        np.log((1 + matrix.T @ share) / share.sum())
+        for share in (so * importance, ~so * importance)
     )
     scale = np.abs(stated - other)
     # The bias is a feature like the others; liblinear draws nothing when it solves the primal.

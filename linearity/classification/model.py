@@ -30,7 +30,8 @@ STATED = "stated"
 ALONE, FIRST = ("@alone", "@first"), ("@first",)
 """The features of the only sentence of a turn, and of the first of several."""
 
-_MASK = (1 << BITS) - 1
+_MASK, _FACTOR = (1 << BITS) - 1, 0xE3779B1
+"""The mask of a hash, and a factor below 2 ** 30, by which Python multiplies fast."""
 _BEFORE = 0x5BD1E9
 """What the hash of a word before a sentence differs by from that of a word in it."""
 _CAPITALS = re.compile(r"\b(?:[A-Z]{4,}|NOT|DO)\b")
@@ -88,15 +89,15 @@ class Words:
 
         The sentence is without quotations and list markers.
         """
-        words = _known(sentence)
+        words = [*map(_known, words_of(sentence))]
         ends = _ending(sentence)
         own = {key_of("@"), key_of(f"@length {len(words).bit_length()}")}
         if _CAPITALS.search(sentence) and not sentence.isupper():
             own.add(key_of("@capitals"))
         if self._is_foreign(sentence, words):
             own.add(key_of("@foreign"))
-        own.update(key_of(f"^{word}") for word in words[:ENDS])
-        own.update(key_of(f"${word}") for word in words[-ENDS:])
+        own.update(key_of("^" + word) for word in words[:ENDS])
+        own.update(key_of("$" + word) for word in words[-ENDS:])
         said = [*sequences(["<", *words, ends], LONGEST_WORDS)]
         own.update(said)
         own.update(sequences(["<", *self._shapes(words), ends], LONGEST_SHAPES))
@@ -187,12 +188,12 @@ def _weigh(model: Model, sentence: str) -> Weight:
 
 
 def _sum(weights: Mapping[int, int], features: set[int]) -> int:
-    return sum(map(weights.__getitem__, weights.keys() & features))
+    return sum(filter(None, map(weights.get, features)))
 
 
-def _known(sentence: str) -> list[str]:
-    words = words_of(sentence)
-    return ["#" if word[0].isdigit() else word if word.strip("_") else "_" for word in words]
+@lru_cache(8_192)
+def _known(word: str) -> str:
+    return "#" if word[0].isdigit() else word if word.strip("_") else "_"
 
 
 def sequences(said: Sequence[str], longest: int) -> Iterator[int]:
@@ -201,7 +202,7 @@ def sequences(said: Sequence[str], longest: int) -> Iterator[int]:
     found = [0] * len(keys)
     for length in range(longest):
         found = [
-            (before * 31 + key) * 0x9E3779B1 >> 4 & _MASK
+            (before * 31 + key) * _FACTOR >> 4 & _MASK
             for before, key in zip(found, keys[length:], strict=False)
         ]
         yield from found
