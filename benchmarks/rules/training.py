@@ -42,7 +42,7 @@ SHARE = 0.55
 """The share of the features that are kept for English; the other languages share the rest."""
 PHRASE = 3.7
 """The least weight of a phrase that states a rule."""
-FIRM = 2.7
+FIRM = 3.0
 """What is added for the beginnings of prohibitions and limits, and taken off for what passes. In
 what is learnt, orders of the moment ("Don't merge it yet") are more frequent than with users."""
 _BEGINNINGS = (
