@@ -18,10 +18,7 @@ from tests.server.browser.chromium import Tab, chromium
 
 pytestmark = [pytest.mark.gate, pytest.mark.no_cover]  # the server is in another process
 
-LONG = (
-    "Tell me of the shelves and what stands on them: "
-    + "plums, pears, quinces, cider and honey, " * 8
-)
+LONG = "What stands on the shelves? I can see " + "plums, pears, quinces, cider and honey, " * 8
 
 Open = Callable[..., Tab]
 
