@@ -11,7 +11,6 @@ from enum import Enum
 from functools import lru_cache
 from itertools import chain, groupby, pairwise
 from math import log
-from operator import itemgetter
 
 UNSPACED = (
     "\u0e00-\u109f\u1780-\u17ff\u2e80-\u2fdf\u3005-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
@@ -178,7 +177,7 @@ def weights_of(uses: Iterable[tuple[int, bool, Iterable[str]]], turns: int) -> d
     `uses` holds, for each unit, its turn, whether somebody said it, and its terms, by turn.
     """
     seen, last, spoken = Counter[str](), dict[str, int](), set[str]()
-    for turn, group in groupby(uses, key=itemgetter(0)):
+    for turn, group in groupby(uses, key=lambda use: use[0]):
         used = set[str]()
         for _, said, terms in group:
             used.update(terms)

@@ -84,8 +84,6 @@ IMPORTANCE = {
 LESSER = ("home", "code", "roles", "further")
 """The files of written sentences that weigh less, since they have more rules than people state."""
 LESSER_SHARE = 0.3
-PLAIN, PLAIN_SHARE = "plain", 1.0
-"""The files of the plainest rules, which nobody may miss, and how much more they weigh."""
 FLAGGED = {"hard": 0.018, "easy": 0.009, "qmsum": 0.008, "tau_airline_gpt4o": 0.015}
 """The largest share of turns without a rule that may be flagged, of those left out."""
 
@@ -108,8 +106,6 @@ class Example:
         share = MADE_UP_IMPORTANCE if self.made_up else 1.0
         if self.turn.group[3:].startswith(LESSER):
             share *= LESSER_SHARE
-        elif self.turn.group[3:].startswith(PLAIN):
-            share *= PLAIN_SHARE
         return IMPORTANCE[self.turn.set] * share
 
 
