@@ -247,7 +247,7 @@ def _read_union(data: Any, kind: Any) -> Any:
 
 
 def _read_list(data: Any, kind: Any) -> Any:
-    """Return a list as the type that it is declared with; a text is no list of its letters."""
+    """Return a list as its declared type; a string is not split into letters."""
     inner, made = get_args(kind), get_origin(kind) or kind
     if not isinstance(data, list | tuple):
         raise InvalidDataError("", f"{type(data).__name__} is not a list", "a list")

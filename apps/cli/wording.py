@@ -63,7 +63,7 @@ def in_words_of_commands(message: str) -> str:
 
 
 def message_of(error: Exception) -> str:
-    """Return the message of an error; a library's in words of commands."""
+    """Return the message of an error, with the command line's words for Python's types."""
     return str(error) if isinstance(error, CommandError) else in_words_of_commands(str(error))
 
 

@@ -4,7 +4,7 @@ The score is a sum of weights of features: sequences of up to three words, and o
 and the first and last words. A frequent word is its own shape, a verb where an order begins is
 ``V``, and another word is its ending ("~s"), so that a sentence of unknown words still has
 features. What the same turn says first, and what it says just before the sentence, counts as well:
-"Return None if it is empty" states a rule after "House rules" and none after "Write a function".
+"Names are in lower case." states a rule after "We start a new project today.", and none in a task.
 
 The weights are data that ``just bench rules train`` writes: a feature is known by a hash of 24
 bits, and the file holds the distances between the sorted hashes and then the weights, compressed.

@@ -223,3 +223,13 @@ def test_hostile_repetition_is_read_in_one_pass(unit: str) -> None:
     content = unit * (1_000_000 // len(unit))
     assert not states_constraint(content)
     assert states_constraint(f"Never push.\n{content}")
+
+
+TASK = "Write a function that takes a string of brackets and returns the deepest level of nesting."
+
+
+@pytest.mark.parametrize("rule", ["Names are in lower case.", "Output only the number."])
+def test_what_stands_before_a_sentence_counts(rule: str) -> None:
+    """A condition of a task binds that task; the same words in a conversation bind all of it."""
+    assert constraint_sentences(f"We start a new project today. {rule}") == (rule,)
+    assert constraint_sentences(f"{TASK} {rule}") == ()
