@@ -98,9 +98,10 @@ class Bridges:
             return self._own[provider]
         if asked not in self._held:
             try:
-                self._held[asked] = self._of(asked)
+                made = self._of(asked)
             except UnknownNameError:
-                self._held[asked] = self._own
+                made = self._own
+            self._held.setdefault(asked, made)  # another thread may have been first
         return self._held[asked][provider]
 
     def session(self, messages: Sequence[Message]) -> ContextSession:

@@ -15,6 +15,7 @@ from httpx2 import RemoteProtocolError
 from polycontext.adapters import Adapter
 from polycontext.adapters import anthropic as anthropic_adapter
 from polycontext.adapters import openai as openai_adapter
+from polycontext.adapters.wire_dialect import Bridges
 from polycontext.base import InvalidOptionError
 from polycontext.testing.strict import (
     Break,
@@ -521,3 +522,19 @@ def test_whatever_names_no_conversation_has_no_session(conversation: Any) -> Non
         for client in clients:
             with pytest.raises(InvalidOptionError, match=r"^messages = .* Use the (list|messages)"):
                 client.session(conversation)
+
+
+def test_threads_that_ask_a_model_for_the_first_time_share_its_sessions(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Who comes second takes the bridges of the first."""
+    bridges = Bridges(None, {}, "openai")
+    make, first = bridges._of, list[Any]()
+
+    def late(model: Any) -> Any:
+        monkeypatch.setattr(bridges, "_of", make)
+        first.append(bridges.of("openai", model))
+        return make(model)
+
+    monkeypatch.setattr(bridges, "_of", late)
+    assert bridges.of("openai", "gpt-4o") is first[0]
