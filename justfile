@@ -31,7 +31,7 @@ types:
 layers:
     uv run lint-imports
 
-# Check the structure of the code (circles, deep imports, public names, what is loaded, lines) and the wording of the docs.
+# Check the structure of the code (circles, deep imports), print the characters of each room, and check the wording of the docs.
 house:
     uv run python .ci/house.py
     uv run codespell README.md CONTRIBUTING.md CHANGELOG.md docs/*.md
