@@ -60,7 +60,8 @@ class Projection:
 
     `first_changed` is the index of the first message that differs from the input, None if none
     does; a prompt cache matches up to there. `floor` is the lowest number of tokens that the
-    request could have been cut to. `repaired` lists the ids of results that ``repair=True`` added.
+    request could have been cut to. `repaired` lists the ids of results that ``repair=True`` added
+    or moved to their calls; a result that it left out is named by its message, ``messages[3]``.
     `classes` holds the class of every turn by its id, and `rules` the standing instructions of the
     user.
     """
@@ -141,7 +142,9 @@ def project(
             gets more weight in the gist. Defaults to the user's last message if that asks about the
             past.
         rules: rules for tools: `keep_last`, `never_yield`, `yield_first`.
-        repair: close an unanswered call in the middle with a marked result instead of raising.
+        repair: mend the order of calls and results instead of raising: a result moves to its call,
+            an unanswered call in the middle gets a marked result, and second results and those
+            without a call are left out.
 
     Raises:
         InvalidMessagesError: the list breaks a rule of the provider; names index and rule.
@@ -184,7 +187,11 @@ def project(
         raise
     log_rejected(result.rejections)
     written = rendered.inline()
-    if result.edit.is_empty and not parsed.repaired and _is_moved(parsed):
+    repaired = (
+        *map(_id, sorted((*parsed.repaired, *parsed.moved))),
+        *(f"messages[{place}]" for place in parsed.omitted),
+    )
+    if result.edit.is_empty and not repaired and _is_moved(parsed):
         # A result that the provider accepts further behind stays there.
         written = list(map(fresh, parsed.messages))
     wire.check(written, allow_open_tail=bool(result.window.open_calls))
@@ -199,7 +206,7 @@ def project(
         kept=result.kept,
         gisted=result.gisted,
         dropped=result.dropped,
-        repaired=tuple(map(_id, parsed.repaired)),
+        repaired=repaired,
         classes={turn.resource_id: window.class_of(turn) for turn in window.all_turns()},
         rules=tuple(rule.text for rule in window.rules.standing),
         reserve=given.reserve,

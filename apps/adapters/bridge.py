@@ -126,8 +126,8 @@ class Bridge(Generic[N]):
         self, /, natives: Sequence[N], *, key: str | None = None, **besides: Any
     ) -> Steps[Fitted[N]]:
         """Return the result of `fit` together with the conversation's session."""
-        turns, handles = self._split(natives)
-        said = _repaired(turns)
+        pairs = self._split(natives)
+        said, handles = [turn for turn, _ in pairs], [held for _, held in pairs]
         alone, aalone = (
             partial(self.sessions.alone, said, key),
             partial(self.sessions.aalone, said, key),
@@ -137,8 +137,8 @@ class Bridge(Generic[N]):
             rewind = key is not None
             try:
                 yield Effect(
-                    partial(session.sync, turns, handles, rewind=rewind),
-                    partial(session.asynced, turns, handles, rewind=rewind),
+                    partial(session.sync, said, handles, repair=False, rewind=rewind),
+                    partial(session.asynced, said, handles, repair=False, rewind=rewind),
                 )
                 end = _end(session)
                 view = yield call(session, "view", **besides)
@@ -191,9 +191,10 @@ class Bridge(Generic[N]):
 
     def said(self, natives: Sequence[N]) -> list[Turn]:
         """Return the turns of messages, repaired."""
-        return _repaired(self._split(natives)[0])
+        return [turn for turn, _ in self._split(natives)]
 
-    def _split(self, natives: Sequence[N]) -> tuple[list[Turn], list[Held[N]]]:
+    def _split(self, natives: Sequence[N]) -> list[tuple[Turn, Held[N] | None]]:
+        """Return the turns of messages, repaired, each with its messages, None if it was added."""
         # Frameworks keep the summaries they were given, and may join them with other messages.
         split = [*self.dialect.split(natives)]
         known = known_again([piece.turn for piece in split], has_task=False)
@@ -207,7 +208,7 @@ class Bridge(Generic[N]):
             Held(tuple(natives[piece.start : piece.stop]), piece.start, turns[piece.start])
             for piece in pieces
         ]
-        return [piece.turn for piece in pieces], held
+        return pairs_of([piece.turn for piece in pieces], held, repair=True)
 
 
 def find_session(
@@ -244,10 +245,6 @@ def find_session(
 
 def _length(session: ContextSession) -> int:
     return len(said_in(session.conversation.log))
-
-
-def _repaired(turns: Sequence[Turn]) -> list[Turn]:
-    return [turn for turn, _ in pairs_of(turns, None, repair=True)]
 
 
 def _end(session: ContextSession) -> tuple[int, str]:

@@ -49,7 +49,7 @@ class WireDialect(Dialect[Message]):
         # Skip turns that the repair added: they have no message, and the session repairs the list
         # itself.
         parsed = self._wire.parse([*natives], repair=True)
-        stops = _stops(parsed.places, len(natives))
+        stops = _stops([*parsed.places, *parsed.omitted], len(natives))
         for number, (turn, place) in enumerate(zip(parsed.turns, parsed.places, strict=True)):
             if number not in parsed.repaired:
                 yield Piece(turn, place, stops[place])

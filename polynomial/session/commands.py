@@ -26,7 +26,7 @@ from polycontext.window import (
     loaded_object,
 )
 from polycontext.window.filler import OPENING, opening_of
-from polycontext.window.providers import Provider, dumped, format_of, unwrap
+from polycontext.window.providers import Provider, dumped, format_of, missing_result, unwrap
 
 from ..gist_recognition import known_again
 from ..inputs import ContextInput, class_of
@@ -286,11 +286,6 @@ def build_extend(
     if place is not None:
         turns.insert(place, Turn(Role.USER, OPENING, timestamp=turns[place].timestamp))
     return Together(tuple(Add(turn, oversize=oversize) for turn in turns))
-
-
-def missing_result(call_id: str, content: str, **fields: Any) -> Turn:
-    """Return the marked result of a call that has none."""
-    return Turn(Role.TOOL, content, tool_call_id=call_id, metadata={"repaired": True}, **fields)
 
 
 def build_results(conversation: Conversation, reason: str) -> Together:

@@ -17,8 +17,8 @@ from attrs import evolve, frozen
 from polycontext.base import InvalidDataError, InvalidOptionError
 from polycontext.base.codec import json_object, structured
 from polycontext.base.effects import drive, twin
-from polycontext.window import Role, Turn
-from polycontext.window.providers import NO_RESULT
+from polycontext.window import Turn
+from polycontext.window.providers import mended
 
 from .. import stores
 from ..journal.conversation import Conversation, replayed
@@ -30,7 +30,7 @@ from ..journal.source_ranges import with_sources
 from ..machine.step import ContextPolicy
 from ..stores.in_memory import InMemoryStore
 from ..stores.session_store import SessionStore, SnapshotStore
-from .commands import Add, Together, missing_result
+from .commands import Add, Together
 from .construction import PATIENCE, close_store, open_session, store_with
 from .options import Model, NewOptions, OpenOptions, Place
 from .part import S, Session
@@ -109,16 +109,16 @@ def with_missing_results(turns: Iterable[Turn]) -> Iterator[Turn]:
 
     Law: a log that was never cleared over open calls is unchanged.
     """
-    waiting: dict[str, None] = {}
-    for turn in turns:
-        if turn.role is Role.TOOL:
-            waiting.pop(turn.tool_call_id or "", None)
-        else:
-            for number, call in enumerate(waiting, 1):
-                # A distinct id, so that it does not take the id of a later turn.
-                name = f"{turn.resource_id}-no-result-{number}" if turn.resource_id else ""
-                yield missing_result(call, NO_RESULT, resource_id=name, timestamp=turn.timestamp)
-            waiting = dict.fromkeys(call.id for call in turn.tool_calls)
+    added = list[Turn]()
+    for turn, own in mended((turn, turn) for turn in turns):
+        if own is None:
+            added.append(turn)
+            continue
+        for number, result in enumerate(added, 1):
+            # A distinct id, so that it does not take the id of a later turn.
+            name = f"{turn.resource_id}-no-result-{number}" if turn.resource_id else ""
+            yield evolve(result, resource_id=name, timestamp=turn.timestamp)
+        added.clear()
         yield turn
 
 

@@ -3,7 +3,6 @@
 It finds the turns that are new here, and pairs the view with the caller's objects.
 """
 
-import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import zip_longest
 from typing import Any, NamedTuple
@@ -15,7 +14,7 @@ from polycontext.base.effects import Steps
 from polycontext.pressure import ConflictError
 from polycontext.window import REQUEST_OVERHEAD, Role, Turn, count_tools, count_turn
 from polycontext.window.filler import OPENING, is_opening, opening_of
-from polycontext.window.providers import NO_RESULT, results_behind_calls
+from polycontext.window.providers import mended
 from polycontext.window.rules import is_rule
 
 from ..errors import ContextOverflowError
@@ -29,15 +28,12 @@ from .commands import (
     Take,
     Together,
     check_turn,
-    missing_result,
 )
 from .compression import plan_window
 from .options import check_tools
 from .part import Session
 from .time_travel import build_rewind, changes_of_rules
 from .writer import TRIES
-
-_LOG = logging.getLogger("polycontext.session")
 
 
 @frozen
@@ -85,9 +81,7 @@ def sync(
     rewind: bool,
 ) -> Steps[ContextOutput]:
     """Make the conversation equal to `turns`; see `ContextSession.sync`."""
-    given = [*turns] if isinstance(turns, Iterable) else turns
-    pairs = pairs_of(given, handles, repair=repair)
-    _log_omitted(given, pairs)
+    pairs = pairs_of(turns, handles, repair=repair)
     for _ in range(TRIES):
         base, output = session.conversation.revision, session.output
         command = command_to_sync(session, pairs, rewind=rewind)
@@ -145,37 +139,16 @@ def pairs_of(
             f"{len(checked)}: one for each turn",
         )
         pairs = [*zip(checked, given, strict=True)]
-    return [*_repair(pairs)] if repair else pairs
+    return _repair(pairs) if repair else pairs
 
 
-def _repair(pairs: Sequence[Pair]) -> Iterator[Pair]:
-    """Yield a valid conversation: each call has its result behind it, and the user comes first."""
-    pairs = [*results_behind_calls(pairs)]
-    opens = opening_of([turn for turn, _ in pairs])
-    waiting: dict[str, None] = {}
-    for place, (turn, handle) in enumerate(pairs):
-        if place == opens:
-            yield Turn(Role.USER, OPENING), None
-        if turn.role is not Role.TOOL:
-            yield from ((missing_result(call, NO_RESULT), None) for call in waiting)
-            waiting = dict.fromkeys(call.id for call in turn.tool_calls)
-        elif turn.tool_call_id not in waiting:
-            continue
-        else:
-            del waiting[turn.tool_call_id]
-        yield turn, handle
-
-
-def _log_omitted(given: Iterable[Turn], pairs: Iterable[Pair]) -> None:
-    """Log a warning that names the results of `given` that `_repair` omitted."""
-    kept = {id(turn) for turn, _ in pairs}
-    omitted = [turn.tool_call_id for turn in given if id(turn) not in kept]
-    if omitted:
-        _LOG.warning("omitted results without a call: %s", ", ".join(map(str, omitted[:_NAMED])))
-
-
-_NAMED = 5
-"""The most results that a warning names."""
+def _repair(pairs: Sequence[Pair]) -> list[Pair]:
+    """Return a valid conversation: each call has its result behind it, and the user comes first."""
+    found = [*mended(pairs)]
+    opens = opening_of([turn for turn, _ in found])
+    if opens is not None:
+        found.insert(opens, (Turn(Role.USER, OPENING), None))
+    return found
 
 
 def command_to_sync(session: Session, pairs: Sequence[Pair], *, rewind: bool) -> Command | None:

@@ -4,7 +4,7 @@ from .formats import AUTO, check, findings, format_of, get_format, unwrap
 from .layout import left_behind, without
 from .openai_places import ObjectCheck, OpenAIPlace
 from .places import Place, shown
-from .tool_pairs import NO_RESULT, results_behind_calls
+from .tool_pairs import mended, missing_result
 from .wire import (
     Judge,
     Message,
@@ -20,7 +20,6 @@ from .wire import (
 
 __all__ = [
     "AUTO",
-    "NO_RESULT",
     "Judge",
     "Message",
     "ObjectCheck",
@@ -44,8 +43,9 @@ __all__ = [
     "gemini",
     "get_format",
     "left_behind",
+    "mended",
+    "missing_result",
     "responses",
-    "results_behind_calls",
     "shown",
     "unwrap",
     "without",

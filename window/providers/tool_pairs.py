@@ -2,13 +2,14 @@
 
 Call ids are unique within one turn only (recorded conversations reuse them in later turns). A
 result therefore answers only the calls of the assistant turn directly before its run of results.
-Responses pairs by id, so there a result may stand further behind: it moves to its call, as it does
-in a list that is repaired.
+Responses pairs by id, so there a result may stand further behind: it moves to its call. `mended`
+brings any other list into order.
 """
 
+import logging
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from attrs import Factory, define
 
@@ -19,11 +20,13 @@ from .wire import Message, Parsed, Provider
 
 T = TypeVar("T")
 
+_LOG = logging.getLogger("polycontext.window.providers")
+
 NO_RESULT = "[no result was recorded for this call]"
-"""The text of a result that `repair` adds."""
+"""The text of a result that is added."""
 
 _NAMED = 5
-"""The most calls that an error names."""
+"""The most calls that a message names."""
 
 ONE_RESULT = "one result for each call, directly after the message that called"
 BEHIND_CALL = "results directly after the assistant message that called"
@@ -40,22 +43,49 @@ def paired(
     """Return `turns`, each with the index of its message, once every call has one result.
 
     A call may stay open at the very end. `waiting` are ids of earlier calls without a result. With
-    `repair`, a missing result is added. Linear in the number of turns and calls.
+    `repair`, the turns are `mended`. Linear in the number of turns and calls.
 
     Raises:
         InvalidMessagesError: Rules orphan-result, duplicate-result, unanswered-call.
     """
-    if repair or provider is Provider.RESPONSES:
-        turns = results_behind_calls(turns, waiting)
-    pairing = _Pairing(provider, repair=repair, waiting=dict.fromkeys(waiting))
+    if repair:
+        return _repaired(provider, [*turns], messages, waiting)
+    if provider is Provider.RESPONSES:
+        turns = chain.from_iterable(_atoms(turns, waiting))
+    pairing = _Pairing(provider, waiting=dict.fromkeys(waiting))
     for turn, place in turns:
         pairing.add(turn, place)
+    return Parsed(provider, tuple(pairing.turns), tuple(pairing.places), tuple(messages))
+
+
+def _repaired(
+    provider: Provider,
+    turns: Sequence[tuple[Turn, int]],
+    messages: Sequence[Message],
+    waiting: Iterable[str],
+) -> Parsed:
+    """Return `turns` mended, with a record of what was mended."""
+    found = [*mended(((turn, number) for number, (turn, _) in enumerate(turns)), waiting)]
+    places, added, moved, last = list[int](), list[int](), list[int](), -1
+    for position, (turn, number) in enumerate(found):
+        if number is None:
+            added.append(position)
+            places.append(places[-1] if places else 0)
+            continue
+        is_behind = provider is Provider.RESPONSES and number > last  # where that is valid
+        if turn.role is Role.TOOL and number != last + 1 and not is_behind:
+            moved.append(position)
+        places.append(turns[number][1])
+        last = number
+    kept = {number for _, number in found}
     return Parsed(
         provider,
-        tuple(pairing.turns),
-        tuple(pairing.places),
+        tuple(turn for turn, _ in found),
+        tuple(places),
         tuple(messages),
-        tuple(pairing.repaired),
+        tuple(added),
+        tuple(moved),
+        tuple(place for number, (_, place) in enumerate(turns) if number not in kept),
     )
 
 
@@ -86,23 +116,65 @@ class CallNames:
         return call_id
 
 
-def results_behind_calls(
+def mended(
     turns: Iterable[tuple[Turn, T]], waiting: Iterable[str] = ()
-) -> Iterator[tuple[Turn, T]]:
-    """Move each result that stands behind other turns to the other results of its message.
+) -> Iterator[tuple[Turn, T | None]]:
+    """Yield `turns` with exactly one result behind each call, except for calls at the very end.
 
-    `waiting` are ids of earlier calls without a result. The second value of each pair stays with
-    its turn.
+    A result moves to its call, from behind or from before. The second result of a call and a result
+    without a call are left out with a warning. A missing result is added, with None as its second
+    value. `waiting` are ids of earlier calls without a result.
+
+    >>> late = [Turn("user", "Go on."), Turn("tool", "7 plums", tool_call_id="c")]
+    >>> [turn.role.value for turn, _ in mended([(turn, 0) for turn in late], ["c"])]
+    ['tool', 'user']
+    """
+    calls, omitted = dict.fromkeys(waiting), list[str]()
+    atoms = _atoms(turns, calls, are_early_moved=True)
+    for number, atom in enumerate(atoms, 1):
+        for turn, whose in atom:
+            if turn.role is not Role.TOOL:
+                calls = dict.fromkeys(call.id for call in turn.tool_calls)
+            elif turn.tool_call_id in calls:
+                del calls[turn.tool_call_id]
+            else:
+                omitted.append(shown(turn.tool_call_id))
+                continue
+            yield turn, whose
+        if number < len(atoms):
+            yield from ((missing_result(call), None) for call in calls)
+    if omitted:
+        _LOG.warning("omitted results that answer no open call: %s", _listed(omitted))
+
+
+def missing_result(call_id: str, content: str = NO_RESULT, **fields: Any) -> Turn:
+    """Return the marked result of a call that has none."""
+    return Turn(Role.TOOL, content, tool_call_id=call_id, metadata={"repaired": True}, **fields)
+
+
+def _atoms(
+    turns: Iterable[tuple[Turn, T]], waiting: Iterable[str] = (), *, are_early_moved: bool = False
+) -> list[list[tuple[Turn, T]]]:
+    """Return each turn that is no result with the results behind it, moved to those of its calls.
+
+    The first run has results of earlier calls, `waiting`. Results that stand before their only call
+    are moved if `are_early_moved`: ids recur, so a result goes to an earlier call if there is one.
     """
     atoms: list[list[tuple[Turn, T]]] = [[]]
-    owners = dict.fromkeys(waiting, atoms[0])
-    for turn, place in turns:
-        if turn.role is Role.TOOL:
-            owners.pop(turn.tool_call_id or "", atoms[-1]).append((turn, place))
-        else:
-            atoms.append([(turn, place)])
+    owners, early = dict.fromkeys(waiting, atoms[0]), list[tuple[Turn, T]]()
+    called = set(owners)
+    for turn, whose in turns:
+        if turn.role is not Role.TOOL:
+            atoms.append([(turn, whose)])
             owners |= dict.fromkeys((call.id for call in turn.tool_calls), atoms[-1])
-    return chain.from_iterable(atoms)
+            called.update(call.id for call in turn.tool_calls)
+        elif are_early_moved and turn.tool_call_id not in called:
+            early.append((turn, whose))
+        else:
+            owners.pop(turn.tool_call_id or "", atoms[-1]).append((turn, whose))
+    for turn, whose in early:
+        owners.pop(turn.tool_call_id or "", atoms[0]).append((turn, whose))
+    return atoms
 
 
 @define
@@ -110,11 +182,9 @@ class _Pairing:
     """Collects turns in order and checks that exactly one result directly follows each call."""
 
     provider: Provider
-    repair: bool
     waiting: dict[str, None]
     turns: list[Turn] = Factory(list)
     places: list[int] = Factory(list)
-    repaired: list[int] = Factory(list)
     _answered: set[str] = Factory(set)
     _caller: int = 0
 
@@ -129,9 +199,6 @@ class _Pairing:
                 set(),
                 place,
             )
-        self._append(turn, place)
-
-    def _append(self, turn: Turn, place: int) -> None:
         self.turns.append(turn)
         self.places.append(place)
 
@@ -149,17 +216,8 @@ class _Pairing:
         self._answered.add(call_id)
 
     def _close(self) -> None:
-        if not self.waiting:
-            return
-        if not self.repair:
+        if self.waiting:
             raise unanswered(self.provider, self._caller, list(self.waiting))
-        # Missing results are inserted after the last turn, with the place of its message.
-        for call_id in self.waiting:
-            self.repaired.append(len(self.turns))
-            self._append(
-                Turn(Role.TOOL, NO_RESULT, tool_call_id=call_id, metadata={"repaired": True}),
-                self.places[-1] if self.places else 0,
-            )
 
 
 def unanswered(provider: Provider, place: int, calls: Sequence[str]) -> InvalidMessagesError:
@@ -175,5 +233,9 @@ def without_results(calls: Sequence[str]) -> str:
     >>> without_results(["a", "b"])
     "no result directly after it for calls 'a', 'b'"
     """
-    named = ", ".join(map(shown, calls[:_NAMED])) + ", ..." * (len(calls) > _NAMED)
+    named = _listed([*map(shown, calls)])
     return f"no result directly after it for call{'s' * (len(calls) > 1)} {named}"
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(names[:_NAMED]) + ", ..." * (len(names) > _NAMED)

@@ -71,8 +71,10 @@ class Parsed:
     `places` holds the index of the message of each turn. One message may become several turns. A
     message without a turn of its own belongs to the turn before it (Anthropic merges a run of
     assistant messages that call). `messages` are private copies: treat them as read-only.
+
     `repaired` are the positions in `turns` of results that `repair` added; their place is that of
-    the turn before them.
+    the turn before them. `moved` are the positions of results that it moved to their calls, and
+    `omitted` the indices of messages with a result that it left out.
     """
 
     provider: Provider
@@ -80,6 +82,8 @@ class Parsed:
     places: tuple[int, ...]
     messages: tuple[Message, ...] = field(repr=False)
     repaired: tuple[int, ...] = ()
+    moved: tuple[int, ...] = ()
+    omitted: tuple[int, ...] = ()
 
 
 @frozen

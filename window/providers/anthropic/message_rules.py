@@ -137,16 +137,18 @@ class Entry:
         return any(block["type"] == "tool_use" for block in self.blocks)
 
 
-def read_entries(messages: Sequence[Message]) -> list[Entry]:
+def read_entries(messages: Sequence[Message], *, results_first: bool = True) -> list[Entry]:
     """Return `messages` as entries, to be read.
 
-    Unknown fields and empty answers are accepted, as vendors give them; they are not sent.
+    Unknown fields and empty answers are accepted, as vendors give them; they are not sent. Without
+    `results_first`, results are accepted behind other blocks.
 
     Raises:
         InvalidMessagesError: A message breaks a rule on its own; the error is the first.
     """
     return [
-        _entry(message, index, final=False, sent=False) for index, message in enumerate(messages)
+        _entry(message, index, final=False, sent=False, results_first=results_first)
+        for index, message in enumerate(messages)
     ]
 
 
@@ -159,7 +161,9 @@ def check_entry(message: Message, index: int, *, final: bool) -> Entry:
     return _entry(message, index, final=final, sent=True)
 
 
-def _entry(message: Message, index: int, *, final: bool, sent: bool) -> Entry:
+def _entry(
+    message: Message, index: int, *, final: bool, sent: bool, results_first: bool = True
+) -> Entry:
     at = WHOLE.into("messages", index)
     role = message.get("role")
     if not isinstance(role, str) or role not in _ROLES:
@@ -177,7 +181,8 @@ def _entry(message: Message, index: int, *, final: bool, sent: bool) -> Entry:
         _refuse_empty(role, blocks, at, may_be_empty=is_silent or (final and role == "assistant"))
     for number, block in enumerate(blocks):
         _check_block(block, role, at.into("content", number))
-    _refuse_late_results(blocks, at)
+    if results_first:
+        _refuse_late_results(blocks, at)
     return Entry(role, blocks)
 
 

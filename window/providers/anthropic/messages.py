@@ -51,7 +51,7 @@ def parse(messages: object, *, repair: bool = False, waiting: Iterable[str] = ()
         else message
         for message in copied_messages(Provider.ANTHROPIC, messages)
     ]
-    entries = read_entries(copies)
+    entries = read_entries(copies, results_first=not repair)
     found: list[tuple[Turn, int]] = []
     start = 0
     while start < len(entries):
@@ -184,8 +184,8 @@ def _turns(
 ) -> Iterator[Turn]:
     """Yield the turns of the messages ``start:stop``.
 
-    A user message yields one turn for each result, then one for the rest; any other role yields one
-    turn.
+    A user message yields one turn for each result, and one for the rest at its place; any other
+    role yields one turn.
     """
     role = Role(entries[start].role)
     head = [_further(messages, index) for index in range(start, stop)]
@@ -195,11 +195,13 @@ def _turns(
         )
         return
     blocks = entries[start].blocks
-    results = sum(block["type"] == "tool_result" for block in blocks)
-    for number, block in enumerate(blocks[:results]):
-        yield _result(block, head[0] if number == 0 else None)
-    if len(blocks) > results:
-        yield _said(role, [(None if results else head[0], blocks[results:])])
+    rest = [block for block in blocks if block["type"] != "tool_result"]
+    further = iter(head)  # it stays with the first result, if there is one
+    for block in blocks:
+        if block["type"] == "tool_result":
+            yield _result(block, next(further, None))
+        elif block is rest[0]:
+            yield _said(role, [(head[0] if len(rest) == len(blocks) else None, rest)])
 
 
 def _further(messages: Sequence[Message], index: int) -> Message | None:
