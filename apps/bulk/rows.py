@@ -36,7 +36,8 @@ class RowCompressor:
         keep: columns with one number for each message; they stay aligned, with 0 for summaries.
         provider: the message format; by default it is detected for each row.
         keep_recent: the number of recent messages to shorten last.
-        repair: add a marked result to each call that has none, instead of rejecting the row.
+        repair: mend the order of calls and results, as `project` does, instead of rejecting the
+            row.
 
     >>> compressor = RowCompressor(max_tokens=100)
     >>> compressor({"id": 7, "messages": [{"role": "user", "content": "Hello!"}]})

@@ -125,7 +125,7 @@ _TOLD = {
     "kept": "word for word",
     "gisted": "summarised",
     "dropped": "dropped",
-    "repaired": "results added",
+    "repaired": "results mended",
 }
 
 

@@ -430,7 +430,7 @@ def test_repair_closes_calls(polycontext: Command, tmp_path: Path) -> None:
     assert polycontext("replay", path).code == 2
     repaired = polycontext("replay", path, "--repair")
     assert repaired.code == 0
-    assert re.search(r"^repaired +results added as turns 3 *$", repaired.out, re.MULTILINE)
+    assert re.search(r"^repaired +results added or moved: turns 3 *$", repaired.out, re.MULTILINE)
 
 
 def test_a_large_result_and_an_open_end_are_shown(polycontext: Command, tmp_path: Path) -> None:

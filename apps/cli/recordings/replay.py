@@ -31,7 +31,7 @@ class ReplaySettings:
     """Settings of a replay: the model or budget in tokens, and the marks as shares of free budget.
 
     Without a model or a budget, a session's default budget applies. `strict` stops at the first
-    refused turn; `repair` adds results to unanswered calls in the middle.
+    refused turn; `repair` mends the order of calls and results.
     """
 
     max_tokens: int | None = None
@@ -91,7 +91,8 @@ def replay_conversation(
         conversation=conversation,
         steps=tuple(run.steps),
         turns=len(parsed.turns),
-        repaired=tuple(position + 1 for position in parsed.repaired),
+        repaired=tuple(sorted(at + 1 for at in (*parsed.repaired, *parsed.moved))),
+        omitted=len(parsed.omitted),
         session=session,
         stopped=is_stopped,
         prefix_kept=run.meter.share,

@@ -176,7 +176,7 @@ def test_an_omitted_result_is_named_in_the_log(caplog: pytest.LogCaptureFixture)
     session.sync(turns)
     assert not caplog.records
     session.sync(iter([*turns, Turn("tool", "found", tool_call_id="lost")]))
-    assert caplog.messages == ["omitted results without a call: lost"]
+    assert caplog.messages == ["omitted results that answer no open call: 'lost'"]
 
 
 def test_a_result_that_comes_late_takes_the_place_of_the_marked_one() -> None:

@@ -54,12 +54,13 @@ def parse(messages: object, *, repair: bool = False, waiting: Iterable[str] = ()
     """
     copies = copied_contents(messages)
     earlier = tuple(waiting)
-    turns = _turns(copies, [(call_id, _made_of(call_id)) for call_id in earlier])
+    named = [(call_id, _made_of(call_id)) for call_id in earlier]
+    turns = _turns(copies, named, are_late_answered=repair)
     return paired(Provider.GEMINI, turns, copies, repair=repair, waiting=earlier)
 
 
 def _turns(
-    contents: Sequence[Message], waiting: list[tuple[str, str]]
+    contents: Sequence[Message], waiting: list[tuple[str, str]], *, are_late_answered: bool
 ) -> Iterator[tuple[Turn, int]]:
     start = 0
     while start < len(contents):
@@ -68,7 +69,8 @@ def _turns(
         is_anew = start > 0 and contents[start - 1]["role"] == "model"
         for turn in _Reader(waiting, place, is_anew=is_anew).turns(contents[start:stop]):
             if turn.tool_calls:
-                waiting = [(call.id, call.name) for call in turn.tool_calls]
+                called = [(call.id, call.name) for call in turn.tool_calls]
+                waiting = called + waiting if are_late_answered else called
             yield turn, start
         start = stop
 
