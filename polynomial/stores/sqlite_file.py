@@ -33,7 +33,7 @@ _FAILED = (sqlite3.Error, UnicodeDecodeError)
 If schema text is damaged, the error message may not be decodable.
 """
 
-_OPEN: dict[str, "SQLiteFile"] = {}
+_OPEN: "list[SQLiteFile]" = []
 
 _SETTINGS = (
     "PRAGMA journal_mode = WAL",
@@ -78,6 +78,11 @@ _PROBLEMS = {
 }
 
 
+_LOST = "the file was moved, removed or replaced while it was open; nothing of this was stored"
+_FIND = (
+    "Put it back, or keep what history.export() returns, close every session of the file and open "
+    "it again"
+)
 _COPIES = "the data is deleted, but the file may still hold copies of it"
 _REOPEN = "Make room on the disk and open the file again, which cleans it"
 _LOG = logging.getLogger("polycontext.stores")
@@ -126,9 +131,11 @@ class SQLiteFile:
             advice = f"Use a file in it, such as {str(path / 'sessions.db')!r}"
             raise StoreError(f"store {str(path)!r}", "this is a folder", advice)
         with SQLiteFile.opening:
-            file = _OPEN.get(key)
+            there = (each for each in _OPEN if str(each.path) == key and not each.is_lost())
+            file = next(there, None)
             if file is None:
-                file = _OPEN[key] = SQLiteFile(Path(key), timeout)
+                file = SQLiteFile(Path(key), timeout)
+                _OPEN.append(file)
             file.users += 1
             return file
 
@@ -137,7 +144,7 @@ class SQLiteFile:
         with SQLiteFile.opening, ExitStack() as parted:
             self.users -= 1
             if self.users == 0:
-                _OPEN.pop(str(self.path), None)
+                _OPEN.remove(self)
                 self.part(parted)
                 self._machine.release()
 
@@ -281,6 +288,17 @@ class SQLiteFile:
             db.close()
             raise
         self._connection, self.own = db, self._inodes()
+        self._inode = os.stat(self.path).st_ino  # noqa: PTH116 - twice as fast
+
+    def is_lost(self) -> bool:
+        """Return whether the file at the path is another one than was opened, or none.
+
+        SQLite would go on writing into a file that has no name. What is in it can still be read.
+        """
+        try:
+            return os.stat(self.path).st_ino != self._inode  # noqa: PTH116 - as above
+        except OSError:
+            return True
 
     def _inodes(self) -> list[int]:
         """Return the inodes of SQLite's files next to the database, none if one is missing."""
@@ -294,7 +312,9 @@ class SQLiteFile:
         Reading the database in this process, as a backup does, drops SQLite's locks on it. Another
         process that closes it then deletes the files next to it, and commits to them are lost.
         """
-        return self._connection is None or self._inodes() != self.own
+        if self._connection is None:
+            return True
+        return self._inodes() != self.own and not self.is_lost()
 
     def _check(self, db: sqlite3.Connection) -> None:
         """Raise if a file is not writable or not a store, before anything in it is changed."""
@@ -306,6 +326,8 @@ class SQLiteFile:
         """Return the connection; a new one only under the lock."""
         if self.users == 0:
             raise self.closed()
+        if self.is_lost():
+            raise StoreError(self.name, _LOST, _FIND)
         if self._is_stale():
             self._disconnect()
             self._connect()
@@ -377,7 +399,7 @@ _PARTED = ExitStack()
 
 def _part_all() -> None:
     _PARTED.enter_context(SQLiteFile.opening)
-    for file in _OPEN.values():
+    for file in _OPEN:
         file.part(_PARTED)
 
 
