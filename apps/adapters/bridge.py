@@ -14,7 +14,7 @@ from attrs import evolve, frozen
 from polycontext.base import InvalidDataError, require
 from polycontext.base.effects import Effect, Steps, call, procedure, twin, within
 from polycontext.polynomial import ContextOverflowError, ContextSession, known_again
-from polycontext.polynomial.session import TRIES, context_tools, input_tokens, pairs_of
+from polycontext.polynomial.session import TRIES, context_tools, pairs_of
 from polycontext.pressure import ConflictError
 from polycontext.window import InvalidMessagesError, Role, Turn
 from polycontext.window.providers import ToolDefinition, dumped
@@ -54,21 +54,18 @@ class Fitted(Generic[N]):
     def learn(self, usage: object) -> None:
         """Let the session learn from the provider's token counts for these messages.
 
-        `usage` is the usage of a response, or the response (see `session.usage.reported`). None and
-        reports without token counts (zeros, missing fields) are ignored: fake models and some
-        servers send them. A report that would leave the messages no room is ignored with a warning,
-        because the answer has already arrived.
+        `usage` is the usage of a response, or the response (see `session.usage.reported`). A report
+        that is damaged or would leave the messages no room is ignored with a warning, because the
+        answer has already arrived.
 
         Raises:
             InvalidDataError: `usage` is not a report at all, such as a text.
         """
         try:
-            if usage is not None and input_tokens(usage)[0]:
-                self.session.usage.reported(usage)
-        except InvalidDataError:
+            self.session.usage.reported(usage)
+        except (InvalidDataError, ContextOverflowError) as error:
             if not isinstance(dumped(usage), Mapping):
                 raise
-        except ContextOverflowError as error:
             _LOG.warning("nothing was learned of a report: %s", error)
 
 

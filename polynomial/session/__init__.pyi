@@ -14,7 +14,7 @@ from .plugins import PromptMaker, Renderer
 from .rules import Rules
 from .search import Explained, LogIndex, explain
 from .synchronisation import Kept, Pair, Seen, pairs_of, says_the_same, sync, view
-from .usage import Usage, input_tokens
+from .usage import Usage
 from .writer import TRIES
 
 __all__ = [
@@ -44,7 +44,6 @@ __all__ = [
     "dispatch",
     "explain",
     "held_attachment",
-    "input_tokens",
     "invoke",
     "is_name",
     "merge_options",

@@ -139,6 +139,9 @@ def measure(
     known: Known, request: SentRequest | None, usage: object, model: str, sizes: Sizes
 ) -> tuple[Measured | None, Known]:
     """Return the result of one more report, and all evidence including it; see `Usage.reported`."""
+    reported, name = input_tokens(usage)
+    if reported is None:
+        return None, known
     if request is None:
         raise InvalidOptionError(
             "usage",
@@ -148,9 +151,8 @@ def measure(
                 "by messages() or request()"
             ),
         )
-    reported, name = input_tokens(usage)
     name = name or model
-    if reported is None or reported < LEAST_BELIEVED * request.tokens:
+    if reported < LEAST_BELIEVED * request.tokens:
         return None, known
     before = known.get(name)
     evidence = Evidence(request, reported) if before is None else before.after(request, reported)
@@ -229,13 +231,14 @@ class Usage(SessionPart):
 
         Returns:
             What is known about the model now, or None if nothing can be learned: the provider
-            edited the request before it read it, or reports less than a quarter of its count.
+            edited the request before it read it, reports less than a quarter of its count, or
+            gives no count (zero, null or no such field, as local servers do).
 
         Law: if a provider counts k tokens for each of ours, 0.5 to 2.5, and any number besides, no
         request exceeds the budget by its count once one of 1,000 tokens or more was reported.
 
         Raises:
-            InvalidDataError: `usage` is not a usage report. The message names what is missing.
+            InvalidDataError: `usage` is not a usage report, or holds no number where one belongs.
             InvalidOptionError: no request has been returned yet.
             ContextOverflowError: the tokens beside the turns leave no room for them. Then nothing
                 changes.
@@ -308,11 +311,11 @@ class Usage(SessionPart):
 def input_tokens(given: object) -> tuple[int | None, str]:
     """Return the input tokens of a usage report, including cached ones, and any model name.
 
-    The tokens are None if the provider summarised the conversation before it read it, so that the
-    report says nothing about the request.
+    The tokens are None if the report says nothing about the request: it has no count, or the
+    provider summarised the conversation before it read it.
 
     Raises:
-        InvalidDataError: `given` is not a usage report. The message names what is missing.
+        InvalidDataError: `given` is not a usage report, or holds no number where one belongs.
 
     >>> input_tokens(
     ...     {"input_tokens": 10, "cache_read_input_tokens": 900, "cache_creation_input_tokens": 90}
@@ -321,7 +324,7 @@ def input_tokens(given: object) -> tuple[int | None, str]:
     """
     data = _data(given)
     key = next((key for key in ("usage", "usageMetadata", "usage_metadata") if key in data), "")
-    response, usage = (data, _data(data[key], f"{key}.")) if key else ({}, data)
+    response, usage = (data, _data(data[key], key)) if key else ({}, data)
     name = response.get("model")
     told = _sent(usage)
     return (None if told is None else told + _cleared(response)), name if isinstance(
@@ -329,25 +332,19 @@ def input_tokens(given: object) -> tuple[int | None, str]:
     ) else ""
 
 
-def _data(given: object, path: str = "") -> Mapping[str, Any]:
-    """Return `given`, or an SDK object, as a mapping."""
-    data = dumped(given)
+def _data(given: object, path: str = "usage") -> Mapping[str, Any]:
+    """Return `given`, or an SDK object, as a mapping, an empty one for None."""
+    data = {} if given is None else dumped(given)
     if not isinstance(data, Mapping):
-        legal = (
-            f"{_USAGE}, or the response"
-            if not path
-            else f"{_USAGE}; a stream of chat has it with stream_options={{'include_usage': True}}"
-        )
-        raise InvalidDataError(
-            path.rstrip(".") or "usage", f"{type(given).__name__} is not usage data", legal
-        )
+        problem = f"{type(given).__name__} is not usage data"
+        raise InvalidDataError(path, problem, f"{_USAGE}, or the response")
     return data
 
 
 def _sent(usage: Mapping[str, Any]) -> int | None:
-    """Return the tokens of the request as it was sent."""
+    """Return the tokens of the request as it was sent, None if no count is given."""
     for name in ("prompt_tokens", "promptTokenCount", "prompt_token_count"):
-        if name in usage:
+        if usage.get(name):
             return _whole(usage, name)
     for entry in usage.get("iterations") or ():
         # With server-side tools, the totals cover several requests: the first one is ours.
@@ -359,11 +356,17 @@ def _sent(usage: Mapping[str, Any]) -> int | None:
     return _with_cached(usage)
 
 
-def _with_cached(usage: Mapping[str, Any]) -> int:
-    cached = ("cache_creation_input_tokens", "cache_read_input_tokens")
-    return _whole(usage, "input_tokens", least=0) + sum(
-        _whole(usage, name, least=0) for name in cached if usage.get(name) is not None
-    )
+def _with_cached(usage: Mapping[str, Any]) -> int | None:
+    names = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
+    total = sum(_whole(usage, name) for name in names if usage.get(name))
+    return None if usage.get("input_tokens") is None else total or None
+
+
+def _whole(usage: Mapping[str, Any], name: str) -> int:
+    value: Any = usage[name]
+    if not is_whole(value, 1):
+        raise InvalidDataError(f"usage.{name}", f"{value!r:.100} is not a number of tokens", _USAGE)
+    return int(value)
 
 
 def _cleared(response: Mapping[str, Any]) -> int:
@@ -372,14 +375,3 @@ def _cleared(response: Mapping[str, Any]) -> int:
     edits = managed.get("applied_edits") if isinstance(managed, Mapping) else None
     tokens = (edit.get("cleared_input_tokens") for edit in edits or () if isinstance(edit, Mapping))
     return sum(each for each in tokens if isinstance(each, int))
-
-
-def _whole(usage: Mapping[str, Any], name: str, least: int = 1) -> int:
-    value: Any = usage.get(name)
-    if not is_whole(value, least):
-        raise InvalidDataError(
-            f"usage.{name}",
-            f"{value!r:.100} is not a number of tokens" if name in usage else "is missing",
-            _USAGE,
-        )
-    return int(value)

@@ -190,10 +190,13 @@ def test_what_tells_of_no_tokens_is_passed_over(caplog: pytest.LogCaptureFixture
         {"usage": {"prompt_tokens": 0}},
         {"input_tokens": 0},
         {"prompt_tokens": None},
+        {"prompt_eval_count": 26, "eval_count": 5},
     ]
     for usage in nothing:
         fitted.learn(usage)
     assert not caplog.records
+    fitted.learn({"prompt_tokens": "many"})
+    assert "not a number of tokens" in caplog.text
     fitted.learn({"prompt_tokens": 1_000_000})
     assert "nothing was learned" in caplog.text
     with pytest.raises(InvalidDataError, match="str is not usage data"):

@@ -153,11 +153,9 @@ def test_what_cannot_be_is_refused_and_changes_nothing() -> None:
     asked(told(session, 10))
     before = session.window.max_tokens
     for wrong in (
-        None,
         5,
-        {},
-        {"usage": None},
-        {"prompt_tokens": 0},
+        "many",
+        {"usage": "many"},
         {"prompt_tokens": True},
         {"input_tokens": "7"},
         {"input_tokens": -1},
@@ -387,6 +385,38 @@ def test_the_tokens_of_what_was_sent(given: Any, tokens: int | None, model: str)
     assert input_tokens(given) == (tokens, model)
     with_dump = SimpleNamespace(model_dump=lambda **_: given)
     assert input_tokens(with_dump) == (tokens, model)
+
+
+@pytest.mark.parametrize(
+    "usage",
+    [
+        None,
+        {},
+        {"usage": None, "model": "m"},
+        {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0},
+        {"prompt_tokens": None, "completion_tokens": 7},
+        {"input_tokens": 0, "output_tokens": 0, "cache_read_input_tokens": 0},
+        {"input_tokens": None, "cache_read_input_tokens": 900},
+        {"input_tokens": "", "output_tokens": True},
+        {"promptTokenCount": 0.0},
+        {"iterations": [{"type": "message", "input_tokens": None}]},
+        {"prompt_eval_count": 26, "eval_count": 290},
+    ],
+)
+def test_usage_without_a_count_teaches_nothing(usage: Any) -> None:
+    """Local servers report zeros, null, other fields or nothing; no count at all raises nothing."""
+    session = told(ContextSession(ROOM, counter=WORDS), 100)
+    assert session.usage.reported(usage) is None
+    asked(session)
+    assert session.usage.reported(usage) is None
+    assert session.window.max_tokens == ROOM
+    assert session.usage.reported(chat(200)) is not None
+
+
+def test_the_first_count_of_two_vendors_names_is_taken() -> None:
+    """A gateway fills the fields of one vendor with zeros."""
+    assert input_tokens({"prompt_tokens": 0, "input_tokens": 70}) == (70, "")
+    assert input_tokens({"input_tokens": 0, "cache_read_input_tokens": 70}) == (70, "")
 
 
 def test_a_request_that_was_summed_up_teaches_nothing() -> None:
