@@ -155,6 +155,23 @@ JSON object.
     return data
 
 
+def is_cut_off(text: str | bytes) -> bool:
+    r"""Return whether `text` is only the beginning of JSON, as a crash leaves a file's last line.
+
+    File systems may fill the rest of it with zero bytes.
+
+    >>> is_cut_off('{"role": "us'), is_cut_off(bytes(9)), is_cut_off("{}"), is_cut_off("{role")
+    (True, True, False, False)
+    """
+    whole = text.decode(errors="replace") if isinstance(text, bytes) else text
+    whole = whole.strip("\0\r\n\t ")
+    try:
+        orjson.loads(whole)
+    except orjson.JSONDecodeError as error:
+        return not whole or error.msg.startswith("unexpected end of data")
+    return False
+
+
 def _first_fault(error: BaseException, path: str, legal: str) -> tuple[str, str, str]:
     if isinstance(error, ClassValidationError | IterableValidationError):
         first = error.exceptions[0]

@@ -5,6 +5,7 @@ checks every line: an event must be legal after those before it, as in any journ
 See docs/stores.md.
 """
 
+import logging
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
@@ -15,7 +16,7 @@ import orjson
 from attrs import evolve, frozen
 
 from polycontext.base import InvalidDataError, InvalidOptionError
-from polycontext.base.codec import json_object, structured
+from polycontext.base.codec import is_cut_off, json_object, structured
 from polycontext.base.effects import drive, twin
 from polycontext.window import Turn
 from polycontext.window.providers import mended
@@ -40,6 +41,8 @@ SCHEMA = 1
 
 Lines = Iterable[str | bytes] | str | bytes
 """Lines, such as an open file, or one text of lines."""
+
+_LOG = logging.getLogger("polycontext.session")
 
 _COUNTED = re.compile(r"\$\.events\[(\d+)\]")
 _LINES = "what was exported: its text or its lines, such as those of open(path)"
@@ -100,7 +103,7 @@ def turns_of_lines(lines: Lines) -> list[Turn]:
         structured(
             CONVERTER, json_object(text, path=place, legal=_TURN), Turn, path=place, legal=_TURN
         )
-        for place, text in _numbered(lines)
+        for place, text in _numbered(lines, [])
     ]  # fmt: skip
 
 
@@ -126,7 +129,8 @@ class Imported:
     """A whole session that is being read: the header at once, the events on demand."""
 
     def __init__(self, lines: Lines) -> None:
-        self._lines = _numbered(lines)
+        self._torn: list[str] = []
+        self._lines = _numbered(lines, self._torn)
         place, text = next(self._lines, ("line 1", ""))
         data = json_object(text, path=place, legal=_HEADER)
         self.header = structured(CONVERTER, data, Header, path=place, legal=_HEADER)
@@ -184,7 +188,7 @@ class Imported:
                     f"{place}{error.path.removeprefix('$')}", error.what, error.legal
                 ) from None
             yield event
-        missing = self.header.events - len(places)
+        missing = self.header.events - len(places) - len(self._torn)
         if missing:
             raise InvalidDataError(
                 "the last line",
@@ -230,8 +234,26 @@ def store_whole(
     store.append(session_id, 0, events, header.companions, **options)
 
 
-def _numbered(lines: Lines) -> Iterator[tuple[str, str | bytes]]:
-    """Yield each line that is not blank, with its place."""
+def _numbered(lines: Lines, torn: list[str]) -> Iterator[tuple[str, str | bytes]]:
+    """Yield each line that is not blank, with its place.
+
+    A last line that a crash cut off is left out with a warning, and its place added to `torn`.
+    """
+    held: tuple[str, str | bytes] | None = None
+    for place, line in _given_lines(lines):
+        if held is not None:
+            yield held
+        held = place, line
+    if held is None:
+        return
+    if held[0] != "line 1" and isinstance(held[1], str | bytes) and is_cut_off(held[1]):
+        torn.append(held[0])
+        _LOG.warning("%s is cut off, and was left out", held[0])
+    else:
+        yield held
+
+
+def _given_lines(lines: Lines) -> Iterator[tuple[str, str | bytes]]:
     if isinstance(lines, str | bytes):
         if isinstance(lines, str) and _PATH.fullmatch(lines):
             raise InvalidOptionError("lines", lines, _LINES)
@@ -245,6 +267,9 @@ def _numbered(lines: Lines) -> Iterator[tuple[str, str | bytes]]:
             if not isinstance(line, str | bytes) or line.strip():
                 yield f"line {number}", line
     except UnicodeDecodeError as error:
+        if error.reason == "unexpected end of data":
+            yield f"line {number + 1}", "{"  # the last line, cut off inside a character
+            return
         raise InvalidDataError(f"line {number + 1}", f"not UTF-8 ({error})", "an export") from None
 
 

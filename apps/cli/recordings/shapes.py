@@ -14,6 +14,7 @@ from polycontext.base.json_data import kind_of
 from polycontext.polynomial import ContextSession
 from polycontext.window.providers import Provider
 
+from ..output import tell
 from .documents import Document, has_any, read_documents
 
 MESSAGES: Mapping[str, str] = {Provider.RESPONSES: "input", Provider.GEMINI: "contents"}
@@ -39,9 +40,18 @@ def documents_of(source: str, lines: Iterable[bytes]) -> Iterator[Document]:
         case {"resource_id": _, "role": _}:
             yield _imported([first, *found], ContextSession.history.load_turns)
         case {"role": _} if not has_any(first.value, HOLDERS):
-            yield _joined([first, *found])
+            yield _joined([first, *_whole(found)])
         case _:
-            yield from chain([first], found)
+            yield from chain([first], _whole(found))
+
+
+def _whole(documents: Iterable[Document]) -> Iterator[Document]:
+    """Yield the documents without a torn last line, with a warning about it."""
+    for document in documents:
+        if not document.is_torn:
+            yield document
+        else:
+            tell(f"warning: {document.source}, line {document.line}: cut off, and left out", "yellow")
 
 
 def _joined(documents: Sequence[Document]) -> Document:
