@@ -9,6 +9,7 @@ import logging
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
+from hashlib import blake2b
 from itertools import chain, islice
 from typing import Any, Generic, Unpack
 
@@ -23,7 +24,7 @@ from polycontext.window.providers import mended
 
 from .. import stores
 from ..journal.conversation import Conversation, replayed
-from ..journal.events import Event
+from ..journal.events import Event, TurnEvent
 from ..journal.rows import CONVERTER, event_from_json, event_to_json
 from ..journal.settings import Settings
 from ..journal.snapshots import due, snapshot_of_all
@@ -38,6 +39,7 @@ from .part import S, Session
 
 FORMAT = "polycontext session"
 SCHEMA = 1
+_DIGEST_BYTES = 16
 
 Lines = Iterable[str | bytes] | str | bytes
 """Lines, such as an open file, or one text of lines."""
@@ -53,7 +55,11 @@ _TURN = "a line that export_turns wrote"
 
 @frozen
 class Header:
-    """The first line of an export: the number of events, the settings, and the companions."""
+    """The first line of an export: the number of events, the settings, and the companions.
+
+    `order` is the digest of the events' kinds, ids and times in their order; older exports have
+    none.
+    """
 
     format: str
     schema: int
@@ -61,6 +67,7 @@ class Header:
     events: int
     companions: dict[str, str]
     settings: Settings | None = None
+    order: str | None = None
 
 
 def session_lines(session: Session) -> Iterator[str]:
@@ -78,10 +85,24 @@ def session_lines(session: Session) -> Iterator[str]:
         len(events),
         dict(sorted(conversation.companions.items())),
         settings,
+        _order(events),
     )
     return chain(
         [_line(CONVERTER.unstructure(header))], (f"{event_to_json(event)}\n" for event in events)
     )
+
+
+def _order(events: Iterable[Event]) -> str:
+    """Return a digest that another order of the events changes."""
+    digest = blake2b(digest_size=_DIGEST_BYTES)
+    for event in events:
+        its_id, at = (
+            (event.turn.resource_id, event.turn.timestamp)
+            if isinstance(event, TurnEvent)
+            else (getattr(event, "resource_id", ""), event.at)
+        )
+        digest.update(f"{type(event).__name__} {its_id!r} {at and at.timestamp()}\n".encode())
+    return digest.hexdigest()
 
 
 def log_lines(turns: Iterable[Turn]) -> Iterator[str]:
@@ -176,6 +197,9 @@ class Imported:
                 else places[int(counted[1])] + error.path[counted.end() :]
             )
             raise InvalidDataError(path, error.what, error.legal) from None
+        if self.header.order not in (None, _order(events)) and not self._torn:
+            what = "they stand in another order, or others are among them"
+            raise InvalidDataError("events", what, "the lines that export wrote, in their order")
         return events, stages if conversation is stages[-1] else [*stages, conversation]
 
     def _events(self, places: list[str]) -> Iterator[Event]:

@@ -173,7 +173,8 @@ def format_of(
 
     Raises:
         UnknownNameError: There is no such provider.
-        InvalidMessagesError: `messages` are clearly in another format, which the error names.
+        InvalidMessagesError: `messages` are clearly in another format, or in that of a host, which
+            the error names.
 
     >>> format_of(
     ...     [{"role": "user", "content": [{"type": "tool_result", "tool_use_id": "a"}]}], "auto"
@@ -200,7 +201,23 @@ def _marks(messages: object) -> Iterable[tuple[int, Provider, str]]:
         if (whose := _maker(message)) is not None:
             yield index, whose, "object"
         elif isinstance(message, Mapping):
+            _refuse_host(message, index)
             yield from ((index, *mark) for mark in _marks_in(message))
+
+
+def _refuse_host(message: Mapping[str, Any], index: int) -> None:
+    """Raise `InvalidMessagesError` for a message in the format of a host: its parts have types."""
+    parts = message.get("parts")
+    if (
+        message.get("content")
+        or not isinstance(parts, list)
+        or not any(isinstance(part, Mapping) and "type" in part for part in parts)
+    ):
+        return
+    host = "an OpenCode export" if "info" in message else "a list of UI messages (AI SDK)"
+    legal = "the messages as they are sent to a model, in the format of its provider"
+    problem = f"this is {host}: parts with types, in place of content"
+    raise Place(Provider.OPENAI, ("messages", index)).refuse("another-format", problem, legal)
 
 
 def _maker(message: object) -> Provider | None:
@@ -217,7 +234,7 @@ def _maker(message: object) -> Provider | None:
 
 def _marks_in(message: Mapping[str, Any]) -> Iterable[tuple[Provider, str]]:
     kind, role, content = message.get("type"), message.get("role"), message.get("content")
-    if isinstance(message.get("parts"), list):
+    if isinstance(message.get("parts"), list) and not content:
         yield Provider.GEMINI, "parts"
     if "stop_reason" in message:
         yield Provider.ANTHROPIC, "answer"

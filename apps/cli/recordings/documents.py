@@ -158,9 +158,7 @@ def read_documents(source: str, lines: Iterable[bytes]) -> Iterator[Document]:
         yield _line_of(source, line, data, numbered)
 
 
-def _line_of(
-    source: str, line: int, data: bytes, rest: Iterator[tuple[int, bytes]]
-) -> Document:
+def _line_of(source: str, line: int, data: bytes, rest: Iterator[tuple[int, bytes]]) -> Document:
     """Return the document on a line that is not the first."""
     try:
         return _parsed(source, line, decoded(source, line, data))

@@ -51,7 +51,9 @@ def _whole(documents: Iterable[Document]) -> Iterator[Document]:
         if not document.is_torn:
             yield document
         else:
-            tell(f"warning: {document.source}, line {document.line}: cut off, and left out", "yellow")
+            tell(
+                f"warning: {document.source}, line {document.line}: cut off, and left out", "yellow"
+            )
 
 
 def _joined(documents: Sequence[Document]) -> Document:

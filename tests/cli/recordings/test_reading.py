@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from polycontext import ContextSession
 from polycontext.base import InvalidDataError
 from polycontext.cli.recordings.conversation import (
     Conversation,
@@ -57,6 +58,40 @@ def test_lines_are_told_from_a_document_without_a_name(tmp_path: Path) -> None:
     assert len(read(tmp_path, as_lines([CHAT, CHAT, CHAT]))) == 3
     assert len(read(tmp_path, json.dumps(CHAT, indent=1))) == 1
     assert len(read(tmp_path, "[\n\n\n" + json.dumps(CHAT[0]) + "\n\n]")) == 1
+
+
+def test_a_torn_last_line_is_left_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """In lines of messages, of conversations and of an export; a warning names it."""
+    session = ContextSession(max_tokens=4_000)
+    for said in ("a", "b", "c"):
+        session.add_user_turn(said)
+    for lines, left in (
+        (as_lines([user("a"), user("b"), user("Süß")]), [[user("a"), user("b")]]),
+        (as_lines([CHAT, CHAT, CHAT]), [CHAT, CHAT]),
+        ("".join(session.history.export()), [[user("a"), user("b")]]),
+    ):
+        path = tmp_path / "torn.jsonl"
+        path.write_bytes(lines.strip().encode()[:-3] + bytes(3))
+        assert [each.messages for each in read_conversations([str(path)])] == left
+    assert capsys.readouterr().err.count("torn.jsonl, line 3: cut off, and left out") == 2
+
+
+def test_an_export_of_a_host_is_refused_by_name(tmp_path: Path) -> None:
+    """The error names the file, the message and the host."""
+    said = {"info": {"role": "user"}, "parts": [{"type": "text", "text": "Fix the price."}]}
+    with pytest.raises(
+        InvalidDataError, match=r"json, line 1, messages\[0\]: .* an OpenCode export"
+    ):
+        read(tmp_path, {"info": {"id": "s"}, "messages": [said]})
+
+
+@pytest.mark.parametrize(
+    "text", ['{"role": "user", "con', "[]\n{'role': 1}", '[]\n{"a": tru}', '[]\n{"a": "b\n[]']
+)
+def test_other_damage_is_refused(tmp_path: Path, text: str) -> None:
+    """A single line that is cut off, a last line that no JSON begins with, one in the middle."""
+    with pytest.raises(InvalidDataError, match="not JSON"):
+        read(tmp_path, text, "chat.jsonl")
 
 
 def test_a_stream_is_answered_line_by_line() -> None:

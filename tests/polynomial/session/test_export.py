@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cache
+from itertools import combinations
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -451,3 +452,48 @@ def test_a_long_import_is_read_in_parts(tmp_path: Path) -> None:
             ).conversation
             == again.conversation
         )
+
+
+def test_a_torn_last_line_is_left_out_with_a_warning(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Wherever a crash cut it off, also inside a character, or filled it with zero bytes."""
+    session = ContextSession(400, counter=FAST)
+    for said in ("Grüße", "Plums.", "Süße Pflaumen?"):
+        session.add_user_turn(said)
+    *whole, last = (line.encode() for line in session.history.export())
+    for end in range(1, len(last) - 2):
+        caplog.clear()
+        torn = last[:end] + bytes(end % 3)
+        loaded = ContextSession.history.load([*whole, torn], counter=FAST)
+        assert [turn.text for turn in loaded.log()] == ["Grüße", "Plums."]
+        assert caplog.messages == ["line 4 is cut off, and was left out"]
+    place = tmp_path / "torn.jsonl"
+    place.write_bytes(b"".join(whole) + last[: last.index("ü".encode()) + 1])
+    with place.open(encoding="utf-8") as lines:
+        loaded = ContextSession.history.load(lines, counter=FAST)
+    assert [turn.text for turn in loaded.log()] == ["Grüße", "Plums."]
+    with pytest.raises(InvalidDataError, match="1 events are missing"):
+        ContextSession.history.load(whole, counter=FAST)
+    turns = "".join(session.history.export_turns())[:-9]
+    loaded = ContextSession.history.load_turns(turns, 400, counter=FAST)
+    assert [turn.text for turn in loaded.log()] == ["Grüße", "Plums."]
+
+
+def test_swapped_events_are_refused() -> None:
+    """An export says in which order its events stood, though most orders would be legal."""
+    session = ContextSession(400, counter=FAST)
+    for number in range(4):
+        session.add_user_turn(f"Where is parcel {number}?")
+    session.pin("t2")
+    header, *events = session.history.export()
+    for first, second in combinations(range(len(events)), 2):
+        swapped = [*events]
+        swapped[first], swapped[second] = events[second], events[first]
+        with pytest.raises(InvalidDataError):
+            ContextSession.history.load([header, *swapped], counter=FAST)
+    with pytest.raises(InvalidDataError, match="in their order"):
+        ContextSession.history.load([header, events[1], events[0], *events[2:]], counter=FAST)
+    old = {name: value for name, value in json.loads(header).items() if name != "order"}
+    loaded = ContextSession.history.load([json.dumps(old), *events], counter=FAST)
+    assert loaded.conversation == session.conversation

