@@ -4,6 +4,7 @@ A document in the journal marks a session as a child, so it stays one after a re
 result is written to the parent. See docs/agents.md.
 """
 
+import logging
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from hashlib import blake2b
@@ -29,6 +30,8 @@ from .context_tools import LEAST_TOKENS, quote
 from .options import NAME, check_tools, is_name
 from .part import S, Session
 from .search import HANDED_BACK, HandedBack, search
+
+_LOG = logging.getLogger("polycontext.session")
 
 CHILD = "polycontext.child"
 """The name of the document that records a child's parent, its task, and the call it answers."""
@@ -225,12 +228,20 @@ def hand_back(child: Session, text: str | None) -> Steps[ContextOutput]:
     told = evolve(
         turn, metadata={**turn.metadata, HANDED_BACK: asdict(sources)}, timestamp=parent._now()
     )
-    # A result that a rewind has removed may be handed back again.
+    # A result that a rewind has removed may be handed back again, and a child that went on may hand
+    # back another one; a call has one result.
     said = f"{len(parent.conversation.joints)} {child_id}"
+    said += f" {len(log)}" if call is None else ""
     key = blake2b(said.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
     command = Add(told, ResourceClass.REQUIRED if call is None else None)
     output: ContextOutput = yield from parent._write(command, idempotency_key=f"handed back {key}")
+    if not any(_is_same(each, told) for each in reversed(parent.conversation.log)):
+        _LOG.warning("session %s handed back already; this result was left out", child_id)
     return output
+
+
+def _is_same(turn: Turn, told: Turn) -> bool:
+    return turn.text == told.text and HANDED_BACK in turn.metadata
 
 
 def _result(parent: Session, child_id: str, text: str, call: str | None) -> Turn:

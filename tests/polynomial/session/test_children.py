@@ -211,7 +211,7 @@ def test_what_is_handed_back_is_one_turn_and_nothing_else_of_the_child() -> None
     assert session.explain("t2").handed_back is None
 
 
-def test_it_is_handed_back_once() -> None:
+def test_it_is_handed_back_once(caplog: pytest.LogCaptureFixture) -> None:
     """However often, with whatever text, by whichever object; after a rewind it may come again."""
     session = parent()
     child = session.child("Find a hotel.", "hotel")
@@ -222,9 +222,33 @@ def test_it_is_handed_back_once() -> None:
         child.hand_back(again)
         session.child("Find a hotel.", "hotel").hand_back()
     assert session.history.revision == revision
+    assert caplog.messages == ["session hotel handed back already; this result was left out"] * 4
+    caplog.clear()
+    child.hand_back("The Sacher it is.")
     session.history.rewind(revision - 1)
     child.hand_back("The Sacher it is.")
     assert "The Sacher it is." in session.log()[-1].text
+    assert not caplog.messages
+
+
+def test_a_child_that_went_on_hands_back_another_result(caplog: pytest.LogCaptureFixture) -> None:
+    """The parent gets both; a call has one result, and another one is left out with a warning."""
+    session = parent()
+    child = session.child("Find a hotel.", "hotel")
+    for said in ("The Sacher.", "The Imperial."):
+        child.add_assistant_turn(said)
+        child.hand_back()
+        child.hand_back()
+    assert "Sacher" in session.log()[-2].text
+    assert "Imperial" in session.log()[-1].text
+    assert not caplog.messages
+    session.add_assistant_turn(None, [ToolCall("c1", "train_agent", "{}")])
+    called = session.child("Find a train.", "train", call="c1")
+    for said in ("NJ 457.", "NJ 459."):
+        called.add_assistant_turn(said)
+        called.hand_back()
+    assert session.log()[-1].text == "NJ 457."
+    assert caplog.messages == ["session train handed back already; this result was left out"]
 
 
 def test_a_result_may_answer_a_call() -> None:
