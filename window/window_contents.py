@@ -23,7 +23,7 @@ from .part import PartKind
 from .rules import NO_RULES, RuleLedger, is_rule
 from .sources import Sources
 from .tokens.counter import TokenCounter, count_turn, counted_parts
-from .turn import Role, Turn
+from .turn import BY_HOST, Role, Turn
 
 _QUESTION_MARKS = "?？؟\u037e"
 _END = 200
@@ -267,8 +267,12 @@ class WindowContents(NamedTuple):
 
 
 def _tells_the_task(turn: Turn) -> bool:
-    """Return whether `turn` is a summary read from a list, which already covers the task."""
-    return turn.role in (Role.USER, Role.ASSISTANT) and turn.is_gist and not turn.sources
+    """Return whether `turn` is a summary read from a list, which already covers the task.
+
+    One that a host wrote need not.
+    """
+    says = turn.role in (Role.USER, Role.ASSISTANT) and turn.is_gist and not turn.sources
+    return says and not turn.metadata.get(BY_HOST)
 
 
 def _states_rules(turn: Turn) -> bool:

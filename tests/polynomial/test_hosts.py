@@ -224,3 +224,53 @@ def test_a_message_of_many_marks_comes_apart_into_few_pieces(make: Callable[[int
     found = pieces(Turn("user", make(5_000)))
     assert len(found) < 70
     assert found[-1][1]
+
+
+SUMMARIES_OF_HOSTS = [
+    "This session is being continued from a previous conversation that ran out of context.\n",
+    "<system-reminder>\nToday is Monday.\n</system-reminder>\n<system-reminder>Hi</system-reminder>\n"
+    "This session is being continued from a previous conversation. Summary: ",
+    "Another language model started to solve this problem and produced a summary. ",
+    "The conversation history before this point was compacted into the following summary:\n\n",
+    "Here is a summary of the conversation to date:\n\n",
+    "<state_snapshot>\n<overall_goal>",
+    "<summary>\n",
+    "What did we do so far?\n",
+]
+
+
+@pytest.mark.parametrize("begins", SUMMARIES_OF_HOSTS)
+def test_a_summary_that_a_host_wrote_is_not_the_task(begins: str) -> None:
+    """It shrinks, also in a window that it fills; the user's first message behind it is the task."""
+    is_question = begins.startswith("What")
+    said = "" if is_question else " ".join(f"Lot {number} is checked." for number in range(400))
+    task, answer = "Fix the rounding in price.py.", "Done. " * 90
+    messages = [
+        {"role": "user", "content": begins + said},
+        {"role": "assistant", "content": answer},
+        {"role": "user", "content": task},
+        *({"role": role, "content": answer} for role in ("assistant", "user") * 12),
+    ]
+    projection = project(messages, 1_000, provider="openai", counter=FAST)
+    assert projection.classes["t1"] is ResourceClass.REQUIRED
+    assert projection.classes["t3"] is ResourceClass.PRESERVED
+    assert {"role": "user", "content": task} in projection.messages
+    session = ContextSession.from_messages(messages[:1], max_tokens=1_000, counter=FAST)
+    session.extend(messages[1:])
+    pinned = [
+        turn.text
+        for turn in session.log()
+        if session.window.linearity.get(turn.resource_id) is ResourceClass.PRESERVED
+    ]
+    assert pinned == [task]
+    assert task in [message["content"] for message in session.messages("openai")]
+
+
+def test_what_the_user_adds_stays_the_users_own() -> None:
+    """A session takes a turn of the user at its word; a quotation inside a message is no summary."""
+    session = ContextSession(4_000, counter=FAST)
+    session.add_user_turn(f"{SUMMARIES_OF_HOSTS[0]} says my terminal. Why?")
+    assert session.window.linearity.get("t1") is ResourceClass.PRESERVED
+    asked = {"role": "user", "content": f"Why does it say {SUMMARIES_OF_HOSTS[0]!r}?"}
+    classes = project([asked], 4_000, counter=FAST).classes
+    assert classes["t1"] is ResourceClass.PRESERVED
