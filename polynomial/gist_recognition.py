@@ -20,21 +20,17 @@ from polycontext.window.items import attached_metadata
 _MOST_MARKS = 64
 """How many marks of one message are used; the text after them counts as a summary."""
 
-_OF_HOSTS = (
-    "This session is being continued from a previous conversation",  # Claude Code, Cline
-    "Another language model started to solve this problem",  # Codex
-    "The conversation history before this point was compacted into",  # pi
-    "The following is a summary of a branch that this conversation came back from",
-    "Here is a summary of the conversation to date",  # LangChain
-    "<state_snapshot>",  # Gemini CLI
-    "<scratchpad>",
-    "<summary>",  # Anthropic's SDKs
-    "Continue if you have next steps",  # OpenCode, around the summary that its assistant says
+_BY_HOST = re.compile(
+    r"(?>\s*(?:<system-reminder>.*?</system-reminder>\s*)*)"
+    r"(?:This session is being continued from a previous"  # Claude Code, Cline
+    r"|Another language model started to solve this problem"  # Codex
+    r"|The conversation history before this point was compacted"  # pi
+    r"|Here is a summary of the conversation to date"  # LangChain
+    r"|<state_snapshot>|<summary>"  # Google's CLI, Anthropic's SDKs
+    r"|What did we do so far\?\s*\Z)",  # OpenCode, before the summary that its assistant says
+    re.DOTALL,
 )
-"""How the summaries begin that hosts put in place of earlier messages."""
-_OF_OPENCODE = "What did we do so far?"
-_REMINDERS = re.compile(r"\s*(?:<system-reminder>.*?</system-reminder>\s*)*", re.DOTALL)
-"""What Claude Code puts before any message."""
+"""How the messages begin that hosts put in place of earlier ones."""
 
 Run = tuple[int, int, bool]
 """The start and end of a run of text, and whether it is a summary."""
@@ -81,20 +77,13 @@ def _task(turns: Sequence[Turn]) -> int:
     said = (
         place
         for place, turn in enumerate(turns)
-        if turn.role is Role.USER and not is_opening(turn) and not _is_of_host(turn.text)
+        if turn.role is Role.USER and not is_opening(turn) and not _BY_HOST.match(turn.text)
     )
     first = next(said, None)
     if first is None:
         return -1
     asked = takewhile(lambda place: turns[place].role is Role.USER, range(first, len(turns)))
     return next((place for place in asked if attached_metadata(turns[place].text) is None), first)
-
-
-def _is_of_host(text: str) -> bool:
-    """Return whether a user's message is a summary that the host wrote, or asks for one."""
-    start = _REMINDERS.match(text)
-    said = text[start.end() :] if start else text
-    return said.startswith(_OF_HOSTS) or said.strip() == _OF_OPENCODE
 
 
 def _marks(turn: Turn) -> list[Mark]:
@@ -217,7 +206,7 @@ def _run_at(runs: Sequence[Run], at: int) -> int:
 def _mark_attachment(turn: Turn) -> Turn:
     if turn.role is not Role.USER:
         return turn
-    if _is_of_host(turn.text):
+    if _BY_HOST.match(turn.text):
         return turn.as_gist(by_host=True)
     if turn.text.startswith("### "):
         found = attached_metadata(turn.text)

@@ -21,7 +21,6 @@ from polycontext.pressure import (
 from polycontext.window import (
     REQUEST_OVERHEAD,
     ContextWindow,
-    InvalidMessagesError,
     TokenCounter,
     Turn,
     count_turn,
@@ -32,6 +31,7 @@ from polycontext.window.providers import (
     Provider,
     Rendered,
     WireFormat,
+    findings,
     format_of,
     fresh,
     unwrap,
@@ -189,14 +189,15 @@ def project(
     log_rejected(result.rejections)
     written = rendered.inline()
     repaired = (
-        *map(_id, sorted((*parsed.repaired, *parsed.moved))),
+        *map(_id, parsed.repaired),
         *(f"messages[{place}]" for place in parsed.omitted),
     )
     if result.edit.is_empty and not repaired and _is_moved(parsed):
         # A result that the provider accepts further behind stays there.
         written = list(map(fresh, parsed.messages))
-    elif repaired:
-        written = _joined(wire, result.window, written)
+    elif repaired and findings(written, wire.provider):
+        # Without a result between them, neighbours of one role may have to be joined.
+        written = wire.render(result.window.all_turns()).inline()
     wire.check(written, allow_open_tail=bool(result.window.open_calls))
     besides = given.max_tokens - room - given.reserve
     return Projection(
@@ -214,20 +215,6 @@ def project(
         rules=tuple(rule.text for rule in window.rules.standing),
         reserve=given.reserve,
     )
-
-
-def _joined(
-    wire: WireFormat, window: ContextWindow, written: list[dict[str, Any]]
-) -> list[dict[str, Any]]:
-    """Return `written`, with neighbours of one role joined where the provider demands it.
-
-    They may have become neighbours because a result between them was left out or moved.
-    """
-    try:
-        wire.check(written, allow_open_tail=bool(window.open_calls))
-    except InvalidMessagesError:
-        return wire.render(window.all_turns()).inline()
-    return written
 
 
 def _is_moved(parsed: Parsed) -> bool:

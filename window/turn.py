@@ -30,9 +30,6 @@ GIST = "gist"
 It is set on a gist of an earlier request that was read back from a message list.
 """
 
-BY_HOST = "by_host"
-"""The metadata key that marks a gist that a host wrote; the task may still come behind it."""
-
 
 class Role(StrEnum):
     """The author of a turn."""
@@ -263,10 +260,9 @@ system, user, assistant, tool.
         """Return the providers that have bound parts in the turn."""
         return {part.provider for part in self.parts if part.is_bound}
 
-    def as_gist(self, *, by_host: bool = False) -> "Turn":
-        """Return the same turn, marked as a gist in its metadata, also as one `by_host`."""
-        mark = {GIST: True, BY_HOST: True} if by_host else {GIST: True}
-        return evolve(self, metadata={**self.metadata, **mark})
+    def as_gist(self, **marks: bool) -> "Turn":
+        """Return the same turn, marked as a gist in its metadata, with further `marks`."""
+        return evolve(self, metadata={**self.metadata, GIST: True, **marks})
 
     def with_tokens(self, tokens: int) -> "Turn":
         """Return the same turn with its token count."""

@@ -23,7 +23,7 @@ from .part import PartKind
 from .rules import NO_RULES, RuleLedger, is_rule
 from .sources import Sources
 from .tokens.counter import TokenCounter, count_turn, counted_parts
-from .turn import BY_HOST, Role, Turn
+from .turn import Role, Turn
 
 _QUESTION_MARKS = "?？؟\u037e"
 _END = 200
@@ -272,7 +272,7 @@ def _tells_the_task(turn: Turn) -> bool:
     One that a host wrote need not.
     """
     says = turn.role in (Role.USER, Role.ASSISTANT) and turn.is_gist and not turn.sources
-    return says and not turn.metadata.get(BY_HOST)
+    return says and not turn.metadata.get("by_host")
 
 
 def _states_rules(turn: Turn) -> bool:

@@ -50,8 +50,8 @@ class WireDialect(Dialect[Message]):
         # itself.
         parsed = self._wire.parse([*natives], repair=True)
         stops = _stops([*parsed.places, *parsed.omitted], len(natives))
-        for number, (turn, place) in enumerate(zip(parsed.turns, parsed.places, strict=True)):
-            if number not in parsed.repaired:
+        for turn, place in zip(parsed.turns, parsed.places, strict=True):
+            if not turn.metadata.get("repaired"):
                 yield Piece(turn, place, stops[place])
 
     def write(self, turns: Sequence[Turn]) -> list[Message]:

@@ -48,7 +48,7 @@ def origins(
     before, kept = wire.parse(messages, repair=True), {*projection.kept}
     # The turns that were kept stand in the new list in their order, each at most once.
     left = [
-        (_said(turn), None if number in before.repaired else place)
+        (_said(turn), None if turn.metadata.get("repaired") else place)
         for number, (turn, place) in enumerate(zip(before.turns, before.places, strict=True))
         if f"t{number + 1}" in kept
     ]

@@ -220,8 +220,6 @@ def _summary(report: ReplayReport) -> Iterator[tuple[str, Text | str]]:
     yield "refused", Text(refused + ("; stopped there" if report.stopped else ""), style=style)
     if report.repaired:
         yield "repaired", f"results added or moved: turns {ranges(report.repaired)}"
-    if report.omitted:
-        yield "left out", f"{report.omitted} results that answer no open call"
     budget = (
         f"{percent(report.session.pressure)} of {summary['max_tokens']} tokens "
         f"(at most {percent(report.peak)} on the way)"

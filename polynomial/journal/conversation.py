@@ -43,6 +43,7 @@ from .events import (
     TurnEvent,
     input_of,
     is_erased,
+    time_of,
 )
 from .log import Log
 from .past import Past
@@ -85,7 +86,7 @@ class Conversation:
         """Return the fields that every event changes."""
         since = self.since
         if event.state != self.state or since is None:
-            since = event.turn.timestamp if isinstance(event, TurnEvent) else event.at
+            since = time_of(event)
         return {"state": event.state, "since": since, "revision": self.revision + 1}
 
     def takes(self, kind: Kind) -> bool:

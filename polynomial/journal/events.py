@@ -156,6 +156,11 @@ Event = InputEvent | RewindEvent | EraseEvent | PatchEvent
 """An entry of a journal; `state` is the state after it."""
 
 
+def time_of(event: Event) -> datetime:
+    """Return when an event happened."""
+    return event.turn.timestamp if isinstance(event, TurnEvent) else event.at
+
+
 def event_of(step: Step, state: State, at: datetime) -> InputEvent:
     """Return the event of a step that led to `state`."""
     payload, after, kind = step.input.payload, step.after, step.input.kind

@@ -234,14 +234,11 @@ def hand_back(child: Session, text: str | None) -> Steps[ContextOutput]:
     said += f" {len(log)}" if call is None else ""
     key = blake2b(said.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
     command = Add(told, ResourceClass.REQUIRED if call is None else None)
+    before = parent.conversation.revision
     output: ContextOutput = yield from parent._write(command, idempotency_key=f"handed back {key}")
-    if not any(_is_same(each, told) for each in reversed(parent.conversation.log)):
-        _LOG.warning("session %s handed back already; this result was left out", child_id)
+    if parent.conversation.revision == before:
+        _LOG.warning("session %s handed back already: nothing was added", child_id)
     return output
-
-
-def _is_same(turn: Turn, told: Turn) -> bool:
-    return turn.text == told.text and HANDED_BACK in turn.metadata
 
 
 def _result(parent: Session, child_id: str, text: str, call: str | None) -> Turn:

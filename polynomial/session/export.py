@@ -24,7 +24,7 @@ from polycontext.window.providers import mended
 
 from .. import stores
 from ..journal.conversation import Conversation, replayed
-from ..journal.events import Event, TurnEvent
+from ..journal.events import Event, time_of
 from ..journal.rows import CONVERTER, event_from_json, event_to_json
 from ..journal.settings import Settings
 from ..journal.snapshots import due, snapshot_of_all
@@ -94,15 +94,15 @@ def session_lines(session: Session) -> Iterator[str]:
 
 def _order(events: Iterable[Event]) -> str:
     """Return a digest that another order of the events changes."""
-    digest = blake2b(digest_size=_DIGEST_BYTES)
-    for event in events:
-        its_id, at = (
-            (event.turn.resource_id, event.turn.timestamp)
-            if isinstance(event, TurnEvent)
-            else (getattr(event, "resource_id", ""), event.at)
+    signs = [
+        (
+            type(each).__name__,
+            getattr(getattr(each, "turn", each), "resource_id", ""),
+            time_of(each).timestamp(),
         )
-        digest.update(f"{type(event).__name__} {its_id!r} {at and at.timestamp()}\n".encode())
-    return digest.hexdigest()
+        for each in events
+    ]
+    return blake2b(repr(signs).encode(), digest_size=_DIGEST_BYTES).hexdigest()
 
 
 def log_lines(turns: Iterable[Turn]) -> Iterator[str]:
@@ -198,8 +198,7 @@ class Imported:
             )
             raise InvalidDataError(path, error.what, error.legal) from None
         if self.header.order not in (None, _order(events)) and not self._torn:
-            what = "they stand in another order, or others are among them"
-            raise InvalidDataError("events", what, "the lines that export wrote, in their order")
+            raise InvalidDataError("events", "not in the order of the export", _LINES)
         return events, stages if conversation is stages[-1] else [*stages, conversation]
 
     def _events(self, places: list[str]) -> Iterator[Event]:

@@ -79,10 +79,7 @@ _PROBLEMS = {
 
 
 _LOST = "the file was moved, removed or replaced while it was open; nothing of this was stored"
-_FIND = (
-    "Put it back, or keep what history.export() returns, close every session of the file and open "
-    "it again"
-)
+_FIND = "Put it back, or keep what history.export() returns, and open the file again"
 _COPIES = "the data is deleted, but the file may still hold copies of it"
 _REOPEN = "Make room on the disk and open the file again, which cleans it"
 _LOG = logging.getLogger("polycontext.stores")

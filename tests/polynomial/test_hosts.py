@@ -228,8 +228,7 @@ def test_a_message_of_many_marks_comes_apart_into_few_pieces(make: Callable[[int
 
 SUMMARIES_OF_HOSTS = [
     "This session is being continued from a previous conversation that ran out of context.\n",
-    "<system-reminder>\nToday is Monday.\n</system-reminder>\n<system-reminder>Hi</system-reminder>\n"
-    "This session is being continued from a previous conversation. Summary: ",
+    "<system-reminder>\n</system-reminder>\nThis session is being continued from a previous chat.",
     "Another language model started to solve this problem and produced a summary. ",
     "The conversation history before this point was compacted into the following summary:\n\n",
     "Here is a summary of the conversation to date:\n\n",
@@ -241,7 +240,7 @@ SUMMARIES_OF_HOSTS = [
 
 @pytest.mark.parametrize("begins", SUMMARIES_OF_HOSTS)
 def test_a_summary_that_a_host_wrote_is_not_the_task(begins: str) -> None:
-    """It shrinks, also in a window that it fills; the user's first message behind it is the task."""
+    """It shrinks, also where it fills the window; the user's next message is the task."""
     is_question = begins.startswith("What")
     said = "" if is_question else " ".join(f"Lot {number} is checked." for number in range(400))
     task, answer = "Fix the rounding in price.py.", "Done. " * 90
@@ -267,7 +266,7 @@ def test_a_summary_that_a_host_wrote_is_not_the_task(begins: str) -> None:
 
 
 def test_what_the_user_adds_stays_the_users_own() -> None:
-    """A session takes a turn of the user at its word; a quotation inside a message is no summary."""
+    """A session takes a user turn at its word; a quotation inside a message is no summary."""
     session = ContextSession(4_000, counter=FAST)
     session.add_user_turn(f"{SUMMARIES_OF_HOSTS[0]} says my terminal. Why?")
     assert session.window.linearity.get("t1") is ResourceClass.PRESERVED

@@ -207,17 +207,13 @@ def _marks(messages: object) -> Iterable[tuple[int, Provider, str]]:
 
 def _refuse_host(message: Mapping[str, Any], index: int) -> None:
     """Raise `InvalidMessagesError` for a message in the format of a host: its parts have types."""
-    parts = message.get("parts")
-    if (
-        message.get("content")
-        or not isinstance(parts, list)
-        or not any(isinstance(part, Mapping) and "type" in part for part in parts)
+    parts = () if message.get("content") else message.get("parts")
+    if isinstance(parts, list) and any(
+        isinstance(each, Mapping) and "type" in each for each in parts
     ):
-        return
-    host = "an OpenCode export" if "info" in message else "a list of UI messages (AI SDK)"
-    legal = "the messages as they are sent to a model, in the format of its provider"
-    problem = f"this is {host}: parts with types, in place of content"
-    raise Place(Provider.OPENAI, ("messages", index)).refuse("another-format", problem, legal)
+        host = "an OpenCode export" if "info" in message else "UI messages of the AI SDK"
+        problem, legal = f"{host}: parts with types", "the messages that a provider is sent"
+        raise Place(Provider.OPENAI, ("messages", index)).refuse("another-format", problem, legal)
 
 
 def _maker(message: object) -> Provider | None:

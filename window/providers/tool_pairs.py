@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from typing import Any, TypeVar
 
-from attrs import Factory, define
+from attrs import define
 
 from ..errors import InvalidMessagesError
 from ..turn import Role, Turn
@@ -48,14 +48,14 @@ def paired(
     Raises:
         InvalidMessagesError: Rules orphan-result, duplicate-result, unanswered-call.
     """
+    given = [*turns]
     if repair:
-        return _repaired(provider, [*turns], messages, waiting)
+        return _repaired(provider, given, messages, waiting)
     if provider is Provider.RESPONSES:
-        turns = chain.from_iterable(_atoms(turns, waiting))
-    pairing = _Pairing(provider, waiting=dict.fromkeys(waiting))
-    for turn, place in turns:
-        pairing.add(turn, place)
-    return Parsed(provider, tuple(pairing.turns), tuple(pairing.places), tuple(messages))
+        given = [*chain.from_iterable(_atoms(given, waiting))]
+    _check(provider, given, dict.fromkeys(waiting))
+    found, places = (tuple(each) for each in zip(*given, strict=True))
+    return Parsed(provider, found, places, tuple(messages))
 
 
 def _repaired(
@@ -66,26 +66,22 @@ def _repaired(
 ) -> Parsed:
     """Return `turns` mended, with a record of what was mended."""
     found = [*mended(((turn, number) for number, (turn, _) in enumerate(turns)), waiting)]
-    places, added, moved, last = list[int](), list[int](), list[int](), -1
+    places, repaired, last = list[int](), list[int](), -1
     for position, (turn, number) in enumerate(found):
-        if number is None:
-            added.append(position)
-            places.append(places[-1] if places else 0)
-            continue
-        is_behind = provider is Provider.RESPONSES and number > last  # where that is valid
-        if turn.role is Role.TOOL and number != last + 1 and not is_behind:
-            moved.append(position)
-        places.append(turns[number][1])
-        last = number
-    kept = {number for _, number in found}
+        # Responses accepts a result further behind.
+        is_late = number is not None and number > last and provider is Provider.RESPONSES
+        if number is None or (turn.role is Role.TOOL and number != last + 1 and not is_late):
+            repaired.append(position)
+        last = last if number is None else number
+        places.append(turns[max(last, 0)][1])
+    gone = {*range(len(turns))}.difference(number for _, number in found if number is not None)
     return Parsed(
         provider,
         tuple(turn for turn, _ in found),
         tuple(places),
         tuple(messages),
-        tuple(added),
-        tuple(moved),
-        tuple(place for number, (_, place) in enumerate(turns) if number not in kept),
+        tuple(repaired),
+        tuple(turns[number][1] for number in sorted(gone)),
     )
 
 
@@ -177,47 +173,25 @@ def _atoms(
     return atoms
 
 
-@define
-class _Pairing:
-    """Collects turns in order and checks that exactly one result directly follows each call."""
-
-    provider: Provider
-    waiting: dict[str, None]
-    turns: list[Turn] = Factory(list)
-    places: list[int] = Factory(list)
-    _answered: set[str] = Factory(set)
-    _caller: int = 0
-
-    def add(self, turn: Turn, place: int) -> None:
-        """Append `turn`, which comes from message `place`."""
-        if turn.role is Role.TOOL:
-            self._answer(turn.tool_call_id or "", Place(self.provider, ("messages", place)))
-        else:
-            self._close()
-            self.waiting, self._answered, self._caller = (
-                dict.fromkeys(call.id for call in turn.tool_calls),
-                set(),
-                place,
-            )
-        self.turns.append(turn)
-        self.places.append(place)
-
-    def _answer(self, call_id: str, where: Place) -> None:
-        if call_id in self._answered:
-            raise where.refuse(
-                "duplicate-result",
-                f"call {shown(call_id)} has a result already",
-                "one result a call",
-            )
-        if call_id not in self.waiting:
+def _check(provider: Provider, turns: Iterable[tuple[Turn, int]], waiting: dict[str, None]) -> None:
+    """Raise `InvalidMessagesError` unless exactly one result directly follows each call."""
+    answered, caller = set[str](), 0
+    for turn, place in turns:
+        if turn.role is not Role.TOOL:
+            if waiting:
+                raise unanswered(provider, caller, list(waiting))
+            waiting, caller = dict.fromkeys(call.id for call in turn.tool_calls), place
+            answered.clear()
+            continue
+        call_id, where = turn.tool_call_id or "", Place(provider, ("messages", place))
+        if call_id in answered:
+            problem = f"call {shown(call_id)} has a result already"
+            raise where.refuse("duplicate-result", problem, "one result a call")
+        if call_id not in waiting:
             problem = f"no call {shown(call_id)} directly before this result"
             raise where.refuse("orphan-result", problem, BEHIND_CALL)
-        del self.waiting[call_id]
-        self._answered.add(call_id)
-
-    def _close(self) -> None:
-        if self.waiting:
-            raise unanswered(self.provider, self._caller, list(self.waiting))
+        del waiting[call_id]
+        answered.add(call_id)
 
 
 def unanswered(provider: Provider, place: int, calls: Sequence[str]) -> InvalidMessagesError:

@@ -72,9 +72,9 @@ class Parsed:
     message without a turn of its own belongs to the turn before it (Anthropic merges a run of
     assistant messages that call). `messages` are private copies: treat them as read-only.
 
-    `repaired` are the positions in `turns` of results that `repair` added; their place is that of
-    the turn before them. `moved` are the positions of results that it moved to their calls, and
-    `omitted` the indices of messages with a result that it left out.
+    `repaired` are the positions in `turns` of results that `repair` added or moved to their calls;
+    the place of an added one is that of the turn before it. `omitted` are the indices of messages
+    with a result that it left out.
     """
 
     provider: Provider
@@ -82,7 +82,6 @@ class Parsed:
     places: tuple[int, ...]
     messages: tuple[Message, ...] = field(repr=False)
     repaired: tuple[int, ...] = ()
-    moved: tuple[int, ...] = ()
     omitted: tuple[int, ...] = ()
 
 

@@ -142,7 +142,7 @@ def _conversation(
     document: Document, path: Place, value: Any, provider: Provider | None
 ) -> Conversation:
     if isinstance(value, list):
-        return Conversation(document, path, provider or _detected(document, path, value), value)
+        return Conversation(document, path, provider or detect_provider(value), value)
     if not has_any(value, HOLDERS):
         raise document.refused(path, None, _misshapen(value), _SHAPES)
     holder = next(name for name in HOLDERS if name in value)
@@ -153,7 +153,7 @@ def _conversation(
     found = provider or (
         Provider.RESPONSES
         if holder == "input"
-        else _detected(document, (*path, holder), messages, has_system=system is not None)
+        else detect_provider(messages, has_system=system is not None)
     )
     # Turns are parsed from one list, so the system becomes its first message; `has_system` records
     # that the file has it apart.
@@ -177,17 +177,6 @@ def _conversation(
         body=value,
         holder=holder,
     )
-
-
-def _detected(
-    document: Document, path: Place, messages: object, *, has_system: bool = False
-) -> Provider:
-    """Return the provider of the messages at `path`; those of a host are refused."""
-    try:
-        return detect_provider(messages, has_system=has_system)
-    except InvalidMessagesError as error:
-        place, name = (*path, error.index or 0), f"messages[{error.index}]"
-        raise document.refused(place, name, error.problem, error.legal) from None
 
 
 def _misshapen(value: object) -> str:

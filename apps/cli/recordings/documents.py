@@ -16,6 +16,8 @@ from attrs import field, frozen
 from polycontext.base import InvalidDataError
 from polycontext.base.codec import is_cut_off
 
+from ..output import tell
+
 Place = tuple[str | int, ...]
 """The keys and indices that lead to a value inside a document."""
 
@@ -40,17 +42,13 @@ _SPACE = " \t\n\r"
 
 @frozen
 class Document:
-    """A JSON value with its text, first line (`line`) and size in bytes (`size`).
-
-    The last line of a file `is_torn` if a crash cut it off; then it has no value.
-    """
+    """A JSON value with its text, first line (`line`) and size in bytes (`size`)."""
 
     source: str
     line: int
     value: Any = field(repr=False)
     text: str = field(repr=False)
     size: int = 0
-    is_torn: bool = False
 
     def line_of(self, path: Place) -> int:
         r"""Return the line where the value at `path` begins, or that of its last known parent.
@@ -143,7 +141,9 @@ def unreadable(
 
 
 def read_documents(source: str, lines: Iterable[bytes]) -> Iterator[Document]:
-    """Yield the documents in `lines`, skipping blank lines; the last one may be torn.
+    """Yield the documents in `lines`, skipping blank lines.
+
+    A last line that a crash cut off is left out with a warning.
 
     Raises:
         InvalidDataError: not UTF-8, not JSON, or empty; names source, line and column.
@@ -155,17 +155,14 @@ def read_documents(source: str, lines: Iterable[bytes]) -> Iterator[Document]:
     # The first document may consume all the lines; then the loop finds none left.
     yield _first(source, *first, numbered)
     for line, data in numbered:
-        yield _line_of(source, line, data, numbered)
-
-
-def _line_of(source: str, line: int, data: bytes, rest: Iterator[tuple[int, bytes]]) -> Document:
-    """Return the document on a line that is not the first."""
-    try:
-        return _parsed(source, line, decoded(source, line, data))
-    except InvalidDataError:
-        if not is_cut_off(data) or next(rest, None) is not None:
-            raise
-    return Document(source, line, None, data.decode(errors="replace"), is_torn=True)
+        try:
+            document = _parsed(source, line, decoded(source, line, data))
+        except InvalidDataError:
+            if not is_cut_off(data) or next(numbered, None) is not None:
+                raise
+            tell(f"warning: {source}, line {line}: cut off, and left out", "yellow")
+        else:
+            yield document
 
 
 def _numbered(lines: Iterable[bytes]) -> Iterator[tuple[int, bytes]]:

@@ -145,7 +145,6 @@ class ReplayReport:
     Attributes:
         turns: The number of turns in the recording.
         repaired: The numbers of the results that were added or moved to their calls.
-        omitted: How many results without an open call were left out.
         session: The session after the last turn.
         stopped: Whether ``strict`` ended the replay early.
         seen: The messages that the model sees after the last turn.
@@ -155,7 +154,6 @@ class ReplayReport:
     steps: tuple[ReplayStep, ...] = field(repr=False)
     turns: int
     repaired: tuple[int, ...]
-    omitted: int
     session: ContextSession = field(repr=False)
     stopped: bool
     prefix_kept: float | None
@@ -235,7 +233,6 @@ class ReplayReport:
             "lists_refused": undelivered,
             "turns_refused": len(self.refused),
             "results_repaired": list(self.repaired),
-            "results_omitted": self.omitted,
             "final_state": session.state,
             "final_pressure": round(session.pressure, 4),
             "peak_pressure": round(self.peak, 4),

@@ -14,7 +14,6 @@ from polycontext.base.json_data import kind_of
 from polycontext.polynomial import ContextSession
 from polycontext.window.providers import Provider
 
-from ..output import tell
 from .documents import Document, has_any, read_documents
 
 MESSAGES: Mapping[str, str] = {Provider.RESPONSES: "input", Provider.GEMINI: "contents"}
@@ -24,7 +23,7 @@ HOLDERS = ("messages", *MESSAGES.values())
 """The fields of a request that hold its messages."""
 
 
-def documents_of(source: str, lines: Iterable[bytes]) -> Iterator[Document]:
+def documents_of(source: str, lines: Iterator[bytes]) -> Iterator[Document]:
     """Yield the documents in `lines`; messages that stand one a line are one document, a list.
 
     A session that `polycontext session export` wrote is the list of its messages.
@@ -36,24 +35,13 @@ def documents_of(source: str, lines: Iterable[bytes]) -> Iterator[Document]:
     first = next(found)
     match first.value:
         case {"format": "polycontext session"}:
-            yield _imported([first, *found], ContextSession.history.load)
+            yield _imported(first, lines, ContextSession.history.load)
         case {"resource_id": _, "role": _}:
-            yield _imported([first, *found], ContextSession.history.load_turns)
+            yield _imported(first, lines, ContextSession.history.load_turns)
         case {"role": _} if not has_any(first.value, HOLDERS):
-            yield _joined([first, *_whole(found)])
+            yield _joined([first, *found])
         case _:
-            yield from chain([first], _whole(found))
-
-
-def _whole(documents: Iterable[Document]) -> Iterator[Document]:
-    """Yield the documents without a torn last line, with a warning about it."""
-    for document in documents:
-        if not document.is_torn:
-            yield document
-        else:
-            tell(
-                f"warning: {document.source}, line {document.line}: cut off, and left out", "yellow"
-            )
+            yield from chain([first], found)
 
 
 def _joined(documents: Sequence[Document]) -> Document:
@@ -76,12 +64,11 @@ def _is_message(value: object) -> bool:
 
 
 def _imported(
-    documents: Sequence[Document], load: Callable[[list[str]], ContextSession]
+    first: Document, rest: Iterable[bytes], load: Callable[[Iterable[str | bytes]], ContextSession]
 ) -> Document:
     """Return the messages of an exported session, or log, as one list in OpenAI's format."""
-    first = documents[0]
     try:
-        session = load([document.text for document in documents])
+        session = load(chain([first.text], rest))
     except InvalidDataError as error:
         raise InvalidDataError(f"{first.source}, {error.path}", error.what, error.legal) from None
     messages = session.history.messages(Provider.OPENAI)

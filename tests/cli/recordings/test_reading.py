@@ -77,11 +77,9 @@ def test_a_torn_last_line_is_left_out(tmp_path: Path, capsys: pytest.CaptureFixt
 
 
 def test_an_export_of_a_host_is_refused_by_name(tmp_path: Path) -> None:
-    """The error names the file, the message and the host."""
+    """The error names the message and the host."""
     said = {"info": {"role": "user"}, "parts": [{"type": "text", "text": "Fix the price."}]}
-    with pytest.raises(
-        InvalidDataError, match=r"json, line 1, messages\[0\]: .* an OpenCode export"
-    ):
+    with pytest.raises(InvalidMessagesError, match=r"messages\[0\] .* an OpenCode export"):
         read(tmp_path, {"info": {"id": "s"}, "messages": [said]})
 
 

@@ -492,7 +492,7 @@ def test_swapped_events_are_refused() -> None:
         swapped[first], swapped[second] = events[second], events[first]
         with pytest.raises(InvalidDataError):
             ContextSession.history.load([header, *swapped], counter=FAST)
-    with pytest.raises(InvalidDataError, match="in their order"):
+    with pytest.raises(InvalidDataError, match="not in the order"):
         ContextSession.history.load([header, events[1], events[0], *events[2:]], counter=FAST)
     old = {name: value for name, value in json.loads(header).items() if name != "order"}
     loaded = ContextSession.history.load([json.dumps(old), *events], counter=FAST)
