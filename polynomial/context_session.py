@@ -930,8 +930,8 @@ class ContextSession:
 
         The text defaults to the child's last assistant text. It becomes the result of the call that
         the child was opened for, or otherwise an attached text. Handing back the result again
-        adds nothing, which a warning says. A child without a call that went on may hand back another
-        result.
+        adds nothing, which a warning says. A child without a call that went on may hand back
+        another result.
 
         Raises:
             InvalidOptionError: this session was not returned by `child`, or it has no assistant

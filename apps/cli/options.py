@@ -276,7 +276,7 @@ Repair = Annotated[
     click.Option(
         ["--repair"],
         is_flag=True,
-        help="Mend the order of calls and results, and add results that are missing, instead of refusing.",
+        help="Mend the order of calls and results, and add missing results, instead of refusing.",
     ),
 ]
 Model = Annotated[
