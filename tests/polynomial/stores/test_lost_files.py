@@ -105,14 +105,15 @@ def test_a_file_that_is_put_back_is_written_again(path: Path) -> None:
 
 def test_a_write_asks_for_each_file_once(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Four questions to the system: the database, the two files next to it, the log's size."""
-    asked: list[str] = []
-    stat = os.stat
+    asked, stat = list[str](), os.stat
+
+    def counted(file: str | Path) -> os.stat_result:
+        asked.append(Path(file).name)
+        return stat(file)
+
     with opened(path) as session:
         session.add_user_turn("before")
-        monkeypatch.setattr(
-            "polycontext.polynomial.stores.sqlite_file.os.stat",
-            lambda file: (asked.append(Path(file).name), stat(file))[1],
-        )
+        monkeypatch.setattr("polycontext.polynomial.stores.sqlite_file.os.stat", counted)
         session.add_user_turn("after")
         monkeypatch.undo()
     log = "sessions.db-wal"

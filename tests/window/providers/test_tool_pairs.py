@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import pytest
@@ -163,7 +163,7 @@ def test_adapters_mend_the_same_way(shape: str, provider: str) -> None:
     assert bridge.fit(given) == sent
 
 
-def words_of(messages: Sequence[Message]) -> list[str]:
+def words_of(messages: Sequence[Mapping[str, Any]]) -> list[str]:
     """Return what is said in messages, sorted."""
     return sorted(re.findall(rf"KEY-c\d|Go\.|And hurry\.|Wait\.|So\?|{NONE}", json.dumps(messages)))
 
