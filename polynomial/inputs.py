@@ -19,6 +19,7 @@ from polycontext.base import (
 from polycontext.base.json_data import freeze, thaw
 from polycontext.linearity import UNIX_EPOCH, ResourceClass
 from polycontext.pressure import CompressionResult, Edit, Fulfilment, Rejection, pressure_of
+from polycontext.pressure.gist import truncated_ids
 from polycontext.window import ContextWindow, Epoch, Role, ToolCall, Turn
 from polycontext.window.items import shown_text
 
@@ -311,6 +312,11 @@ class ContextOutput:
     def pressure(self) -> float:
         """Return tokens used / max tokens."""
         return pressure_of(self.window)
+
+    @property
+    def truncated(self) -> tuple[str, ...]:
+        """Return the ids of the turns that the view shows truncated; the log has them whole."""
+        return truncated_ids(self.window.all_turns())
 
     @property
     def epoch(self) -> Epoch:

@@ -18,6 +18,7 @@ from polycontext.pressure import (
     Reach,
     Summariser,
 )
+from polycontext.pressure.gist import truncated_ids
 from polycontext.window import (
     REQUEST_OVERHEAD,
     ContextWindow,
@@ -61,7 +62,8 @@ class Projection:
 
     `first_changed` is the index of the first message that differs from the input, None if none
     does; a prompt cache matches up to there. `floor` is the lowest number of tokens that the
-    request could have been cut to. `repaired` lists the ids of results that ``repair=True`` added
+    request could have been cut to. `truncated` lists those of the `gisted` turns that are still
+    shown, but truncated. `repaired` lists the ids of results that ``repair=True`` added
     or moved to their calls; a result that it left out is named by its message, ``messages[3]``.
     `classes` holds the class of every turn by its id, and `rules` the standing instructions of the
     user.
@@ -76,6 +78,7 @@ class Projection:
     kept: tuple[str, ...] = field(repr=False)
     gisted: tuple[str, ...] = ()
     dropped: tuple[str, ...] = ()
+    truncated: tuple[str, ...] = ()
     repaired: tuple[str, ...] = ()
     system: tuple[dict[str, Any], ...] = ()
     classes: Mapping[str, ResourceClass] = field(factory=dict, repr=False)
@@ -103,7 +106,7 @@ class Projection:
         """Return everything but the messages, ready for JSON."""
         tokens = ("tokens_before", "tokens_after", "max_tokens", "reserve", "floor")
         names = (*tokens, "reached", "first_changed")
-        ids = ("kept", "gisted", "dropped", "repaired")
+        ids = ("kept", "gisted", "dropped", "truncated", "repaired")
         return {
             **{name: getattr(self, name) for name in names},
             **{name: list(getattr(self, name)) for name in ids},
@@ -210,6 +213,7 @@ def project(
         kept=result.kept,
         gisted=result.gisted,
         dropped=result.dropped,
+        truncated=truncated_ids(result.window.all_turns()),
         repaired=repaired,
         classes={turn.resource_id: window.class_of(turn) for turn in window.all_turns()},
         rules=tuple(rule.text for rule in window.rules.standing),

@@ -1,7 +1,7 @@
 """The floors of edits: what an edit leaves of each atom, and which edits are refused.
 
-An edit may take no atom below the floor of its class. As a last resort, the task and the results
-beside a PRESERVED result may be truncated.
+An edit may take no atom below the floor of its class. As a last resort, the results beside a
+PRESERVED result may be truncated.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -31,10 +31,11 @@ def fidelities_after(window: ContextWindow, edit: Edit) -> dict[str, Fidelity]:
     return {turns[0].resource_id: fidelity for turns, fidelity in _touched(window, edit)}
 
 
-def check_floors(window: ContextWindow, edit: Edit) -> None:
+def check_floors(window: ContextWindow, edit: Edit, *, recorded: bool = False) -> None:
     """Raise an error if `edit` takes an atom of `window` below the floor of its class; O(n).
 
-    If an edit comes from outside, check it here before you call `apply_edit`.
+    If an edit comes from outside, check it here before you call `apply_edit`. Earlier versions
+    truncated the task, which a `recorded` edit may have done.
 
     Raises:
         FloorError: names the first such atom, its class, the fidelity left of it, and its floor.
@@ -46,7 +47,7 @@ def check_floors(window: ContextWindow, edit: Edit) -> None:
     for turns, fidelity in _touched(window, edit):
         resource_class = max(window.linearity.classes_of([turn.resource_id for turn in turns]))
         if fidelity < floor_of(resource_class) and not (
-            (may_be_truncated(window, turns[0]) and _is_truncated(turns[0], edit))
+            (recorded and _was_truncated(window, turns[0], edit))
             or _truncates_beside_pinned(window, turns, edit)
         ):
             raise FloorError(
@@ -58,20 +59,6 @@ def is_pinned(window: ContextWindow, resource_id: str) -> bool:
     """Return whether a caller has set a turn to PRESERVED."""
     tag = window.linearity.tag_of(resource_id)
     return tag.pinned and tag.resource_class is ResourceClass.PRESERVED
-
-
-def may_be_truncated(window: ContextWindow, turn: Turn) -> bool:
-    """Return whether a PRESERVED turn may be truncated as a last resort.
-
-    This is a complete user turn that no caller has pinned.
-    """
-    tag = window.linearity.tag_of(turn.resource_id)
-    return (
-        turn.role is Role.USER
-        and not turn.is_gist
-        and tag.resource_class is ResourceClass.PRESERVED
-        and not tag.pinned
-    )
 
 
 def may_be_cut_beside(window: ContextWindow, calling: Turn, result: Turn) -> bool:
@@ -98,6 +85,12 @@ def _truncates_beside_pinned(window: ContextWindow, turns: Sequence[Turn], edit:
         for turn in turns
         if turn.resource_id in gone
     )
+
+
+def _was_truncated(window: ContextWindow, turn: Turn, edit: Edit) -> bool:
+    """Return whether `edit` truncates a user turn that no caller has pinned."""
+    whole = turn.role is Role.USER and not turn.is_gist
+    return whole and not is_pinned(window, turn.resource_id) and _is_truncated(turn, edit)
 
 
 def _is_truncated(turn: Turn, edit: Edit) -> bool:

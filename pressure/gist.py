@@ -241,6 +241,13 @@ def is_summary(turn: Turn) -> bool:
     return turn.is_gist and turn.role is not Role.TOOL and _DIGEST_HEADER.match(turn.text) is None
 
 
+def truncated_ids(turns: Iterable[Turn]) -> tuple[str, ...]:
+    """Return the ids of the log's turns that `turns` show truncated."""
+    return tuple(
+        turn.sources[0] for turn in turns if turn.sources and _DIGEST_HEADER.match(turn.text)
+    )
+
+
 class GistKind(Enum):
     """The form of a gist."""
 

@@ -8,12 +8,12 @@ The rungs are, each with the oldest atoms first:
 4. Older gists and REQUIRED atoms go into one gist.
 5. The rest of the recent tail loses its parts and goes into that gist, atom by atom.
 6. The newest results, which the model has not read yet, are cut in place.
-7. All bound parts are removed; results beside PRESERVED results of the same turn, the task and the
-   last user turn are cut if the reach allows it, and lose their parts before the task is cut.
+7. All bound parts are removed. If the reach allows it, results beside PRESERVED results of the
+   same turn are cut, and the last user turn loses its parts and is cut.
 8. The newest results and that last user turn go into the gist, too.
 
-PRESERVED atoms, open calls and the last user turn are on no rung otherwise. Bound parts are removed
-with the first change before them, on whichever rung that is.
+The text of PRESERVED turns is on no rung, nor are open calls and, otherwise, the last user turn.
+Bound parts are removed with the first change before them, on whichever rung that is.
 
 The ladder only decides which atoms are compressed. The text of each gist is chosen later from the
 tokens that a plan leaves, so a plan promises here that each gist takes the least it can. The
@@ -196,7 +196,6 @@ class _Climb:
         self._unbind()
         self._cut([*columns.beside])
         self._bare([*columns.asking], later=())
-        self._cut([*columns.task])
         self._cut(columns.question)
         self._gist([] if columns.is_open else [*newest])
         self._gist([*columns.question])
@@ -287,7 +286,7 @@ class _Climb:
         self.ladder.rungs.append((Rung.CUT, cut))
         for atom in atoms:
             gain = sum(
-                (turn.tokens or 0) - self.columns.least(atom, turn, counter)
+                (turn.tokens or 0) - self.columns.least(turn, counter)
                 for turn in self.columns.cut_turns(atom)
             )
             if gain:

@@ -260,8 +260,8 @@ def _shares(ladder: Ladder, cut: Sequence[int], pool: int) -> tuple[dict[int, in
     for atom in cut:
         for place in columns.cuttable(atom):
             turn = columns.atoms.turns[place]
-            shares[place] = columns.least(atom, turn, ladder.window.counter)
-            needs[place] = 0 if atom in columns.task else (turn.tokens or 0) - shares[place]
+            shares[place] = columns.least(turn, ladder.window.counter)
+            needs[place] = (turn.tokens or 0) - shares[place]
         # A cut turn becomes shorter even if there is room: a harsher plan must not keep more of it.
         needs[max(columns.cuttable(atom), key=needs.__getitem__)] -= 1
     left = pool

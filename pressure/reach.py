@@ -10,7 +10,6 @@ from attrs.validators import optional
 from polycontext.base import is_number, is_whole, must_be
 from polycontext.linearity import ResourceClass, ToolRule
 from polycontext.window import (
-    REQUEST_OVERHEAD,
     AtomColumns,
     ContextWindow,
     Role,
@@ -21,7 +20,7 @@ from polycontext.window.items import Attachment, attachment_of
 from polycontext.window.part_removal import bare, unbound
 from polycontext.window.rules import REMOVED, Rule, is_rule
 
-from .floors import is_pinned, may_be_cut_beside, may_be_truncated
+from .floors import is_pinned, may_be_cut_beside
 from .gist import is_summary, least_digest, source_ids
 
 
@@ -43,10 +42,9 @@ class Reach:
 
     If a compression has a query, the atoms most relevant to it stay complete in up to `asked_share`
     of that room. With `cuts_question`, the last user turn is cut if nothing else helps, and goes
-    into the gist as the last resort. With `cuts_task`, a PRESERVED user turn that is not pinned is
-    truncated before that, once, to half of the room beside the other fixed atoms; and before it the
-    results of calls beside PRESERVED results of the same turn. `rules` are the
-    user's rules for tools; `keep_last` states here which results a later call replaces.
+    into the gist as the last resort. With `cuts_beside`, results beside PRESERVED results of the
+    same turn are cut before that, and the last user turn loses its parts. `rules` are the user's
+    rules for tools; `keep_last` states here which results a later call replaces.
     """
 
     keep_recent: int = field(
@@ -60,7 +58,7 @@ class Reach:
     newest_share: float = field(default=0.5, validator=_check_share)
     asked_share: float = field(default=0.5, validator=_check_share)
     cuts_question: bool = False
-    cuts_task: bool = False
+    cuts_beside: bool = False
     rules: tuple[ToolRule, ...] = ()
 
 
@@ -90,10 +88,9 @@ class Columns:
     parts, which belong to the turns with the indices `bare_turns`.
 
     `asked` are the atoms that a query keeps complete. `newest` and `question` are the atoms of
-    these kinds, if there are any. `asking` are the last user turns if the task may be truncated:
-    their parts are removed before that. `is_open` states that the last atom waits for a result.
-    `task` maps the atom of a FIXED user turn that may be truncated, if there is one, to the tokens
-    that it may keep. `rules` are the rules of the user.
+    these kinds, if there are any. `asking` are the last user turns if they may lose their parts.
+    `is_open` states that the last atom waits for a result. `beside` maps FIXED atoms to the results
+    in them that may be cut. `rules` are the rules of the user.
     """
 
     atoms: AtomColumns
@@ -107,7 +104,6 @@ class Columns:
     newest: tuple[int, ...] = ()
     question: tuple[int, ...] = ()
     is_open: bool = False
-    task: Mapping[int, int] = {}
     asking: frozenset[int] = frozenset()
     beside: Mapping[int, Sequence[int]] = {}
     rules: tuple[Rule, ...] = ()
@@ -143,13 +139,9 @@ class Columns:
         ids = source_ids(turn)
         return tuple(rule for rule in self.rules if rule.stands and rule.turn_id in ids)
 
-    def least(self, atom: int, turn: Turn, counter: TokenCounter) -> int:
-        """Return the fewest tokens that may be left of a turn of `atom` if it is cut.
-
-        For the task, that is also the most that it may take.
-        """
-        least = self.task.get(atom) or least_digest(turn, counter, self.rules_of(turn))
-        return min(least, _tokens(turn))
+    def least(self, turn: Turn, counter: TokenCounter) -> int:
+        """Return the fewest tokens that may be left of `turn` if it is cut."""
+        return min(least_digest(turn, counter, self.rules_of(turn)), _tokens(turn))
 
     def cuttable(self, atom: int) -> Sequence[int]:
         """Return the indices of the turns of `atom` that may be cut in place.
@@ -222,37 +214,16 @@ def columns_of(window: ContextWindow, reach: Reach, asked: Collection[int] = ())
         newest=newest,
         question=question,
         is_open=is_open,
-        asking=frozenset(fixed if reach.cuts_task else ()),
+        asking=frozenset(fixed if reach.cuts_beside else ()),
         rules=window.rules.all,
     )
-    if reach.cuts_task:
-        columns = _with_task(window, evolve(columns, beside=_beside_pinned(window, columns)))
+    if reach.cuts_beside:
+        columns = evolve(columns, beside=_beside_pinned(window, columns))
     return (
         _without_parts(window, columns, fixed - columns.asking)
         if any(turn.parts for turn in atoms.turns)
         else columns
     )
-
-
-def _with_task(window: ContextWindow, columns: Columns) -> Columns:
-    """Return `columns` with the longest PRESERVED user turn that may be truncated, if any.
-
-    It keeps half of the room that the other FIXED atoms leave.
-    """
-    sizes, turns = columns.atoms.tokens, columns.atoms.turns_of
-    fixed = columns.of_kind(range(len(sizes)), Kind.FIXED)
-    task = max(
-        (atom for atom in fixed if may_be_truncated(window, turns(atom)[0])),
-        key=sizes.__getitem__,
-        default=None,
-    )
-    if task is None:
-        return columns
-    room = (
-        window.max_tokens - REQUEST_OVERHEAD - sum(map(sizes.__getitem__, fixed)) + sizes[task]
-    ) // 2
-    least = least_digest(turns(task)[0], window.counter, columns.rules_of(turns(task)[0]))
-    return evolve(columns, task={task: max(least, room)})
 
 
 def _results(atoms: AtomColumns, atom: int) -> Sequence[int]:

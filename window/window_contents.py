@@ -166,7 +166,8 @@ class WindowContents(NamedTuple):
             max(old.serial + 1, (turn.resource_id[0] == "t" and number_of(turn.resource_id)) or 0),
             old.has_task or speaks or _tells_the_task(turn),
             old.fixed_tokens + tokens
-            if turn.role is Role.SYSTEM or (speaks and not old.has_task)
+            if resource_class is ResourceClass.PRESERVED
+            and (turn.role is Role.SYSTEM or (speaks and not old.has_task))
             else old.fixed_tokens,
             old.constraint_tokens + tokens if pins else old.constraint_tokens,
             None if since is None else since + 1,

@@ -286,7 +286,7 @@ def _window_after(conversation: Conversation, event: InputEvent) -> ContextWindo
         case CompressEvent():
             _check_gists(window, event.edit)
             _check_ids(window, event.edit)
-            check_floors(window, event.edit)
+            check_floors(window, event.edit, recorded=True)
             return apply_edit(window, event.edit, compressed=True)
         case RecallEvent():
             _check_recalled(conversation, event.edit)

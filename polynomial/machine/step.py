@@ -28,7 +28,7 @@ from polycontext.pressure import (
     check_floors,
     pressure_of,
 )
-from polycontext.pressure.gist import NO_TEXT, digest_turn
+from polycontext.pressure.gist import NO_TEXT, digest_turn, least_summary
 from polycontext.pressure.threshold import NO_SIGNALS, is_looping, mark_above, tokens_at
 from polycontext.window import REQUEST_OVERHEAD, ContextWindow, Role, Turn, count_turn
 
@@ -113,6 +113,20 @@ class ContextPolicy:
         return pressure > mark_above(floor, low + share * (high - low))
 
 
+def allow_truncation(policy: ContextPolicy, *, beside: bool = True) -> ContextPolicy:
+    """Return a policy that may truncate the last user turn in the view.
+
+    With `beside`, it may also cut results beside PRESERVED ones, and remove pictures of that turn.
+    """
+    projector = policy.projector
+    return evolve(
+        policy,
+        projector=evolve(
+            projector, reach=evolve(projector.reach, cuts_question=True, cuts_beside=beside)
+        ),
+    )
+
+
 @cache
 def _looping(signals: Signals) -> Signals:
     return evolve(signals, looping=True)
@@ -184,9 +198,10 @@ class Step:
 
         Raises:
             OrderError: the turn is not allowed now.
-            ContextOverflowError: the input can never fit, or a recall would make the window
-                pressured. Assistant turns and tool results have already happened: they are accepted
-                and truncated in the view if necessary, unless they are PRESERVED.
+            ContextOverflowError: the input can never fit, what is PRESERVED leaves no room for a
+                summary, or a recall would make the window pressured. Assistant turns and tool
+                results have already happened: they are accepted and truncated in the view if
+                necessary, unless they are PRESERVED.
             ConflictError: a fulfilment was planned on another window.
             FloorError: the compression takes an atom below the floor of its class.
         """
@@ -204,11 +219,12 @@ class Step:
                     "the view with what is recalled",
                     advice="Recall fewer turns, or compress first.",
                 )
-        elif (
-            (kind in _TURNS or (kind is InputKind.PROMOTE and self.after.open_calls))
-            and is_over_budget(self.after, _least_of_coming(self.after))
-            and (kind in _ASKED or _last_is_preserved(self.after))
-        ):
+        elif self._is_preserving():
+            policy = self.policy if kind in _TURNS else allow_truncation(self.policy)
+            # What is PRESERVED never yields, so everything that follows has to fit beside it.
+            least = least_summary(self.after.counter)
+            _check_fits(self.after, policy.projector, "the preserved text", least)
+        elif kind in _ASKED and is_over_budget(self.after, _least_of_coming(self.after)):
             _check_fits(self.after, self.policy.projector)
         _ = self.after
         self._checked = True
@@ -266,6 +282,16 @@ class Step:
                 window = window.cleared()
         return window
 
+    def _is_preserving(self) -> bool:
+        """Return whether the input makes a turn PRESERVED, or leaves such turns less room."""
+        match self.input.payload:
+            case Promotion(resource_class=resource_class):
+                return resource_class is ResourceClass.PRESERVED
+            case int() if self.input.kind is InputKind.RESIZE:
+                return self.after.max_tokens < self.window.max_tokens
+            case _:
+                return self.input.kind in _TURNS and _last_is_preserved(self.after)
+
     def _check_compression(self) -> None:
         payload = self.input.payload
         if isinstance(payload, Fulfilment) and not payload.plan.fits(self.window):
@@ -281,11 +307,8 @@ class Step:
 
 
 def _last_is_preserved(window: ContextWindow) -> bool:
-    """Return whether the last atom is PRESERVED: one such turn preserves the whole atom.
-
-    The class of what a truncated turn was counts, too: it is truncated again with that class.
-    """
-    ids = [each for turn in window.last_atom() for each in (turn.resource_id, *turn.sources)]
+    """Return whether the last atom is PRESERVED: one such turn preserves the whole atom."""
+    ids = [turn.resource_id for turn in window.last_atom()]
     return ResourceClass.PRESERVED in window.linearity.classes_of(ids)
 
 
@@ -295,14 +318,16 @@ def is_over_budget(window: ContextWindow, coming: int = 0) -> bool:
     return tokens + REQUEST_OVERHEAD > window.max_tokens
 
 
-def _check_fits(window: ContextWindow, projector: ContextProjector) -> None:
+def _check_fits(
+    window: ContextWindow, projector: ContextProjector, what: str = "the turn", more: int = 0
+) -> None:
     """Raise `ContextOverflowError` if `window` cannot fit even after everything has yielded.
 
-    The results of its open calls need room, too.
+    The results of its open calls need room, too, and `more` tokens.
     """
-    besides = besides_floor(window, projector) + _least_of_coming(window)
+    besides = besides_floor(window, projector) + _least_of_coming(window) + more
     if projector.floor(window) > window.max_tokens - besides:
-        raise overflow(window, projector, "the turn", besides, window.max_tokens)
+        raise overflow(window, projector, what, besides, window.max_tokens)
 
 
 def _least_of_coming(window: ContextWindow) -> int:

@@ -17,7 +17,13 @@ from polycontext.window import ContextWindow, Role, Turn
 
 from ..inputs import ContextInput, InputKind
 from ..journal.conversation import Conversation
-from ..machine.step import ContextPolicy, Step, besides_floor, is_over_budget
+from ..machine.step import (
+    ContextPolicy,
+    Step,
+    allow_truncation,
+    besides_floor,
+    is_over_budget,
+)
 from ..state import ContextState
 from .commands import Compress
 from .drafts import Draft, DraftSteps, SummaryRequest
@@ -100,7 +106,7 @@ def plan_of(
 ) -> Plan:
     """Return the plan for the view of a draft; see `plan_window`.
 
-    If nothing else makes it fit, the last user turn is truncated, then the task.
+    If nothing else makes it fit, the last user turn is truncated.
     """
     window, policy = draft.conversation.window, draft.policy
     if is_over_budget(window):
@@ -188,27 +194,14 @@ def commit(draft: Draft, fulfilment: Fulfilment, *, fallback: bool = False) -> D
 # --- truncation in the view if compressing is not enough --------------------------------
 
 
-def allow_truncation(policy: ContextPolicy, *, task: bool = True) -> ContextPolicy:
-    """Return a policy that may truncate the last user turn in the view, and the `task` too."""
-    projector = policy.projector
-    return evolve(
-        policy,
-        projector=evolve(
-            projector, reach=evolve(projector.reach, cuts_question=True, cuts_task=task)
-        ),
-    )
-
-
 def fit_policy(window: ContextWindow, policy: ContextPolicy) -> ContextPolicy:
     """Return a policy under which a window that is over its budget fits.
 
-    The last user turn is truncated before the task.
+    If nothing else helps, it truncates the last user turn, and removes its pictures after that.
     """
-    for each in (policy, allow_truncation(policy, task=False)):
-        if (
-            each.projector.floor(window) + besides_floor(window, each.projector)
-            <= window.max_tokens
-        ):
+    for each in (policy, allow_truncation(policy, beside=False)):
+        projector = each.projector
+        if projector.floor(window) + besides_floor(window, projector) <= window.max_tokens:
             return each
     return allow_truncation(policy)
 
@@ -216,13 +209,12 @@ def fit_policy(window: ContextWindow, policy: ContextPolicy) -> ContextPolicy:
 def add_truncated(draft: Draft, context_input: ContextInput) -> Draft:
     """Add a turn that does not fit, truncated in the view.
 
-    Only pinned user turns, the task and system turns keep their class. Any other turn that had to
-    stay verbatim would block the conversation.
+    System turns and pinned user turns stay PRESERVED, or are refused. Any other turn that had to
+    stay verbatim would block the conversation, so it is REQUIRED.
     """
     turn, given = context_input.turn, context_input.resource_class
-    is_task = given is None and not draft.conversation.window.has_task
     if turn.role is not Role.SYSTEM and not (
-        turn.role is Role.USER and (is_task or given is ResourceClass.PRESERVED)
+        turn.role is Role.USER and given is ResourceClass.PRESERVED
     ):
         context_input = ContextInput.of_turn(turn, ResourceClass.REQUIRED)
     return evolve(

@@ -53,7 +53,7 @@ from .compression import (
     without_foreign_thoughts,
 )
 from .drafts import Cause, Draft, DraftSteps, SummaryRequest
-from .recall import recall_turns, restore_truncated
+from .recall import recall_turns, restore_truncated, take_whole
 
 _LOG = logging.getLogger("polycontext.session")
 
@@ -205,7 +205,7 @@ def _apply(  # noqa: C901, PLR0911 - one case each
         case Compress():
             return (yield from compress(draft, command))
         case Take():
-            return draft.take_settled(command.input)
+            return (yield from take_whole(draft, command.input))
         case Commit():
             return commit(draft, command.fulfilment, fallback=command.fallback)
         case Recall():

@@ -11,12 +11,13 @@ from contextlib import suppress
 from attrs import frozen
 
 from polycontext.linearity import ResourceClass
-from polycontext.pressure import Edit, is_summary
+from polycontext.pressure import Edit
+from polycontext.pressure.gist import truncated_ids
 from polycontext.window import ContextWindow, Role, Splice, Turn
 from polycontext.window.part_removal import unbound
 
 from ..errors import ContextOverflowError
-from ..inputs import ContextInput, InputKind
+from ..inputs import ContextInput, InputKind, Promotion
 from ..journal.log import Log
 from .compression import make_room
 from .drafts import Draft, DraftSteps
@@ -50,23 +51,26 @@ def recall_turns(draft: Draft, resource_ids: Iterable[str]) -> DraftSteps:
     return draft.take(ContextInput.recall(recall_edit(draft.conversation.window, log, asked)))
 
 
+def take_whole(draft: Draft, given: ContextInput) -> DraftSteps:
+    """Take an input; a turn that becomes PRESERVED is recalled first if the view lacks it."""
+    match given.payload:
+        case Promotion(resource_id, ResourceClass.PRESERVED):
+            shown = (turn.resource_id for turn in draft.conversation.window.all_turns())
+            if draft.conversation.log.knows(resource_id) and resource_id not in shown:
+                if draft.policy.auto and not draft.conversation.takes(InputKind.RECALL):
+                    draft = yield from make_room(draft)
+                draft = yield from recall_turns(draft, (resource_id,))
+    return draft.take_settled(given)
+
+
 def restore_truncated(draft: Draft) -> Draft:
-    """Recall the pinned turns and the last user turn whose view is truncated, where they fit now.
+    """Recall the user turns whose view is truncated, where they fit now, the last one first.
 
     A larger window may have room for what a smaller one truncated.
     """
     conversation, log = draft.conversation, draft.conversation.log
-    turns, ledger = conversation.window.all_turns(), conversation.window.linearity
-    last = next((turn for turn in reversed(turns) if turn.role is Role.USER), None)
-    cut = [
-        turn.sources[0]
-        for turn in turns
-        if turn.role in (Role.SYSTEM, Role.USER)
-        and turn.sources
-        and not is_summary(turn)
-        and log.knows(turn.sources[0])
-        and (turn is last or ledger.get(turn.sources[0]) is ResourceClass.PRESERVED)
-    ]
+    said = (turn for turn in conversation.window.all_turns() if turn.role is Role.USER)
+    cut = [each for each in reversed(truncated_ids(said)) if log.knows(each)]
     for resource_id in cut if conversation.takes(InputKind.RECALL) else ():
         edit = recall_edit(draft.conversation.window, log, (resource_id,))
         with suppress(ContextOverflowError):
