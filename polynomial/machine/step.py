@@ -28,7 +28,7 @@ from polycontext.pressure import (
     check_floors,
     pressure_of,
 )
-from polycontext.pressure.gist import NO_TEXT, digest_turn, least_summary
+from polycontext.pressure.gist import NO_TEXT, digest_turn
 from polycontext.pressure.threshold import NO_SIGNALS, is_looping, mark_above, tokens_at
 from polycontext.window import REQUEST_OVERHEAD, ContextWindow, Role, Turn, count_turn
 
@@ -221,9 +221,9 @@ class Step:
                 )
         elif self._is_preserving():
             policy = self.policy if kind in _TURNS else allow_truncation(self.policy)
-            # What is PRESERVED never yields, so everything that follows has to fit beside it.
-            least = least_summary(self.after.counter)
-            _check_fits(self.after, policy.projector, "the preserved text", least)
+            # Neither yields later, so a gist of all that follows has to fit beside them.
+            besides = policy.projector.ladder(self.after).coming_gist
+            _check_fits(self.after, policy.projector, "what is kept verbatim", besides)
         elif kind in _ASKED and is_over_budget(self.after, _least_of_coming(self.after)):
             _check_fits(self.after, self.policy.projector)
         _ = self.after
@@ -283,14 +283,17 @@ class Step:
         return window
 
     def _is_preserving(self) -> bool:
-        """Return whether the input makes a turn PRESERVED, or leaves such turns less room."""
+        """Return whether the input adds PRESERVED turns or rules, or leaves them less room."""
         match self.input.payload:
             case Promotion(resource_class=resource_class):
                 return resource_class is ResourceClass.PRESERVED
             case int() if self.input.kind is InputKind.RESIZE:
                 return self.after.max_tokens < self.window.max_tokens
             case _:
-                return self.input.kind in _TURNS and _last_is_preserved(self.after)
+                states_rules = self.after.rules.standing != self.window.rules.standing
+                return self.input.kind in _TURNS and (
+                    states_rules or _last_is_preserved(self.after)
+                )
 
     def _check_compression(self) -> None:
         payload = self.input.payload
@@ -323,7 +326,7 @@ def _check_fits(
 ) -> None:
     """Raise `ContextOverflowError` if `window` cannot fit even after everything has yielded.
 
-    The results of its open calls need room, too, and `more` tokens.
+    The results of its open calls and `more` tokens need room, too.
     """
     besides = besides_floor(window, projector) + _least_of_coming(window) + more
     if projector.floor(window) > window.max_tokens - besides:

@@ -80,7 +80,7 @@ def session_in(state: str, engine: Engine, kind: str = "") -> ContextSession:
         return session
     session.add_user_turn("book a flight")
     if state == PRESSURED or kind == "promote":
-        session.add_assistant_turn(words(80 if state == PRESSURED else 2))
+        session.add_assistant_turn(words(70 if state == PRESSURED else 2))
     if kind == "recall" and state != PRESSURED:
         session.add_assistant_turn(words(46, "gone"))
         session.add_user_turn("and now")

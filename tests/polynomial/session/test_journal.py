@@ -92,7 +92,7 @@ def test_every_accepted_input_is_one_event() -> None:
     session = add_all(ContextSession(2000, counter=WORDS, auto=False), chat(10))
     session.compress(0.0)
     session.recall(["t3"])
-    session.promote("t4", ResourceClass.PRESERVED)
+    session.promote("t3", ResourceClass.PRESERVED)
     session.clear()
     names = [type(event).__name__ for event in session.history.events()]
     assert names == ["TurnEvent"] * 10 + [

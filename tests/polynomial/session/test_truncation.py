@@ -1,4 +1,4 @@
-"""Large user turns: whole in the log and truncated in the view; a truncated task stays as it is."""
+"""Large user turns: whole in the log and truncated in the view; what is PRESERVED stays whole."""
 
 from typing import Any
 
@@ -68,29 +68,19 @@ def take(session: ContextSession, number: int, kind: str, size: int) -> None:
 def test_conversations_do_not_end_for_want_of_room(
     budget: int, system: float, task: float, steps: list[tuple[str, int]], marks: Threshold
 ) -> None:
-    """Whatever the user says, the view fits, the log is whole, and a truncated task stays."""
+    """Whatever is said, the view fits, the log is whole, and a task that fits stays whole."""
     session = session_of(budget, threshold=marks)
     said = words(int(task * budget) + 1, "t")
     session.add_system(words(int(system * budget) + 1, "s"))
     session.add_user_turn(said)
-    seen: dict[str, Turn] = {}
+    is_kept = session.window.linearity.get("t2") is ResourceClass.PRESERVED
+    assert is_kept or session.output.truncated == ("t2",)
     for number, (kind, size) in enumerate([("say", 5), *steps, ("compress", 1), ("compress", 1)]):
         take(session, number, kind, size)
         assert recount(session.messages(allow_open=True), WORDS) <= budget
-        stands = [
-            turn
-            for turn in session.window.all_turns()
-            if "t2" in (turn.resource_id, *turn.sources) and turn.role is Role.USER
-        ]
-        assert len(stands) == 1, "the task stands for itself"
-        assert session.window.class_of(stands[0]) is ResourceClass.PRESERVED
-        assert stands[0].text == said or stands[0].text.startswith(CUT)
-        if stands[0].sources:
-            assert seen.setdefault("task", stands[0]) == stands[0], (
-                "truncated once, and byte for byte the same from then on"
-            )
+        stands = [turn.text for turn in session.window.all_turns() if turn.resource_id == "t2"]
+        assert stands == [said] * is_kept
     assert session.log()[1].text == said
-    assert "task" in seen or recount(session.messages(allow_open=True), WORDS) > len(said.split())
     assert (
         ContextSession.history.load(text_of(session), counter=WORDS, threshold=marks).messages()
         == session.messages()
@@ -99,50 +89,74 @@ def test_conversations_do_not_end_for_want_of_room(
 
 @pytest.mark.parametrize("system", [1, 100, 300, 480])
 def test_a_truncated_task_has_its_beginning_and_its_end(system: int) -> None:
-    """As much of both as half of the room beside the system takes, whatever comes afterwards."""
+    """It is not PRESERVED, and the output says that it is truncated."""
     session = session_of(600)
     session.add_system(words(system, "s"))
-    session.add_user_turn(
+    output = session.add_user_turn(
         "Begin here.\n" + "\n".join(f"line {n} of many" for n in range(500)) + "\nEnd there."
     )
+    assert output.truncated == session.output.truncated == ("t2",)
+    assert session.window.linearity.get("t2") is ResourceClass.REQUIRED
     seen = session.messages()[1]["content"]
     assert seen.startswith(f"{CUT}2 in the log]\nBegin here.\n")
     assert "\n… " in seen
     assert seen.endswith("End there.")
-    assert (600 - system) // 3 < len(seen.split()) <= (600 - system) // 2
-    for turn in chat(60, 40)[1:]:
-        session.add(turn)
-        assert session.messages()[1]["content"] == seen
+    assert (600 - system) // 3 < len(seen.split()) <= 600 - system
 
 
-def test_a_task_that_fits_stays_whole_until_nothing_else_helps() -> None:
-    """A task that fits stays whole while later user turns or tool results can be truncated."""
+def test_a_task_that_fits_stays_whole_whatever_comes() -> None:
+    """Later user turns, calls and tool results yield instead; the output names the truncated."""
     session = session_of(600)
     task = words(450, "t")
     session.add_user_turn(task)
     add_all(session, [Turn("assistant", words(20)), Turn("user", words(500, "u"))])
     assert session.messages()[0]["content"] == task
     assert session.messages()[-1]["content"].startswith(CUT)
+    assert session.output.truncated == ("t3",)
     session.add_assistant_turn(
         None,
         tool_calls=[
             {"id": "c", "type": "function", "function": {"name": "write", "arguments": words(120)}}
         ],
     )
-    assert session.messages(allow_open=True)[0]["content"].startswith(f"{CUT}1 in")
+    session.add_tool_turn(words(120, "r"), tool_call_id="c")
+    assert session.messages()[0]["content"] == task
 
 
-def test_what_comes_to_stand_beside_it_truncates_a_task() -> None:
-    """System and pinned turns truncate the task, or are refused if that frees too little."""
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda session: session.add_system(words(300, "s")),
+        lambda session: session.add_user_turn(words(300, "p"), resource_class="PRESERVED"),
+        lambda session: session.pin("t2"),
+        lambda session: session.promote("t2", "PRESERVED"),
+        lambda session: session.send("resize", 405),
+        lambda session: session.rules.add(f"Never use {words(200, 'w')}."),
+    ],
+)
+def test_what_leaves_no_room_beside_preserved_turns_is_refused(write: Any) -> None:
+    """The error names the tokens that would do and what takes the room, and nothing changes."""
     session = session_of(600)
     session.add_user_turn(words(400, "t"))
-    session.add_system(words(300, "s"))
-    assert len(session.messages()[0]["content"].split()) < 200
-    session.add_user_turn(pinned := words(100, "p"), resource_class="PRESERVED")
-    session.compress(0.1)
-    assert pinned in [message["content"] for message in session.messages()]
-    with pytest.raises(ContextOverflowError):
-        session.add_user_turn(words(300, "q"), resource_class="PRESERVED")
+    session.add_assistant_turn(words(180, "a"))
+    before = session.conversation
+    with pytest.raises(ContextOverflowError, match="preserved: ") as caught:
+        write(session)
+    assert session.conversation is before
+    larger = session_of(caught.value.tokens)
+    larger.add_user_turn(words(400, "t"))
+    larger.add_assistant_turn(words(180, "a"))
+    if caught.value.max_tokens == 600:
+        write(larger)
+
+
+def test_a_pinned_turn_that_the_view_lacks_is_recalled() -> None:
+    """A turn that becomes PRESERVED is whole in the view from then on, or the pin is refused."""
+    session = add_all(session_of(600), chat(40, 30))
+    assert "t3" not in [turn.resource_id for turn in session.window.all_turns()]
+    session.pin("t3")
+    add_all(session, chat(20, 30)[1:])
+    assert session.log()[2] in session.window.all_turns()
 
 
 @pytest.mark.parametrize("given", [{"resource_class": "PRESERVED"}, {"oversize": "error"}])
@@ -155,7 +169,7 @@ def test_who_wants_it_whole_or_refused_has_it_refused(given: Any) -> None:
 
 
 def test_a_truncated_task_comes_back_whole_where_there_is_room() -> None:
-    """Recalled in a larger window; the log and what stood once are whole as well."""
+    """Recalled in a larger window; the log is whole as well."""
     store = InMemoryStore()
     session = session_of(300, store=store)
     session.add_user_turn(task := words(500, "t"))
@@ -166,38 +180,34 @@ def test_a_truncated_task_comes_back_whole_where_there_is_room() -> None:
     larger = session_of(2_000, store=store)
     larger.recall(["t1"])
     assert larger.messages()[0]["content"] == task
-    assert larger.window.linearity.get("t1") is ResourceClass.PRESERVED
 
 
 @pytest.mark.parametrize("how", ["open", "resize"])
 def test_a_larger_window_restores_what_a_small_one_truncated(how: str) -> None:
-    """The task and the last question, with the next write; other user turns stay as they are."""
+    """A message of the user that the view shows truncated comes back with the next write."""
     store = InMemoryStore()
     session = session_of(2_000, store=store)
-    task, question = words(500, "t"), words(400, "q")
-    session.add_user_turn(task)
-    session.add_assistant_turn("Well.")
+    session.add_user_turn("Begin.")
     if how == "open":
-        small = session_of(200, store=store)
-        small.add_user_turn(question)
-        shown = [message["content"] for message in small.messages()]
+        session = session_of(400, store=store)
+    else:
+        session.send("resize", 400)
+    question = words(500, "q")
+    assert session.add_user_turn(question).truncated == ("t2",)
+    if how == "open":
         session = session_of(2_000, store=store)
         session.add_system("Be brief.")
     else:
-        session.send("resize", 200)
-        session.add_user_turn(question)
-        shown = [message["content"] for message in session.messages()]
         session.send("resize", 2_000)
-    assert not {task, question} & {*shown}
-    assert {task, question} <= {message["content"] for message in session.messages()}
-    assert session.window.linearity.get("t1") is ResourceClass.PRESERVED
+    assert session.output.truncated == ()
+    assert question in [message["content"] for message in session.messages()]
 
 
 @pytest.mark.parametrize(
     "turn", [Turn("user", words(9), resource_id="t1"), Turn("system", words(9), resource_id="t1")]
 )
 def test_no_edit_truncates_what_is_pinned_or_what_the_system_says(turn: Turn) -> None:
-    """A pinned turn, a system turn and a truncated turn may not be truncated by any edit."""
+    """Neither may any other PRESERVED turn, but journals of earlier versions truncated the task."""
     window = ContextWindow(100, counter=WORDS).append(
         turn, ResourceClass.PRESERVED, pinned=turn.role is Role.USER
     )
@@ -205,24 +215,27 @@ def test_no_edit_truncates_what_is_pinned_or_what_the_system_says(turn: Turn) ->
     with pytest.raises(FloorError):
         check_floors(window, Edit((Splice(0, 1, (left,)),)))
     if turn.role is Role.USER:
-        check_floors(ContextWindow(100, counter=WORDS).append(turn), Edit((Splice(0, 1, (left,)),)))
+        old, edit = ContextWindow(100, counter=WORDS).append(turn), Edit((Splice(0, 1, (left,)),))
+        check_floors(old, edit, recorded=True)
+        with pytest.raises(FloorError):
+            check_floors(old, edit)
         with pytest.raises(FloorError):
             check_floors(
                 ContextWindow(100, counter=WORDS).append(turn),
                 Edit((Splice(0, 1, (evolve(left, sources=("t1", "t2")),)),)),
+                recorded=True,
             )
 
 
-def test_where_truncating_is_an_error_what_the_system_says_truncates_no_task() -> None:
+@pytest.mark.parametrize("oversize", ["error", "truncate"])
+def test_what_the_system_says_truncates_no_task(oversize: Any) -> None:
     """It is refused, and the task stands as it was."""
     session = ContextSession(400, counter=FAST)
     session.add_user_turn("Fix the failing test in src/app.py, which imports main.py twice.")
     before = session.conversation
     with pytest.raises(ContextOverflowError):
-        session.add(Turn("system", "Keep this rule in mind. " * 60), oversize="error")
+        session.add(Turn("system", "Keep this rule in mind. " * 60), oversize=oversize)
     assert session.conversation is before
-    session.add(Turn("system", "Keep this rule in mind. " * 60))
-    assert session.window.all_turns()[0].text.startswith("[Cut; the whole is t1 ")
 
 
 @pytest.mark.parametrize("more", range(-10, 60, 5))

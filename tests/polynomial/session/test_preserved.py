@@ -1,0 +1,107 @@
+"""PRESERVED turns in small windows: the view has the bytes of the log after every event."""
+
+from random import Random
+
+import pytest
+
+from polycontext.linearity import ResourceClass
+from polycontext.polynomial import ContextOverflowError, ContextSession
+from polycontext.testing import FAST
+from tests.house import gated
+from tests.polynomial.conversations import words
+
+STEPS = 30
+CALL = {"id": "c", "type": "function", "function": {"name": "look", "arguments": "{}"}}
+RULES = (
+    "From now on, never suggest a flight.",
+    "Always answer in two sentences.",
+    "Never touch the database of the shop, please.",
+)
+
+
+def call(session: ContextSession, random: Random, number: int, text: str) -> None:
+    """Add up to three calls and their results, some of them preserved."""
+    names = [f"c{number}_{each}" for each in range(random.randint(1, 3))]
+    arguments = f'{{"query": "{words(random.choice([1, 30]))}"}}'
+    session.add_assistant_turn(
+        None,
+        [
+            {"id": name, "type": "function", "function": {"name": "f", "arguments": arguments}}
+            for name in names
+        ],
+    )
+    for name in names:
+        chosen = random.choice([None, None, "PRESERVED"])
+        session.add_tool_turn(text, tool_call_id=name, resource_class=chosen)
+
+
+def take(session: ContextSession, random: Random, number: int) -> None:
+    """Do one random step."""
+    text = words(random.randint(1, random.choice([5, 20, 60, 170, 400])), f"w{number}_")
+    match random.choice("uuuurrrsaaacccCppz"):
+        case "u":
+            session.add_user_turn(text)
+        case "r":
+            session.add_user_turn(f"{random.choice(RULES)} {random.choice(['', '', text])}".strip())
+        case "s":
+            session.add_system(words(random.randint(1, 60), "s"))
+        case "a":
+            session.add_assistant_turn(text)
+        case "c":
+            call(session, random, number, text)
+        case "C":
+            session.compress(random.choice([0.0, 0.3, 0.6]))
+        case "p":
+            session.pin(random.choice(session.log()).resource_id)
+        case _:
+            session.send("resize", random.randint(150, 1_000))
+
+
+def changed(session: ContextSession) -> list[str]:
+    """Return the ids of the PRESERVED turns of the log that the view does not show as they are."""
+    shown = {turn.resource_id: turn.text for turn in session.window.all_turns()}
+    kept = session.window.linearity.by_class(ResourceClass.PRESERVED)
+    return [
+        turn.resource_id
+        for turn in session.log()
+        if turn.resource_id in kept and shown.get(turn.resource_id) != turn.text
+    ]
+
+
+@pytest.mark.parametrize("seed", gated(range(1_000), *range(0, 1_000, 100)))
+def test_no_preserved_turn_changes(seed: int) -> None:
+    """Every event keeps them and leaves a view that can be sent, or is refused without a trace.
+
+    Answers and results are never refused.
+    """
+    random = Random(seed)  # noqa: S311 - a test's
+    session = ContextSession(random.randint(150, 1_000), counter=FAST)
+    session.add_user_turn(words(random.choice([5, 50, 500]), "t"))
+    for number in range(STEPS):
+        before = session.conversation
+        try:
+            take(session, random, number)
+        except ContextOverflowError as error:
+            assert session.conversation is before
+            assert error.tokens > error.max_tokens
+        assert changed(session) == []
+        assert session.messages()
+
+
+def test_the_newest_turns_yield_before_the_task_and_a_rule() -> None:
+    """A reply and a result are truncated or summarised beside a task that takes most of the room.
+
+    The output names what the view shows truncated.
+    """
+    for size in range(150, 401, 25):
+        session = ContextSession(size, counter=FAST)
+        session.add_user_turn(task := words(size // 4, "t"))
+        session.add_user_turn(RULES[0])
+        session.add_assistant_turn(None, [CALL])
+        session.add_tool_turn(words(170, "r"), tool_call_id="c")
+        session.add_assistant_turn(words(170, "a"))
+        texts = [turn.text for turn in session.window.all_turns()]
+        assert task in texts
+        assert RULES[0] in "\n".join(texts)
+        truncated = [text for text in texts if text.startswith("[Cut; the whole is ")]
+        assert len(truncated) == len(session.output.truncated)
