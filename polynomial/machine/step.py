@@ -28,9 +28,9 @@ from polycontext.pressure import (
     check_floors,
     pressure_of,
 )
-from polycontext.pressure.gist import NO_TEXT, digest_turn
+from polycontext.pressure.gist import least_digest
 from polycontext.pressure.threshold import NO_SIGNALS, is_looping, mark_above, tokens_at
-from polycontext.window import REQUEST_OVERHEAD, ContextWindow, Role, Turn, count_turn
+from polycontext.window import REQUEST_OVERHEAD, ContextWindow, Role, Turn
 
 from ..errors import ContextOverflowError
 from ..inputs import (
@@ -340,8 +340,7 @@ def _least_of_coming(window: ContextWindow) -> int:
     result = Turn(
         Role.TOOL, "", tool_call_id=window.open_calls[0], resource_id=f"t{10 * len(window)}"
     )
-    least = count_turn(window.counter, digest_turn(result, NO_TEXT, "g"))
-    return least * len(window.open_calls)
+    return least_digest(result, window.counter) * len(window.open_calls)
 
 
 def besides_floor(window: ContextWindow, projector: ContextProjector) -> int:

@@ -188,12 +188,13 @@ def test_a_larger_window_restores_what_a_small_one_truncated(how: str) -> None:
     store = InMemoryStore()
     session = session_of(2_000, store=store)
     session.add_user_turn("Begin.")
+    session.add_assistant_turn(words(500, "a"))
     if how == "open":
         session = session_of(400, store=store)
     else:
         session.send("resize", 400)
     question = words(500, "q")
-    assert session.add_user_turn(question).truncated == ("t2",)
+    assert session.add_user_turn(question).truncated == ("t4",)
     if how == "open":
         session = session_of(2_000, store=store)
         session.add_system("Be brief.")

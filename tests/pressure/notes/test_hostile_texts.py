@@ -221,7 +221,7 @@ def test_a_long_text_is_read_at_its_ends() -> None:
 
 @pytest.mark.parametrize(
     "text",
-    [f"{PROSE}Never delete the ledger. {PROSE}", f"{LOG * 10}Never delete the ledger.\n{LOG * 10}"],
+    [f"{each}Never delete the ledger.\n{each}" for each in (PROSE[: MOST_CHARS // 2], LOG * 2)],
 )
 def test_a_demand_in_the_middle_of_a_long_text_is_kept(text: str) -> None:
     """A demand in the middle of a long text is kept, also from an incoming gist."""
