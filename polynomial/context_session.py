@@ -624,11 +624,13 @@ class ContextSession:
     ) -> Steps[ContextOutput]:
         """Raise the class of a turn; classes are never lowered.
 
+        A turn that becomes PRESERVED and that the view lacks is recalled.
+
         Raises:
             UnknownResourceError: there is no such id.
             DemotionError: the class is not higher.
             IllegalDirectionError: there is no view (EMPTY).
-            ContextOverflowError: calls are open, and their results would not fit beside the turn.
+            ContextOverflowError: it leaves no room for a summary and the results of open calls.
         """
         promotion = ContextInput.promote(resource_id, resource_class, rationale)
         return self._write(Take(promotion), **when)
@@ -641,12 +643,12 @@ class ContextSession:
     ) -> Steps[ContextOutput]:
         """Keep a turn verbatim from now on, including its images.
 
-        A turn that is already PRESERVED stays as it is.
+        A turn that is already PRESERVED stays as it is. One that the view lacks is recalled.
 
         Raises:
             UnknownResourceError: there is no such id.
             IllegalDirectionError: there is no view (EMPTY).
-            ContextOverflowError: calls are open, and their results would not fit beside the turn.
+            ContextOverflowError: it leaves no room for a summary and the results of open calls.
         """
         promotion = ContextInput.promote(resource_id, ResourceClass.PRESERVED, why)
         if self.window.linearity.get(resource_id) is ResourceClass.PRESERVED:

@@ -223,7 +223,8 @@ class Step:
             policy = self.policy if kind in _TURNS else allow_truncation(self.policy)
             # Neither yields later, so a gist of all that follows has to fit beside them.
             besides = policy.projector.ladder(self.after).coming_gist
-            _check_fits(self.after, policy.projector, "what is kept verbatim", besides)
+            what = "the turn" if kind in _TURNS else "the preserved text"
+            _check_fits(self.after, policy.projector, what, besides)
         elif kind in _ASKED and is_over_budget(self.after, _least_of_coming(self.after)):
             _check_fits(self.after, self.policy.projector)
         _ = self.after
