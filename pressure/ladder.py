@@ -142,12 +142,10 @@ class Ladder:
         """
         return self.tokens[-1]
 
-
     @property
     def coming_gist(self) -> int:
         """Return the tokens that a gist takes beside the floor, 0 if the floor has one."""
-        has_gist = any(rung is Rung.GIST for rung, _ in self.rungs)
-        return 0 if has_gist else self.least_gist
+        return 0 if any(rung is Rung.GIST for rung, _ in self.rungs) else self.least_gist
 
 
 def ladder_of(window: ContextWindow, reach: Reach, standing: Collection[int] = ()) -> Ladder:

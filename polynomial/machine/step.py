@@ -219,14 +219,13 @@ class Step:
                     "the view with what is recalled",
                     advice="Recall fewer turns, or compress first.",
                 )
-        elif self._is_preserving():
-            policy = self.policy if kind in _TURNS else allow_truncation(self.policy)
-            # Neither yields later, so a gist of all that follows has to fit beside them.
-            besides = policy.projector.ladder(self.after).coming_gist
-            what = "the turn" if kind in _TURNS else "the preserved text"
-            _check_fits(self.after, policy.projector, what, besides)
-        elif kind in _ASKED and is_over_budget(self.after, _least_of_coming(self.after)):
-            _check_fits(self.after, self.policy.projector)
+        else:
+            if self._is_preserving():
+                # Neither yields later, so a gist of all that follows has to fit beside them.
+                projector = allow_truncation(self.policy).projector
+                _check_fits(self.after, projector, projector.ladder(self.after).coming_gist)
+            if kind in _ASKED and is_over_budget(self.after, _least_of_coming(self.after)):
+                _check_fits(self.after, self.policy.projector)
         _ = self.after
         self._checked = True
 
@@ -291,9 +290,9 @@ class Step:
             case int() if self.input.kind is InputKind.RESIZE:
                 return self.after.max_tokens < self.window.max_tokens
             case _:
-                states_rules = self.after.rules.standing != self.window.rules.standing
                 return self.input.kind in _TURNS and (
-                    states_rules or _last_is_preserved(self.after)
+                    self.after.rules.standing != self.window.rules.standing
+                    or _last_is_preserved(self.after)
                 )
 
     def _check_compression(self) -> None:
@@ -322,16 +321,14 @@ def is_over_budget(window: ContextWindow, coming: int = 0) -> bool:
     return tokens + REQUEST_OVERHEAD > window.max_tokens
 
 
-def _check_fits(
-    window: ContextWindow, projector: ContextProjector, what: str = "the turn", more: int = 0
-) -> None:
+def _check_fits(window: ContextWindow, projector: ContextProjector, more: int = 0) -> None:
     """Raise `ContextOverflowError` if `window` cannot fit even after everything has yielded.
 
     The results of its open calls and `more` tokens need room, too.
     """
     besides = besides_floor(window, projector) + _least_of_coming(window) + more
     if projector.floor(window) > window.max_tokens - besides:
-        raise overflow(window, projector, what, besides, window.max_tokens)
+        raise overflow(window, projector, "the turn", besides, window.max_tokens)
 
 
 def _least_of_coming(window: ContextWindow) -> int:
