@@ -100,13 +100,13 @@ def test_a_loop_that_waits_hears_a_signal_that_another_thread_got() -> None:
         raise SystemExit
 
     async def waits() -> None:
-        await asyncio.sleep(20)
+        await asyncio.sleep(120)
 
     here, before = get_ident(), signal.signal(signal.SIGTERM, end)
     try:
         Timer(0.2, lambda: signal.pthread_kill(here, signal.SIGTERM)).start()
         with pytest.raises(SystemExit), interruptible_runner() as runner:
-            runner.run(asyncio.wait_for(waits(), 10))
+            runner.run(asyncio.wait_for(waits(), 60))
     finally:
         signal.signal(signal.SIGTERM, before)
     assert heard == [signal.SIGTERM]

@@ -60,7 +60,7 @@ class Slow(InMemoryStore):
 
     def _stored(self, *arguments: Any, **options: Any) -> None:
         self.waiting.set()
-        assert self.may.wait(30)
+        assert self.may.wait(60)
         if self.broken:
             raise StoreError("chats.db", "appending", "the disk is full")
         self.append(*arguments, **options)
@@ -81,7 +81,7 @@ def live(steps: Callable[[Chats, Model, Slow], Awaitable[None]], **options: Any)
             await asyncio.wait_for(steps(chats, model, store), 60)
         finally:
             store.may.set()
-            await asyncio.wait_for(chats.close(), 30)
+            await asyncio.wait_for(chats.close(), 60)
 
     asyncio.run(lived())
 
@@ -105,7 +105,7 @@ def test_who_cancels_twice_loses_nothing() -> None:
         store.may.clear()
         store.waiting.clear()
         first = asyncio.create_task(chat.cancel())
-        await asyncio.to_thread(store.waiting.wait, 20)
+        await asyncio.to_thread(store.waiting.wait, 60)
         second, third = asyncio.create_task(chat.cancel()), asyncio.create_task(chat.cancel())
         await asyncio.sleep(0)
         store.may.set()
@@ -123,7 +123,7 @@ def test_whoever_asked_may_leave_in_the_middle_of_a_write() -> None:
         store.may.clear()
         store.waiting.clear()
         asking = asyncio.create_task(chat.send(PillDocument("hello")))
-        await asyncio.to_thread(store.waiting.wait, 20)
+        await asyncio.to_thread(store.waiting.wait, 60)
         asking.cancel()
         await asyncio.wait({asking})
         store.may.set()
@@ -145,8 +145,8 @@ def test_a_slow_store_stops_nobody_else() -> None:
         await other.cancel()
         store.may.clear()
         sending = asyncio.create_task(slow.send(PillDocument("hello")))
-        assert said(await asyncio.wait_for(chats.get("ann", name), 20)) == ["hello", "one"]
-        await asyncio.wait_for(chats.create("ben"), 20)
+        assert said(await asyncio.wait_for(chats.get("ann", name), 60)) == ["hello", "one"]
+        await asyncio.wait_for(chats.create("ben"), 60)
         assert not sending.done()
         store.may.set()
         await sending
@@ -162,7 +162,7 @@ def test_an_answer_that_cannot_be_stored_is_told(caplog: pytest.LogCaptureFixtur
         told = chat.feed.listen(chat.feed.last)
         store.broken = True
         model.words.put_nowait(None)
-        kinds = [(await asyncio.wait_for(anext(told), 20)).kind for _ in range(2)]
+        kinds = [(await asyncio.wait_for(anext(told), 60)).kind for _ in range(2)]
         assert (kinds, chat.is_busy, said(chat)) == (["problem", "props"], False, ["hello"])
         await told.aclose()
         store.broken = False
@@ -185,7 +185,7 @@ def test_a_character_that_comes_in_halves_is_one() -> None:
         for piece in ("", "\udf4f", " and \ud83c", None):
             model.words.put_nowait(piece)
         await until(lambda: said(chat) == ["hello", "plums 🍏 and \ufffd"])
-        heard = [await asyncio.wait_for(anext(told), 20) for _ in range(4)]
+        heard = [await asyncio.wait_for(anext(told), 60) for _ in range(4)]
         assert [event.data for event in heard[:3]] == [
             '{"text":"🍏"}'.encode(),
             b'{"text":" and "}',
@@ -214,7 +214,7 @@ def test_a_model_that_never_waits_lets_others_live() -> None:
         await anext(told)
         await chat.send(PillDocument("hello"))
         while b'"1999 "' not in heard:
-            heard = (await asyncio.wait_for(anext(told), 20)).data
+            heard = (await asyncio.wait_for(anext(told), 60)).data
             assert b'"messages":[]' not in heard
         late = chat.feed.listen()
         props, words = await anext(late), await anext(late)
@@ -244,13 +244,13 @@ def test_what_is_deleted_while_it_is_answered_stays_away() -> None:
         store.may.clear()
         store.waiting.clear()
         deleting = [asyncio.create_task(chats.delete("ann", name)) for _ in range(2)]
-        await asyncio.to_thread(store.waiting.wait, 20)
+        await asyncio.to_thread(store.waiting.wait, 60)
         asking = asyncio.create_task(chats.get("ann", name))
         with pytest.raises(SessionWriteError, match="closed"):
             await asyncio.gather(chat.send(PillDocument("more")), _soon(store))
         first, second = await asyncio.gather(*deleting, return_exceptions=True)
         assert (first, type(second)) == (None, UnknownNameError)
-        assert await asyncio.wait_for(hearing, 20) == 1
+        assert await asyncio.wait_for(hearing, 60) == 1
         with pytest.raises(UnknownNameError):
             await asking
         with pytest.raises(UnknownNameError):

@@ -18,7 +18,7 @@ def made(**options: Any) -> Feed:
 
 async def some(listening: AsyncGenerator[FeedEvent], number: int) -> list[FeedEvent]:
     """Return the next events, and stop listening."""
-    found = [await asyncio.wait_for(anext(listening), 10) for _ in range(number)]
+    found = [await asyncio.wait_for(anext(listening), 60) for _ in range(number)]
     await listening.aclose()
     return found
 
@@ -119,7 +119,7 @@ def test_silence_is_told_and_an_end_ends_everybody(monkeypatch: pytest.MonkeyPat
         rest = asyncio.create_task(_all(listening))
         await asyncio.sleep(0)
         feed.close()
-        assert {event.kind for event in await asyncio.wait_for(rest, 10)} <= {
+        assert {event.kind for event in await asyncio.wait_for(rest, 60)} <= {
             PROPS,
             "delta",
             "ping",

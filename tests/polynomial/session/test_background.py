@@ -42,7 +42,7 @@ class Writer:
         self.asked, self.now = self.asked + 1, self.now + 1
         self.most = max(self.most, self.now)
         try:
-            assert self.may.wait(30), "nobody let it answer"
+            assert self.may.wait(120), "nobody let it answer"
         finally:
             self.now -= 1
         return answered(self.answer)
@@ -90,7 +90,7 @@ def test_a_summary_is_begun_before_room_is_needed_and_lands_by_itself() -> None:
     assert session.background.running
     session.add_user_turn("Meanwhile.")
     writer.may.set()
-    assert session.background.wait(30)
+    assert session.background.wait(120)
     settled(session)
     assert (gists(session), session.window.all_turns()[-1].text, session.state) == (
         [SAID],
@@ -104,7 +104,7 @@ def test_a_summary_is_begun_before_room_is_needed_and_lands_by_itself() -> None:
 def settled(session: ContextSession) -> None:
     """Wait until nothing is in flight."""
     flight = session.background._flight
-    assert flight is None or flight.over.wait(30)
+    assert flight is None or flight.over.wait(120)
 
 
 def written(session: ContextSession) -> None:
@@ -112,7 +112,7 @@ def written(session: ContextSession) -> None:
     flight = session.background._flight
     assert flight is not None
     assert flight.thread is not None
-    flight.thread.join(60)
+    flight.thread.join(120)
     assert not flight.thread.is_alive()
 
 
@@ -218,7 +218,7 @@ def test_it_is_given_up_where_the_conversation_is_cleared_or_rewound() -> None:
         assert became(session) == ["outdated"]
         window = session.window
         writer.may.set()
-        session.background.wait(30)
+        session.background.wait(120)
         assert session.window is window
 
 
@@ -521,7 +521,7 @@ class HeldStore(InMemoryStore):
         """Store it, once it may."""
         if threading.current_thread().name == NAME:
             self.arrived.set()
-            assert self.may.wait(30), "nobody let it store"
+            assert self.may.wait(120), "nobody let it store"
         if is_summary(events) and self.failures:
             raise self.failures.pop()
         super().append(session_id, base, events, companions, key=key)
@@ -667,7 +667,7 @@ def test_what_a_thread_puts_in_a_task_does_not() -> None:
     writer, store = Writer(), HeldStore()
     session = talk(session_with(writer, store=store), 6)
     writer.may.set()
-    assert store.arrived.wait(30)
+    assert store.arrived.wait(120)
     asyncio.run(session.aadd_user_turn("Meanwhile."))
     assert gists(session) == []
     store.may.set()
@@ -739,7 +739,7 @@ def test_a_projector_that_raises_ends_it(by: str) -> None:
         flight = session.background._given_up
         assert flight is not None
         assert flight.thread is not None
-        flight.thread.join(60)
+        flight.thread.join(120)
     else:
 
         async def work() -> None:

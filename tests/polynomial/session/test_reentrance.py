@@ -584,7 +584,7 @@ def test_an_event_that_another_thread_loaded_is_its_writers_still() -> None:
             if session is not None:
                 thread = Thread(target=session.history.refresh)
                 thread.start()
-                thread.join(20)
+                thread.join(120)
 
     session: ContextSession | None = None
     session = ContextSession.open(Loaded(), "s", max_tokens=900, counter=WORDS, machine=Echo)

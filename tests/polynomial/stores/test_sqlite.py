@@ -93,7 +93,7 @@ def test_a_session_that_nobody_closed_lets_go_when_it_is_gone(path: Path) -> Non
         "import sys; from polycontext.polynomial.stores import SQLiteStore; "
         "print(SQLiteStore(sys.argv[1], timeout=0).list_sessions())"
     )
-    assert in_a_process(code, path).communicate(timeout=60)[0] == "('s',)\n"
+    assert in_a_process(code, path).communicate(timeout=300)[0] == "('s',)\n"
 
 
 # --- what cannot be opened ---------------------------------------------------------------
@@ -412,7 +412,7 @@ def test_ids_of_items_go_on_in_another_process(path: Path) -> None:
         with ContextSession.open(sys.argv[1], "s", max_tokens=1000) as session:
             print(session._writer._snapped.revision > 0, ContextItem("y = 2", "code").id)
     """
-    assert in_a_process(code, path).communicate(timeout=60)[0] == "True ctx-901\n"
+    assert in_a_process(code, path).communicate(timeout=300)[0] == "True ctx-901\n"
 
 
 def test_a_journal_moves_from_a_text_into_a_file(path: Path) -> None:
@@ -556,7 +556,7 @@ def test_a_session_that_cannot_be_made_leaves_the_store_closed(path: Path) -> No
         "import sys; from polycontext.polynomial.stores import SQLiteStore; "
         "print(SQLiteStore(sys.argv[1], timeout=0).list_sessions())"
     )
-    assert in_a_process(code, path).communicate(timeout=60)[0] == "()\n"
+    assert in_a_process(code, path).communicate(timeout=300)[0] == "()\n"
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no such modes")
