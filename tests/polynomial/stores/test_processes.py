@@ -44,7 +44,8 @@ def path(tmp_path: Path) -> Path:
 
 def opened(path: Path, session_id: str = "s", **options: Any) -> ContextSession:
     """Return a session in a file."""
-    return ContextSession.open(path, session_id, max_tokens=10_000, counter=WORDS, **options)
+    given: dict[str, Any] = {"max_tokens": 10_000, "counter": WORDS, "timeout": 300, **options}
+    return ContextSession.open(path, session_id, **given)
 
 
 def in_a_process(code: str, *arguments: object) -> "subprocess.Popen[str]":
@@ -54,9 +55,14 @@ def in_a_process(code: str, *arguments: object) -> "subprocess.Popen[str]":
         from polycontext import ContextSession
         from tests.polynomial.conversations import WORDS
 
-        def opened(session_id="s", **options):
+        def opened(session_id="s", timeout=300, **options):
             return ContextSession.open(
-                sys.argv[1], session_id, max_tokens=10_000, counter=WORDS, **options
+                sys.argv[1],
+                session_id,
+                max_tokens=10_000,
+                counter=WORDS,
+                timeout=timeout,
+                **options,
             )
     """
     command = [sys.executable, "-c", dedent(begin) + dedent(code), *map(str, arguments)]
@@ -218,7 +224,7 @@ def test_nobody_waits_while_a_late_writer_asks_a_model(
 @needs_forks
 def test_a_turn_is_forgotten_beside_writers(path: Path, busy: "subprocess.Popen[str]") -> None:
     """Forgetting, retaining and searching succeed while another process writes without a pause."""
-    with opened(path, timeout=300) as session:
+    with opened(path) as session:
         session.add_user_turn("the secret is Quittengelee")
         (own,) = (turn for turn in session.log() if "secret" in turn.text)
         assert session.history.search("Quittengelee")[0].resource_id == own.resource_id
@@ -342,7 +348,7 @@ def test_those_that_wait_are_let_in_one_after_the_other(path: Path) -> None:
 
 def test_reading_waits_for_no_writer(path: Path) -> None:
     """While another thread waits to write, sessions are read, listed and searched at once."""
-    with opened(path, timeout=300) as session:
+    with opened(path) as session:
         session.add_user_turn("one plum")
         session.history.search("plum")
         lock = FileLock(path.with_name("sessions.db.lock"))
@@ -374,7 +380,7 @@ def test_a_process_that_was_killed_holds_nothing(path: Path) -> None:
     assert process.stdout is not None
     assert process.stdout.readline() == "held\n"
     with ThreadPoolExecutor(1) as threads:
-        waiting = threads.submit(opened, path, timeout=300)
+        waiting = threads.submit(opened, path)
         sleep(0.1)
         assert not waiting.done()
         process.send_signal(signal.SIGKILL)
