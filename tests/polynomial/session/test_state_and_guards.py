@@ -15,8 +15,7 @@ from polycontext.polynomial import (
     ContextState,
 )
 from polycontext.polynomial.journal.events import CompressEvent, Event, ResizeEvent
-from polycontext.polynomial.machine.step import is_over_budget
-from polycontext.polynomial.session.compression import allow_truncation
+from polycontext.polynomial.machine.step import allow_truncation, is_over_budget
 from polycontext.pressure import FixedThreshold, Signals
 from polycontext.window import REQUEST_OVERHEAD, InvalidMessagesError
 from tests.polynomial.conversations import document, lines_of, session_of, text_of, words
