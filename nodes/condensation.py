@@ -4,15 +4,12 @@ The text of a window is shortened by the window's own plans, a single text by a 
 """
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
 
-from attrs import frozen
+from attrs import field, frozen
 
-from polycontext.pressure import (
-    CompressionResult,
-    ContextProjector,
-    ExtractiveSummariser,
-    Summariser,
-)
+from polycontext.pressure import CompressionResult, ContextProjector, ExtractiveSummariser
+from polycontext.pressure.notes import Candidates
 from polycontext.window import ContextWindow, Role, TokenCounter, Turn, default_counter
 
 
@@ -53,34 +50,48 @@ def write_within(
 _EXTRACTIVE = ExtractiveSummariser()
 
 
+@frozen
+class _Said:
+    """A text with its speaker and its counter, which need not be hashable."""
+
+    role: Role
+    text: str
+    counter: TokenCounter = field(eq=id)
+
+
+@lru_cache(8)  # All nodes of an agent read the same long texts, each for a room of its own.
+def _read(said: _Said) -> Candidates:
+    return _EXTRACTIVE.read([Turn(said.role, said.text)], counter=said.counter)
+
+
+@lru_cache(64)
+def _extract(said: _Said, max_tokens: int) -> str:
+    """Return what condensing gives, without the label that a single message does not need."""
+    count, write = said.counter.count, _EXTRACTIVE.write
+    if count(said.text) <= max_tokens:
+        return said.text
+    short = write(_read(said), max_tokens, counter=said.counter)
+    short = short.removeprefix(f"{said.role}: ").strip()
+    return short if count(short) <= max_tokens else ""
+
+
 def condense(
     text: str,
     max_tokens: int,
     *,
     role: Role = Role.ASSISTANT,
     counter: TokenCounter | None = None,
-    summariser: Summariser = _EXTRACTIVE,
 ) -> str:
     """Return `text` unchanged if it has at most `max_tokens`, otherwise its most important parts.
 
-    `role` is the speaker. A summary that is empty or too long is replaced by an extract.
+    `role` is the speaker.
 
     Law: the result has at most `max_tokens`, and is empty only if `text` is or no start of it fits.
 
     >>> condense("Three soups.", 10)
     'Three soups.'
     """
-    counter = counter or default_counter()
-    text = text.strip()
-    if counter.count(text) <= max_tokens:
-        return text
-    turn = Turn(role, text)
-    for one in (summariser, _EXTRACTIVE):
-        # Cut off the label of the speaker, which a single message does not need.
-        short = one.summarise([turn], max_tokens, counter=counter).removeprefix(f"{role}: ").strip()
-        if short and counter.count(short) <= max_tokens:
-            return short
-    return ""
+    return _extract(_Said(role, text.strip(), counter or default_counter()), max_tokens)
 
 
 def share_out(pool: int, wants: Sequence[int]) -> Sequence[int]:

@@ -73,7 +73,7 @@ class ConstraintRule:
 
     def rules(self, content: str) -> tuple[FoundRule, ...]:
         """Return the rules that `content` states, see `find_rules`."""
-        find = _find_cached if len(content) <= REMEMBERED_CHARS else _find
+        find = _find_cached if len(content) <= REMEMBERED_CHARS else _find_long
         return find(self, content)
 
     def sentences(self, content: str) -> tuple[str, ...]:
@@ -122,6 +122,7 @@ def _find(rule: ConstraintRule, content: str) -> tuple[FoundRule, ...]:
 
 
 _find_cached = lru_cache(REMEMBERED)(_find)
+_find_long = lru_cache(8)(_find)  # A long message is read by the session and by each node.
 
 
 def _stated(rule: ConstraintRule, content: str) -> Iterator[FoundRule]:

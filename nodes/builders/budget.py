@@ -15,7 +15,7 @@ from itertools import groupby
 
 from attrs import define, frozen
 
-from polycontext.base import CallerError, InvalidOptionError, is_whole
+from polycontext.base import CallerError
 from polycontext.linearity import ResourceClass
 from polycontext.pressure import ExtractiveSummariser
 from polycontext.window import Role, TokenCounter, Turn
@@ -78,10 +78,7 @@ def fit(
 
     Raises:
         NodeBudgetError: The entries that must stay take more than `budget`.
-        InvalidOptionError: `budget` is not a positive number of tokens.
     """
-    if not is_whole(budget, 1):
-        raise InvalidOptionError("budget", budget, "a number of tokens, at least 1")
     entries: list[Entry] = []
     for section in Section:
         entries += pin(f"## {section}"), *(sections.get(section) or [pin(NOTHING)])

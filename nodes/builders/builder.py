@@ -5,11 +5,12 @@ with the layer's `format_` function. They leave entity ids in texts and results;
 `SessionIdRegistry.hide_ids` replaces them, as the builders do.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 
 from attrs import evolve, frozen
 
+from polycontext.base import is_whole, require
 from polycontext.window import Role, Turn
 
 from ..checks import texts
@@ -27,6 +28,7 @@ from ..entities import (
 from ..history import (
     RECENT_ONLY,
     ConversationHistory,
+    ConversationPart,
     Depth,
     check_depth,
     conversation_parts,
@@ -92,27 +94,36 @@ def build_context(
     Raises:
         NodeBudgetError: The other entries that must stay take more than the budget.
     """
-    counter = now.output.window.counter
-    said, asked = [spoken_text([turn]) for turn in now.asked], now.asked
+    counter, limit = now.output.window.counter, node.budget if budget is None else budget
+    require("budget", limit, is_whole(limit, 1), "a number of tokens, at least 1")
+    said = [spoken_text([turn]) for turn in now.asked]
     sizes = [counter.count(quote(text)) for text in said]
-    room = sum(sizes)
+    room = whole = sum(sizes)
+    if ConversationPart.RECENT in node.conversation:
+        room = min(limit, whole)  # More of it fits in no case.
     while True:
+        asked = now.asked if room == whole else _condense_asked(now, said, share_out(room, sizes))
         try:
-            return _build(node, evolve(now, asked=asked), task, budget, active_turns)
+            return _build(node, evolve(now, asked=asked), task, limit, active_turns)
         except NodeBudgetError as error:
             taken = counter.count(quote(spoken_text(asked)))
-            room = room * (taken - error.needed + error.budget) // max(1, taken)
+            room = room * (taken - error.needed + limit) // max(1, taken)
             if room <= 0:
                 raise
-        shares = share_out(room, sizes)
-        asked = tuple(
-            Turn(Role.USER, short, resource_id=turn.resource_id, timestamp=turn.timestamp)
-            for turn, text, share in zip(now.asked, said, shares, strict=True)
-            if (short := condense(text, share, role=Role.USER, counter=counter))
-        )
+            # In coarse steps, so that nodes with about the same room share what is condensed.
+            room -= room % (1 << max(0, room.bit_length() - 5))
 
 
-def _build(node: Node, now: Now, task: str, budget: int | None, active_turns: int) -> NodeContext:
+def _condense_asked(now: Now, said: Sequence[str], shares: Sequence[int]) -> tuple[Turn, ...]:
+    counter = now.output.window.counter
+    return tuple(
+        Turn(Role.USER, short, resource_id=turn.resource_id, timestamp=turn.timestamp)
+        for turn, text, share in zip(now.asked, said, shares, strict=True)
+        if (short := condense(text, share, role=Role.USER, counter=counter))
+    )
+
+
+def _build(node: Node, now: Now, task: str, budget: int, active_turns: int) -> NodeContext:
     entities = get_entity_context(
         now.conversation.id_registry, now.turn.turn_num, active_turns=active_turns
     )
@@ -132,13 +143,7 @@ def _build(node: Node, now: Now, task: str, budget: int | None, active_turns: in
         for section, parts in layers.items()
     }
     instructions = f"{node.task}\n{task}" if task else node.task
-    fitted = fit(
-        node.name,
-        sections,
-        instructions,
-        node.budget if budget is None else budget,
-        now.output.window.counter,
-    )
+    fitted = fit(node.name, sections, instructions, budget, now.output.window.counter)
     return NodeContext(node, entity, history, trace, fitted)
 
 
