@@ -100,7 +100,7 @@ def build_context(
     sizes = [counter.count(quote(text)) for text in said]
     room = whole = sum(sizes)
     if ConversationPart.RECENT in node.conversation:
-        room = min(limit, whole)  # More of it fits in no case.
+        room = min(whole, max(limit, node.budget))  # More of it fits in no case.
     while True:
         asked = now.asked if room == whole else _condense_asked(now, said, share_out(room, sizes))
         try:

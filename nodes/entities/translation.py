@@ -181,18 +181,17 @@ class HiddenIds:
         """Return a text with opaque ids replaced by refs."""
         # Looking up each start costs the same for any number of ids; one pattern of all ids would
         # have to be compiled for every version.
-        parts, done, at = [], 0, 0
-        while at + OPAQUE <= len(text):
-            lengths = self.lengths.get(text[at : at + OPAQUE], ())
+        places = range(len(text) - OPAQUE + 1) if self.lengths else ()
+        parts, done = [], 0
+        for at in [at for at in places if text[at : at + OPAQUE] in self.lengths]:
+            lengths = self.lengths[text[at : at + OPAQUE]] if at >= done else ()
             found = next(
                 (start for length in lengths if (start := text[at : at + length]) in self.opaque),
                 None,
             )
-            if found is None:
-                at += 1
-                continue
-            parts += [text[done:at], self.opaque[found]]
-            done = at = at + len(found)
+            if found is not None:
+                parts += [text[done:at], self.opaque[found]]
+                done = at + len(found)
         return "".join([*parts, text[done:]]) if parts else text
 
     def name_refs(self, text: str) -> str:
