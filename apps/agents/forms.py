@@ -5,7 +5,9 @@ are no words and stay.
 """
 
 import json
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from enum import Enum
 from functools import cache
 from inspect import signature
@@ -34,6 +36,12 @@ Ref = NewType("Ref", str)
 """A reference, such as ``recipe_1`` or the name of a tool: a text that holds no words."""
 
 FORGOTTEN = "[forgotten]"
+
+_ONE = "one JSON object, and nothing else"
+_MOST_BROKEN = 500
+"""How many broken objects are passed over to find the answer."""
+_BEGIN = re.compile(r'\{\s*["}]')
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"?|[{}]', re.DOTALL)
 
 
 class Form:
@@ -178,26 +186,48 @@ def _parse(text: str) -> Any:
     if len(found) == 1:
         return found[0]
     what = f"{len(found)} JSON objects" if found else "the answer has no JSON object"
-    raise InvalidDataError("$", what, "one JSON object, and nothing else")
+    raise InvalidDataError("$", what, _ONE)
 
 
 def _objects(text: str) -> Iterator[Any]:
-    """Yield the JSON objects in a text that may have other words around them."""
-    decoder, start = json.JSONDecoder(object_pairs_hook=_each_once), text.find("{")
-    while start >= 0:
+    """Yield the outermost whole JSON objects in a text that may have other words around them.
+
+    Takes time linear in the text: none of it is decoded twice.
+    """
+    decoder, end, broken = json.JSONDecoder(object_pairs_hook=_each_once), 0, 0
+    while broken < _MOST_BROKEN and (begin := _BEGIN.search(text, end)):
+        start = begin.start()
         try:
             data, end = decoder.raw_decode(text, start)
-        except (ValueError, RecursionError):
-            end = start + 1
+        except json.JSONDecodeError as error:  # It counts the lines before it, hence the bound.
+            end, broken = max(error.pos, start + 1), broken + 1
+            for inner in _closed(text, start, end):
+                with suppress(ValueError):
+                    yield decoder.raw_decode(text, inner)[0]
+        except (ValueError, RecursionError) as error:
+            raise InvalidDataError("$", str(error), _ONE) from None
         else:
             yield data
-        start = text.find("{", end)
+
+
+def _closed(text: str, start: int, end: int) -> Sequence[int]:
+    """Return where the outermost objects begin that are closed inside of an unfinished one."""
+    opened, closed = list[int](), list[int]()
+    for token in _TOKEN.finditer(text, start, end):
+        if token[0] == "{":
+            opened.append(token.start())
+        elif token[0] == "}" and opened:
+            begin = opened.pop()
+            while closed and closed[-1] > begin:
+                closed.pop()
+            closed.append(begin)
+    return closed
 
 
 def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     data = dict(pairs)
     if len(data) < len(pairs):
-        raise InvalidDataError("$", "a key occurs twice", "each key once")
+        raise ValueError("a key occurs twice")
     return data
 
 

@@ -54,6 +54,53 @@ class Sample(Form):
 SAMPLE = {"words": "a b", "ref": "recipe_1", "number": 1.5, "mood": "good"}
 
 
+ANSWER = '{"words": "a b", "ref": "recipe_1", "number": 1.5}'
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"Sure: {ANSWER} Is it right?",
+        f"```json\n{ANSWER}\n```",
+        f"Of {{soups}}, {{{{0}}}} and {{'a': 1}}: {ANSWER}",
+        f'{{"a": {ANSWER} oops',
+        f'{{"quotes \\" {{": [1, {ANSWER}, \n',
+        f'{{"a": "never ended\n{ANSWER}',
+    ],
+)
+def test_an_answer_is_found_among_other_words(text: str) -> None:
+    """Whatever is unfinished around it."""
+    assert read_answer(Sample, text).words == "a b"
+
+
+@pytest.mark.parametrize(
+    "unit",
+    ['{"intent":', "{", '{"a":"\\"', '{"a":"\n', '{"a":{"b":1}, ', '{"a":' * 900 + "x ", '[{"a":'],
+)
+def test_a_broken_answer_is_read_about_once(unit: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many objects it begins, none is decoded anew inside of one that was."""
+    read, decode = list[int](), json.JSONDecoder.raw_decode
+
+    def counting(decoder: json.JSONDecoder, text: str, start: int = 0) -> Any:
+        try:
+            data, end = decode(decoder, text, start)
+        except json.JSONDecodeError as error:
+            read.append(error.pos - start)
+            raise
+        except RecursionError:
+            read.append(1_000)
+            raise
+        read.append(end - start)
+        return data, end
+
+    monkeypatch.setattr(json.JSONDecoder, "raw_decode", counting)
+    text = unit * (200_000 // len(unit))
+    with pytest.raises(InvalidDataError):
+        read_answer(Sample, text)
+    assert sum(read) <= 2 * len(text)
+    assert len(read) <= 1_001
+
+
 def test_a_schema_is_what_strict_structured_output_takes() -> None:
     """Every property is required, no other is allowed, and optional ones may be null."""
     schema = schema_of(Sample)
