@@ -6,9 +6,10 @@ here. See docs/agents.md.
 
 import json
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from operator import attrgetter
+from itertools import groupby
+from operator import attrgetter, itemgetter
 from typing import Any
 
 import orjson
@@ -25,6 +26,7 @@ from polycontext.nodes import (
     close_exchange,
     exchange_of,
 )
+from polycontext.nodes.entities import EntityId, EntityStatus
 from polycontext.polynomial import ContextOutput, Event
 from polycontext.polynomial.journal import (
     ClearEvent,
@@ -41,6 +43,12 @@ MOST_SHARED = 50
 
 ENTITIES = "entities"
 """The key of a tool turn's metadata that names the entities of its result, without words."""
+
+_STATUS = {
+    "read": EntityStatus.READ,
+    "create": EntityStatus.CREATED,
+    "link": EntityStatus.LINKED,
+}
 
 _log = logging.getLogger("polycontext.agents")
 
@@ -169,13 +177,10 @@ class AgentMemory:
         """
         result = None if is_erased(turn) else _loaded(turn.text)
         rows = result if isinstance(result, list) else [result]
-        registry, number = self.conversation.id_registry, self.turn.turn_num
-        for report, kind, id, label_key, place in thaw(turn.metadata.get(ENTITIES, ())):
-            row = rows[place] if place < len(rows) and isinstance(rows[place], Mapping) else {}
-            label = "" if row.get(label_key) is None else str(row[label_key])
-            seen = getattr(registry, report)
-            registry, _ = seen(kind, id, label, turn=number, data=row or None)
-        return evolve(self.with_registry(registry), results=(*self.results, result))
+        entities = thaw(turn.metadata.get(ENTITIES, ()))
+        registry = self.conversation.id_registry
+        known = self.with_registry(report(registry, entities, self.turn.turn_num, rows))
+        return evolve(known, results=(*self.results, result))
 
     def _answered(self, answer: Turn) -> "AgentMemory":
         said = exchange_of(self.asked, answer.text)
@@ -193,6 +198,21 @@ class AgentMemory:
             ConversationContext(id_registry=registry),
             CurrentTurn(number + 1),
         )
+
+
+def report(
+    registry: SessionIdRegistry, entities: Iterable[Sequence[Any]], turn: int, rows: Sequence[Any]
+) -> SessionIdRegistry:
+    """Return the registry with the entities of a result, which are in `rows` with their words."""
+
+    def told(id: EntityId, key: str, place: int) -> tuple[EntityId, str, Any]:
+        row = rows[place] if place < len(rows) and isinstance(rows[place], Mapping) else {}
+        return id, "" if row.get(key) is None else str(row[key]), row or None
+
+    for (how, kind), group in groupby(entities, itemgetter(0, 1)):
+        found = (told(*rest) for _, _, *rest in group)
+        registry = registry.report(_STATUS[how], kind, found, turn=turn)
+    return registry
 
 
 def _bounded(

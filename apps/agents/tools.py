@@ -3,8 +3,9 @@
 import asyncio
 import json
 import logging
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Mapping
 from inspect import Parameter, isawaitable, iscoroutinefunction, signature
+from itertools import islice
 from typing import Any
 
 from attrs import frozen
@@ -13,13 +14,17 @@ from polycontext.base import CallerError, InvalidDataError, InvalidOptionError, 
 from polycontext.base.effects import Effect
 from polycontext.base.json_data import freeze, thaw
 from polycontext.nodes import SessionIdRegistry
+from polycontext.nodes.entities import check_id
 from polycontext.window import Role, ToolCall, Turn
 
 from .answers import ToolUse
 from .forms import parameters_of, read_value, schema_of
-from .memory import ENTITIES, AgentMemory
+from .memory import ENTITIES, AgentMemory, report
 
 _log = logging.getLogger("polycontext.agents")
+
+MOST_ENTITIES = 100_000
+"""How many rows of one result become entities: more than any node can read."""
 
 
 class ToolError(Exception):
@@ -101,32 +106,24 @@ class Tool:
             raise InvalidDataError("$.calls", f"{self.name}: {error}", legal) from None
         return left
 
-    def entities_in(self, result: Any) -> list[list[Any]]:
-        """Return the entities in a result by their ids and places, without their words."""
-        rows = result if isinstance(result, list) else [result]
-        return [
-            [self.report, self.entities, row[self.id], self.label, number]
-            for number, row in enumerate(rows)
-            if self.entities
-            and isinstance(row, Mapping)
-            and type(row.get(self.id)) in (str, int)
-            and str(row[self.id]).strip()
-        ]
-
-    def turn_of(self, made: ToolCall, result: Any, memory: AgentMemory) -> Turn:
-        """Return a result as a turn, with refs for the ids of its entities.
+    def entities_in(self, result: Any) -> Iterator[list[Any]]:
+        """Yield the entities in a result by their ids and places, without their words.
 
         A row that is refused as an entity is left as it is: the tool has done its work.
         """
-        registry, known = memory.conversation.id_registry, list[Any]()
-        for entity in self.entities_in(result):
-            report, kind, id, *_ = entity
-            try:
-                registry, _ref = getattr(registry, report)(kind, id, turn=memory.turn.turn_num)
-            except CallerError as error:
-                _log.warning("tool %s: a row is not an entity: %s", self.name, error)
-            else:
-                known.append(entity)
+        rows = result if isinstance(result, list) else [result]
+        for number, row in enumerate(rows if self.entities else ()):
+            id = row.get(self.id) if isinstance(row, Mapping) else None
+            if type(id) in (str, int) and str(id).strip():
+                try:
+                    yield [self.report, self.entities, check_id(id), self.label, number]
+                except CallerError as error:
+                    _log.warning("tool %s: a row is not an entity: %s", self.name, error)
+
+    def turn_of(self, made: ToolCall, result: Any, memory: AgentMemory) -> Turn:
+        """Return a result as a turn, with refs for the ids of its entities."""
+        known = [*islice(self.entities_in(result), MOST_ENTITIES)]
+        registry = report(memory.conversation.id_registry, known, memory.turn.turn_num, ())
         text = json.dumps(registry.hide_ids(result, self.entities), ensure_ascii=False)
         return result_turn(made, text, {ENTITIES: known} if known else {})
 

@@ -1,4 +1,4 @@
-from .names import EntityId, RefRefusedError, singular
+from .names import EntityId, RefRefusedError, check_id, singular
 from .presentation import (
     ENTITY_TABLE,
     Detail,
@@ -34,6 +34,7 @@ __all__ = [
     "Tier",
     "Tombstone",
     "UnknownRefError",
+    "check_id",
     "entity_parts",
     "format_entity_context",
     "get_entity_context",

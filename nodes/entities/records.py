@@ -19,7 +19,7 @@ from polycontext.base import CallerError, InvalidDataError
 from polycontext.base.json_data import FrozenDict, check_text
 
 from ..checks import is_not_blank, is_text, object_or_none, parse_member, whole_from
-from .names import GENERATED, EntityId, RefRefusedError, check_id, check_type, is_ref, is_type
+from .names import GENERATED, EntityId, RefRefusedError, check_id, is_ref, is_type
 
 
 class EntityStatus(StrEnum):
@@ -223,11 +223,6 @@ class Records:
         """Return the entity that `ref` names; raise `UnknownRefError` if there is none."""
         return self.live[self.resolve(ref)]
 
-    def find(self, key: IdKey) -> Live | None:
-        """Return the live entity with this type and id."""
-        # The index also holds refs of removed entities, which are not live.
-        return self.live.get(self.index.get(key, ""))
-
     def next_ref(self, prefix: str) -> tuple[Self, str]:
         """Return the records and the next ref of a prefix; a ref is never assigned twice."""
         number = self.counters.get(prefix, 0) + 1
@@ -316,7 +311,8 @@ class Report:
         changed = evolve(
             known,
             label=self._label_or(known.label),
-            status=self.status or known.status,
+            # Of a known entity, a link says nothing new.
+            status=known.status if self.status in (None, EntityStatus.LINKED) else self.status,
             turn_last_ref=max(known.turn_last_ref, self.turn),
             data=known.data if self.data is None else self.data,
         )
@@ -327,14 +323,27 @@ class Report:
 
 
 def record_seen(
-    records: Records, name: str, kind: str, id: EntityId, report: Report
-) -> tuple[Records, str]:
-    """Return records with an entity of the database, and its ref: the known one, or a new one."""
-    known = records.find((check_type(kind), check_id(id)))
-    if known is not None:
-        return records.put(report.of(known)), known.snapshot.ref
-    records, ref = records.next_ref(name)
-    return records.put(Live(report.first(ref, kind, name), id)), ref
+    records: Records, name: str, kind: str, reports: Iterable[tuple[EntityId, Report]]
+) -> tuple[Records, list[str]]:
+    """Return records with entities of the database, and their refs: the known ones, or new ones.
+
+    The tables are copied once, whatever the number of entities.
+    """
+    live, index, number = dict(records.live), dict(records.index), records.counters.get(name, 0)
+    refs = list[str]()
+    for id, report in reports:
+        ref = index.get((kind, check_id(id)), "")
+        # The index also holds refs of removed entities, which are not live.
+        if (known := live.get(ref)) is not None:
+            live[ref] = report.of(known)
+        else:
+            number += 1
+            index[kind, id] = ref = f"{name}_{number}"
+            live[ref] = Live(report.first(ref, kind, name), id)
+        refs.append(ref)
+    counters = {**records.counters, name: number} if number else records.counters
+    kinds = records.kinds | {kind}
+    return evolve(records, live=live, index=index, counters=counters, kinds=kinds), refs
 
 
 def record_generated(records: Records, name: str, kind: str, report: Report) -> tuple[Records, str]:
@@ -356,13 +365,12 @@ def record_saved(
         return records.put(report.of(old)), old.snapshot.ref
     reported = report.of(old).snapshot
     # If the row is known already, the generated entity becomes that one and takes its ref.
-    records, new = record_seen(
-        records, name, reported.type, id, evolve(report, label=reported.label, data=reported.data)
-    )
+    merged = evolve(report, label=reported.label, data=reported.data)
+    records, (new,) = record_seen(records, name, reported.type, [(id, merged)])
     entry = records.live[new]
-    merged = evolve(
+    known = evolve(
         entry.snapshot,
         turn_created=min(reported.turn_created, entry.snapshot.turn_created),
         retention_reason=entry.snapshot.retention_reason or reported.retention_reason,
     )
-    return records.rename(reported.ref, evolve(entry, snapshot=merged)), new
+    return records.rename(reported.ref, evolve(entry, snapshot=known)), new

@@ -3,7 +3,7 @@
 Models garble, invent and leak database ids, so a model is shown refs such as ``recipe_1``.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import Any, Self
 
@@ -13,7 +13,7 @@ from polycontext.base import UnknownNameError
 
 from ..checks import check_count, check_not_blank
 from . import translation
-from .names import EntityId, RefRefusedError, check_id, check_names, check_type, ref_name
+from .names import EntityId, RefRefusedError, check_names, check_type, ref_name
 from .presentation import EntityMode, Tier, visible_entities
 from .records import (
     REMEMBERED,
@@ -102,10 +102,22 @@ class SessionIdRegistry:
         data: Data = None,
     ) -> tuple[Self, str]:
         """Report that another entity refers to this one; it is LINKED unless known. See `read`."""
-        known = self._records.find((check_type(type), check_id(id)))
-        return self._report_seen(
-            type, id, Report(turn, None if known else EntityStatus.LINKED, label, data)
-        )
+        return self._report_seen(type, id, Report(turn, EntityStatus.LINKED, label, data))
+
+    def report(
+        self,
+        status: EntityStatus,
+        type: str,
+        rows: Iterable[tuple[EntityId, str, Data]],
+        *,
+        turn: int,
+    ) -> Self:
+        """Report rows of one type, each with its id, label and data; see `read`.
+
+        `status` is READ, CREATED or LINKED. Takes time linear in the number of rows.
+        """
+        reports = ((id, Report(turn, status, label, data)) for id, label, data in rows)
+        return self._report_all(type, reports)[0]
 
     def generate(
         self, type: str, label: str = "", *, turn: int, data: Data = None
@@ -321,9 +333,15 @@ class SessionIdRegistry:
         return HiddenIds.from_records(self._records, self.ref_names)
 
     def _report_seen(self, kind: str, id: EntityId, report: Report) -> tuple[Self, str]:
+        registry, (ref,) = self._report_all(kind, [(id, report)])
+        return registry, ref
+
+    def _report_all(
+        self, kind: str, reports: Iterable[tuple[EntityId, Report]]
+    ) -> tuple[Self, list[str]]:
         name = ref_name(check_type(kind), self.ref_names)
-        records, ref = record_seen(self._records, name, kind, id, report)
-        return self._with(records), ref
+        records, refs = record_seen(self._records, name, kind, reports)
+        return self._with(records), refs
 
     def _with(self, records: Records) -> Self:
         return evolve(self, _records=records)
