@@ -23,8 +23,8 @@ from .memory import ENTITIES, AgentMemory, report
 
 _log = logging.getLogger("polycontext.agents")
 
-MOST_ENTITIES = 100_000
-"""How many rows of one result become entities: more than any node can read."""
+MOST_ENTITIES = 500
+"""How many rows of one result become entities: about as many as a node has room for."""
 
 
 class ToolError(Exception):
