@@ -279,6 +279,9 @@ class Replica:
             return
         step = Step(ContextInput.resize(room), window, self.policy)
         state = self.live.machine.decide(step, stored.state)
+        # A cooldown lasts from a compression on; opening the session begins none.
+        if same and (stored.state, state) == (ContextState.ACCUMULATING, ContextState.COMPRESSED):
+            state = stored.state
         if not same or state != stored.state:
             since = stored.since if state == stored.state else None
             stored = evolve(stored, window=step.after, state=state, since=since)
