@@ -19,7 +19,8 @@ from attrs import field, frozen
 from .errors import CannotAttachError, Reason
 from .pill import PillType, check_name, check_path, is_name, is_path
 from .resolver import DEFAULT_LIMIT, Candidate, Resolved, clipped
-from .tree import holds_secrets, kept_back, walk_files
+from .secret_files import holds_secrets
+from .tree import kept_back, walk_files
 
 # Non-blocking, because opening a FIFO would wait for its writer.
 _FILE = (

@@ -7,14 +7,12 @@ matched `MOST_MATCHED` characters or run for `MOST_SECONDS`.
 
 import logging
 import os
-import re
 import shutil
 import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
 from threading import Timer
 from typing import TYPE_CHECKING
@@ -22,6 +20,7 @@ from typing import TYPE_CHECKING
 from polycontext.base import require_extra
 
 from .pill import LONGEST_NAME
+from .secret_files import holds_secrets
 
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
@@ -34,6 +33,9 @@ Later files override earlier ones, and deeper folders override higher ones. Insi
 """
 
 VERSION_CONTROL = frozenset({".git", ".hg", ".svn", ".jj"})
+
+_BARE = frozenset({"HEAD", "objects", "refs"})
+"""What the folder of a bare git repository holds."""
 
 MOST_MATCHED = 1_000_000_000
 """The most characters of paths, times the number of rules, to match in one walk.
@@ -84,7 +86,10 @@ def walk_files(root: Path, clock: Callable[[], float] = time.thread_time) -> Ite
     while pending:
         folder, rules, start, known = pending.pop()
         entries = _listed(root / folder)
-        if not folder or any(entry.name == ".git" for entry in entries):
+        names = {entry.name for entry in entries}
+        if names >= _BARE:
+            continue
+        if not folder or ".git" in names:
             start, known = len(folder), _not_ignored_by_git(root / folder)
             left -= _A_REPOSITORY if folder else 0
         before, rules = len(rules), _with_rules(entries, folder, rules, known)
@@ -255,50 +260,11 @@ def _is_ignored(path: str, rules: _Rules) -> bool:
     return False
 
 
-SECRETS = (
-    *("*.env*", "*.pem", "*.key", "*.p12", "*.pfx", "*.jks", "*.keystore", "*.kdbx", "*.ppk"),
-    *("id_*", "*credentials*", "secrets.*", "service-account*", "*.gpg", ".*_history"),
-    *("*.tfstate*", "*.tfvars", "kubeconfig*", ".netrc", "_netrc", ".pgpass", ".my.cnf", ".npmrc"),
-    *(".pypirc", ".htpasswd", ".git-credentials", ".dockercfg", ".vault-token", ".s3cfg", ".boto"),
-)
-"""Names of files that hold keys and passwords, according to the documentation of programs."""
-
-_SHOWN = re.compile(
-    r".*\.env\.(?:example|sample|template|dist)|id_.*\.pub"
-    r"|(?:id_|.*credentials|secrets).*\.(?:py|pyi|[jt]sx?|go|rs|java|kt|rb|php|c|h|cpp|cs|css|html)"
-)
-"""Names that look like those of secrets but are templates, public keys or source code."""
-_FOLDERS = frozenset({".aws", ".azure", ".ssh", ".gnupg", ".kube", ".docker", "gcloud", "gh"})
-_BACKUP = re.compile(r"(?:~|\.(?:bak|backup|old|orig|save|swp|tmp|\d+))+$")
-
-
-def holds_secrets(path: str) -> bool:
-    """Return whether the name of a path suggests that it holds keys or passwords.
-
-    >>> [
-    ...     holds_secrets(path)
-    ...     for path in (
-    ...         ".env",
-    ...         "deploy/server.PEM",
-    ...         ".ssh/config",
-    ...         "credentials.json",
-    ...         ".env.example",
-    ...         "credentials.py",
-    ...     )
-    ... ]
-    [True, True, True, True, False, False]
-    """
-    *folders, name = path.lower().split("/")
-    if not _FOLDERS.isdisjoint(folders):
-        return True
-    name = _BACKUP.sub("", name.strip("#"))
-    return _SHOWN.fullmatch(name) is None and any(fnmatchcase(name, pattern) for pattern in SECRETS)
-
-
 def kept_back(root: Path, path: str) -> str | None:
     """Return why the file at `path` in `root` is withheld, or None if it is not."""
     steps = path.split("/")
-    if not VERSION_CONTROL.isdisjoint(steps[:-1]):
+    folders = [root, *(root / "/".join(steps[:count]) for count in range(1, len(steps)))]
+    if not VERSION_CONTROL.isdisjoint(steps[:-1]) or any(map(_is_bare, folders)):
         return "is version control's own"
     if holds_secrets(path):
         return "may hold keys or passwords, by its name"
@@ -306,3 +272,7 @@ def kept_back(root: Path, path: str) -> str | None:
     if ignored is None:
         return "has more ignore rules above it than can be matched"
     return "is ignored by version control, or git could not list it" if ignored else None
+
+
+def _is_bare(folder: Path) -> bool:
+    return all(os.path.lexists(folder / name) for name in _BARE)

@@ -8,8 +8,10 @@ import pytest
 from polycontext.pills import tree
 from polycontext.pills.errors import CannotAttachError, Reason
 from polycontext.pills.file_resolver import FileResolver
+from polycontext.pills.secret_files import holds_secrets
 from polycontext.pills.symbol_resolver import SymbolResolver
 from tests.house import NEEDS_GIT
+from tests.pills import trees
 
 FILES = {
     ".git/config": "[remote]\n",
@@ -181,10 +183,37 @@ def test_a_byte_order_mark_is_no_part_of_the_first_rule(tmp_path: Path) -> None:
             for name in (".env~", "id_rsa.bak", "key.pem.bak~", "#.env#", ".bash_history")
         ),
         *((name, True) for name in (".config/gcloud/x.db", ".azure/profile", "aws_credentials")),
+        *((name, True) for name in (".terraformrc", "client_secret_12-ab.json", "wp-config.php")),
+        *((name, True) for name in (".config/rclone/rclone.conf", "database.yml", "logins.json")),
+        *((name, True) for name in (".password-store/mail.gpg", "Default/Login Data", ".netrc")),
+        *((name, True) for name in ("application_default_credentials.json", ".m2/settings.xml")),
+        *((name, True) for name in ("app/wp-config.php.bak", "example.com.key", "db-secret.yaml")),
+        *((name, False) for name in ("example.env.md", "secrets.example.yml", "wp-config-sample.php")),
+        *((name, False) for name in ("client_secret.md", "docs/credentials.rst", "settings.xml")),
+        *((name, False) for name in ("design/tokens.json", "HEAD.md", "keys.py", "login data.md")),
         *((name, False) for name in ("credentials.py", "id_utils.ts", "id_ed25519.pub")),
         *((name, False) for name in (".env.example", "environment.py", "idea.md", "secretary.md")),
     ],
 )
 def test_names_of_secrets_are_withheld(name: str, is_secret: bool) -> None:
     """Files that programs keep keys and passwords in, but not source code of such a name."""
-    assert tree.holds_secrets(name) is is_secret
+    assert holds_secrets(name) is is_secret
+
+
+@pytest.mark.parametrize("folder", ["", "mirror.git/", "a/b/mirror/"])
+def test_a_bare_repository_is_withheld(folder: str, tmp_path: Path) -> None:
+    """It is version control's own, whatever its name: its settings may hold a password."""
+    inside = {f"{folder}{name}": "" for name in ("HEAD", "config", "objects/a", "refs/b", "x/y")}
+    root = trees.planted(tmp_path, inside)
+    resolver = FileResolver([root])
+    assert not [*resolver.entries()]
+    for name in inside:
+        with pytest.raises(CannotAttachError, match="version control's own"):
+            resolver.resolve(name)
+
+
+def test_a_folder_with_a_part_of_a_repository_is_offered(tmp_path: Path) -> None:
+    """HEAD alone makes none."""
+    root = trees.planted(tmp_path, {"a/HEAD": "", "a/refs": "", "b/objects": ""})
+    names = {each.name for each in FileResolver([root]).entries()}
+    assert names == {"a/HEAD", "a/refs", "b/objects"}
