@@ -188,7 +188,10 @@ def test_a_byte_order_mark_is_no_part_of_the_first_rule(tmp_path: Path) -> None:
         *((name, True) for name in (".password-store/mail.gpg", "Default/Login Data", ".netrc")),
         *((name, True) for name in ("application_default_credentials.json", ".m2/settings.xml")),
         *((name, True) for name in ("app/wp-config.php.bak", "example.com.key", "db-secret.yaml")),
-        *((name, False) for name in ("example.env.md", "secrets.example.yml", "wp-config-sample.php")),
+        *(
+            (name, False)
+            for name in ("example.env.md", "secrets.example.yml", "wp-config-sample.php")
+        ),
         *((name, False) for name in ("client_secret.md", "docs/credentials.rst", "settings.xml")),
         *((name, False) for name in ("design/tokens.json", "HEAD.md", "keys.py", "login data.md")),
         *((name, False) for name in ("credentials.py", "id_utils.ts", "id_ed25519.pub")),
