@@ -147,7 +147,7 @@ class Gate:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request on with its user, or answer with the refusal."""
-        if scope["type"] == "http" and _route_path(scope).startswith("/api/"):
+        if scope["type"] == "http" and route_path(scope).startswith("/api/"):
             try:
                 scope[_USER] = self._access.user(Request(scope))
             except HTTPException as refusal:
@@ -159,7 +159,7 @@ class Gate:
         await self._app(scope, receive, send)
 
 
-def _route_path(scope: Scope) -> str:
+def route_path(scope: Scope) -> str:
     """Return the path below the one that the application is mounted at."""
     path: str = scope["path"]
     return path.removeprefix(scope.get("root_path", ""))

@@ -4,19 +4,14 @@ See docs/server.md.
 """
 
 import asyncio
-import os
 from collections.abc import AsyncGenerator, Callable, Iterable
 from contextlib import asynccontextmanager
-from pathlib import Path
 from typing import Any
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.middleware.cors import CORSMiddleware
 from fastapi.responses import JSONResponse
-from starlette.responses import Response
-from starlette.staticfiles import StaticFiles
-from starlette.types import Scope
 
 from polycontext import __version__
 from polycontext.base import CallerError, PolycontextError, UnknownNameError
@@ -32,31 +27,12 @@ from . import agui, uploads
 from .access import Access, Gate
 from .chats import Chats
 from .openapi import schemas
+from .page_files import Page
 from .routes import router
 from .sources import Sources, refusal
 
 MOST_BYTES = 1_000_000
 """The maximum size of a request body, in bytes."""
-
-FOLDER = Path(__file__).parent / "page"
-"""The folder of the built page."""
-
-POLICY = (
-    # The message editor injects its own style sheet; scripts come only from this server.
-    "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' "
-    "data:; connect-src 'self'; "
-    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-)
-"""The Content-Security-Policy of the page: only its own server supplies it, and no site frames it.
-"""
-
-_HEADERS = {
-    "Content-Security-Policy": POLICY,
-    "X-Content-Type-Options": "nosniff",
-    "Referrer-Policy": "no-referrer",
-    # File names stay the same across versions, so a browser must revalidate each time.
-    "Cache-Control": "no-cache",
-}
 
 _CODES: tuple[tuple[type[PolycontextError], int], ...] = (
     (UnknownNameError, 404),
@@ -172,26 +148,3 @@ async def _handle_pill_errors(_: Request, errors: Exception) -> JSONResponse:
     if not told:
         raise errors
     return JSONResponse(refusal(told), 422)
-
-
-class Page(StaticFiles):
-    """The static files of the page, sent with the security headers.
-
-    Law: only files inside its folder are served, and each carries the policy.
-    """
-
-    def __init__(self) -> None:
-        # In a development install, each file of the package is a symlink into the source tree.
-        super().__init__(directory=FOLDER, html=True, follow_symlink=True)
-
-    def file_response(
-        self,
-        full_path: str | os.PathLike[str],
-        stat_result: os.stat_result,
-        scope: Scope,
-        status_code: int = 200,
-    ) -> Response:
-        """Return a file with the headers, or 304 if it has not changed."""
-        answer = super().file_response(full_path, stat_result, scope, status_code)
-        answer.headers.update(_HEADERS)
-        return answer

@@ -18,6 +18,9 @@ request, and for a client to read a full buffer."""
 MOST_OPEN = 700
 """The maximum number of connections: a process may commonly have 1,024 files open."""
 
+NEW_SECONDS = 2.0
+"""How long a connection may take to its first request before others replace it first."""
+
 STOPS_IN = 3
 """Seconds that answers have to finish when the server stops."""
 
@@ -65,13 +68,17 @@ class TimedProtocol(H11Protocol):
         """Return whether no complete request is being answered."""
         return not self.cycle or self._reading is not None or self.cycle.response_complete
 
+    @property
+    def is_new(self) -> bool:
+        """Return whether the client has had no time yet to prove who it is."""
+        return not self.scope and self.loop.time() - self.opened < NEW_SECONDS
+
     def connection_made(self, transport: Transport) -> None:  # type: ignore[override]
         """Start the deadline; close another connection if too many are open."""
         super().connection_made(transport)
         self.opened = self.loop.time()
         self._expect()
         if len(self.connections) > MOST_OPEN:
-            # The newest has had no chance yet to send its token.
             yields = superfluous(
                 each
                 for each in self.connections
@@ -127,10 +134,13 @@ def superfluous(connections: Iterable[TimedProtocol]) -> TimedProtocol:
 
     Connections without a user's token go first; of the rest, those of the client with the most.
     A client is a user, or else an address. Of one client's connections, those without a complete
-    request go first, then the oldest.
+    request go first, then the oldest; a new one goes last, since it may be about to send a token.
     """
     every = [*connections]
     strangers = [each for each in every if each.user is None]
     clients = {each: each.user or (each.client or ("",))[0] for each in strangers or every}
     held = Counter(clients.values())
-    return min(clients, key=lambda each: (-held[clients[each]], not each.is_waiting, each.opened))
+    return min(
+        clients,
+        key=lambda each: (-held[clients[each]], each.is_new, not each.is_waiting, each.opened),
+    )

@@ -7,7 +7,8 @@ import httpx
 import pytest
 
 from polycontext.polynomial.stores import InMemoryStore
-from polycontext.server.app import FOLDER, create_app
+from polycontext.server.app import create_app
+from polycontext.server.page_files import FOLDER
 
 
 async def _got(*asked: tuple[str, dict[str, str]]) -> list[httpx.Response]:
