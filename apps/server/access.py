@@ -1,5 +1,6 @@
 """Access control: bearer tokens, hosts, origins and rate limits."""
 
+from asyncio import Lock, sleep
 from collections.abc import Collection, Mapping
 from ipaddress import ip_address
 from secrets import compare_digest
@@ -136,14 +137,30 @@ class Access:
         )
 
 
+class Turns:
+    """Turns of the requests that are not for the API: one between two steps of the event loop.
+
+    However many there are, requests for the API do not wait behind them.
+    """
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+
+    async def wait(self) -> None:
+        """Return when it is the caller's turn."""
+        async with self._lock:
+            await sleep(0)
+
+
 class Gate:
     """ASGI middleware that checks the access of API requests before it reads their bodies.
 
-    A request that is refused ends its connection, so that no body is waited for.
+    A request that is refused ends its connection, so that no body is waited for. Other requests
+    wait for their turn.
     """
 
-    def __init__(self, app: ASGIApp, access: Access) -> None:
-        self._app, self._access = app, access
+    def __init__(self, app: ASGIApp, access: Access, turns: Turns) -> None:
+        self._app, self._access, self._turns = app, access, turns
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request on with its user, or answer with the refusal."""
@@ -156,6 +173,8 @@ class Gate:
                 await answer(scope, receive, send)
                 return
             scope[_IS_KNOWN] = bool(self._access.tokens)
+        elif scope["type"] == "http":
+            await self._turns.wait()
         await self._app(scope, receive, send)
 
 

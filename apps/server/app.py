@@ -24,7 +24,7 @@ from polycontext.pressure import ConflictError
 from polycontext.window import OrderError
 
 from . import agui, uploads
-from .access import Access, Gate
+from .access import Access, Gate, Turns
 from .chats import Chats
 from .openapi import schemas
 from .page_files import Page
@@ -84,7 +84,8 @@ def create_app(
     )
     app.state.chats, access = chats, access or Access()
     # The middleware that is added last is asked first: CORS, since preflights have no token.
-    app.add_middleware(Gate, access=access)
+    turns = Turns()
+    app.add_middleware(Gate, access=access, turns=turns)
     # CORS lets pages of other origins call the API, without cookies or other credentials.
     origins = list(access.origins)
     app.add_middleware(
@@ -97,7 +98,7 @@ def create_app(
     app.add_exception_handler(RequestValidationError, _handle_invalid_request)
     app.add_exception_handler(ExceptionGroup, _handle_pill_errors)
     # Mounted last: a path that matches no route is a file of the page.
-    app.mount("/", Page(), name="page")
+    app.mount("/", Page(turns), name="page")
     document = app.openapi()
     document.setdefault("components", {}).setdefault("schemas", {}).update(schemas())
     return app

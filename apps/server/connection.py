@@ -36,7 +36,7 @@ def configuration(app: Any, proxies: Sequence[str]) -> Config:
         app,
         http=TimedProtocol,
         ws="none",
-        backlog=64,
+        backlog=128,
         log_level="warning",
         timeout_graceful_shutdown=STOPS_IN,
         **trusted,
@@ -136,11 +136,12 @@ def superfluous(connections: Iterable[TimedProtocol]) -> TimedProtocol:
     A client is a user, or else an address. Of one client's connections, those without a complete
     request go first, then the oldest; a new one goes last, since it may be about to send a token.
     """
-    every = [*connections]
-    strangers = [each for each in every if each.user is None]
-    clients = {each: each.user or (each.client or ("",))[0] for each in strangers or every}
+    users = {each: each.user for each in connections}
+    strangers = {each: (each.client or ("",))[0] for each, user in users.items() if user is None}
+    clients = strangers or users
     held = Counter(clients.values())
+    most = max(held.values())
     return min(
-        clients,
-        key=lambda each: (-held[clients[each]], each.is_new, not each.is_waiting, each.opened),
+        (each for each, client in clients.items() if held[client] == most),
+        key=lambda each: (each.is_new, not each.is_waiting, each.opened),
     )
