@@ -8,6 +8,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
+from polycontext.agents import Agent, AgentMachine, Tool, Understanding, read_answer
 from polycontext.base import PolycontextError
 from polycontext.linearity import constraint_sentences
 from polycontext.pills import PillDocument
@@ -15,7 +16,7 @@ from polycontext.pills.tree import is_ignored
 from polycontext.polynomial import ContextSession, project
 from polycontext.pressure import ExtractiveSummariser
 from polycontext.pressure.notes import truncate
-from polycontext.testing import FAST
+from polycontext.testing import FAST, ScriptedModel
 from polycontext.window import Role, TiktokenCounter, ToolCall, Turn
 from polycontext.window.items.markdown import fenced_text
 from polycontext.window.media_sizes import image_size
@@ -83,6 +84,20 @@ def _json(text: str) -> object:
     return None
 
 
+def _agent(text: str, *, result: str = "") -> object:
+    """Send a text to an agent, or let its tool return one."""
+    step = {"type": "read", "subdomain": "x", "description": "Read"}
+    forms = [
+        {"intent": "read", "confidence": 0.9},
+        {"decision": "plan_direct", "goal": "Read", "steps": [step]},
+        *([{"calls": [{"tool": "find", "arguments": {}}]}] if result else []),
+        {"outcome": "read"},
+    ]
+    session = ContextSession(_ROOM, counter=FAST, machine=AgentMachine)
+    tools = [Tool("find", lambda **_: result)]
+    return Agent(session, ScriptedModel([*map(json.dumps, forms), "Done."]), tools).send(text)
+
+
 def _refusing(read: Reader) -> Reader:
     """Return a reader whose refusals are answers: what is refused in time costs nothing."""
 
@@ -112,6 +127,9 @@ _ALL: dict[str, Reader] = {
     "pills": lambda text: PillDocument.parse("").insert_text(0, text),
     "markdown": fenced_text,
     "JSON": _json,
+    "agent: message": lambda text: _agent(text or "-"),
+    "agent: result": lambda text: _agent("Read.", result=text),
+    "agent: answer": lambda text: read_answer(Understanding, text),
 }
 READERS: Final[Mapping[str, Reader]] = MappingProxyType(
     {name: _refusing(read) for name, read in _ALL.items()}

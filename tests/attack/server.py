@@ -14,11 +14,15 @@ import tempfile
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from selectors import EVENT_READ, DefaultSelector
+from threading import Thread
+from typing import cast
 
 import httpx
 
 TOKEN = "a-token-of-the-attacked"  # noqa: S105 - of a server that lives for a minute
 MANY, UPLOADS, ASKED = 720, 40, 20
+PIPELINED = 900
 MOST_MEGABYTES = 200.0
 """What the server may grow by."""
 
@@ -31,6 +35,14 @@ def never_read(port: int) -> list[socket.socket]:
     """Ask for the page again and again, and never read the answers."""
     asked = b"GET /page.js HTTP/1.1\r\nHost: localhost\r\n\r\n" * 20
     return _opened(port, asked, MANY)
+
+
+def pipelined_pages(port: int) -> list[socket.socket]:
+    """Ask for the page again and again on more connections than are allowed, and read it."""
+    asked = b"GET /page.js HTTP/1.1\r\nHost: localhost\r\n\r\n" * 20
+    held = _opened(port, asked, PIPELINED)
+    Thread(target=_read, args=(held,), daemon=True).start()
+    return held
 
 
 def half_a_request(port: int) -> list[socket.socket]:
@@ -58,6 +70,7 @@ def wrong_tokens(port: int) -> list[socket.socket]:
 
 ATTACKS: dict[str, Attack] = {
     "never read": never_read,
+    "pipelined pages": pipelined_pages,
     "half a request": half_a_request,
     "half an upload": half_an_upload,
     "wrong tokens": wrong_tokens,
@@ -95,6 +108,21 @@ def _opened(port: int, sent: bytes, number: int) -> list[socket.socket]:
             opened.append(one)
             one.sendall(sent)
     return opened
+
+
+def _read(connections: Sequence[socket.socket]) -> None:
+    """Read what comes until all connections are closed."""
+    with DefaultSelector() as selector:
+        for each in connections:
+            selector.register(each, EVENT_READ)
+        while selector.get_map():
+            for key, _ in selector.select(1):
+                one = cast("socket.socket", key.fileobj)
+                with suppress(OSError):
+                    if one.recv(1 << 20):
+                        continue
+                with suppress(KeyError, ValueError):
+                    selector.unregister(one)
 
 
 def _is_answered(port: int) -> bool:

@@ -2,6 +2,9 @@
 
 import asyncio
 import re
+import shutil
+from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -68,3 +71,54 @@ def test_the_page_asks_nobody_else() -> None:
     assert not re.findall(r"<script(?![^>]*src=)", page)
     assert "@import" not in (FOLDER / "page.css").read_text(encoding="utf-8")
     assert "http" not in (FOLDER / "page.css").read_text(encoding="utf-8")
+
+
+def test_the_files_of_the_page_are_read_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However many clients ask for them, none holds a file open."""
+    shutil.copytree(FOLDER, folder := tmp_path / "page")
+    monkeypatch.setattr("polycontext.server.page_files.FOLDER", folder)
+    app = create_app(InMemoryStore())
+    shutil.rmtree(folder)
+
+    async def got() -> list[int]:
+        transport = httpx.ASGITransport(app)
+        async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as browser:
+            answers = [await browser.get(path) for path in ("/", "/page.js", "/page.css")]
+        return [answer.status_code for answer in answers]
+
+    assert asyncio.run(got()) == [200] * 3
+
+
+def test_many_pages_do_not_hold_up_anybody() -> None:
+    """One piece of one file is sent between two steps of the event loop."""
+    pieces, most = 0, 0
+
+    async def send(message: Any) -> None:
+        nonlocal pieces
+        pieces += message["type"] == "http.response.body"
+
+    async def run() -> None:
+        nonlocal most
+        app, never = create_app(InMemoryStore()), asyncio.Event()
+        scope = {
+            "type": "http",
+            "method": "GET",
+            "path": "/page.js",
+            "query_string": b"",
+            "headers": [(b"host", b"localhost")],
+        }
+
+        async def receive() -> Any:
+            await never.wait()
+
+        asked = [asyncio.ensure_future(app({**scope}, receive, send)) for _ in range(30)]
+        while not all(each.done() for each in asked):
+            before = pieces
+            await asyncio.sleep(0)
+            most = max(most, pieces - before)
+
+    asyncio.run(run())
+    assert pieces > 300
+    assert most <= 2

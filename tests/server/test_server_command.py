@@ -26,7 +26,7 @@ from polycontext.models.answers import ScriptedAnswering, make_answering
 from polycontext.polynomial import ContextSession
 from polycontext.polynomial.session.usage import Usage
 from polycontext.polynomial.stores import InMemoryStore
-from polycontext.server.access import Access, Gate, is_loopback
+from polycontext.server.access import Access, Gate, Turns, is_loopback
 from polycontext.server.app import create_app
 from polycontext.server.connection import configuration
 from polycontext.testing.strict import StrictAnthropic, StrictChat, StrictServer
@@ -444,6 +444,27 @@ def test_a_new_connection_replaces_the_one_that_waits_longest() -> None:
 
 
 @pytest.mark.usefixtures("three_connections")
+def test_a_new_connection_is_not_replaced_before_its_first_request() -> None:
+    """It may be a user's; strangers who are being answered go first."""
+
+    async def steps(come: Callable[[], Any]) -> None:
+        for _ in range(3):
+            reader, writer = await come()
+            writer.write(b"GET /wait HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            await reader.readuntil(b"\r\n\r\n")
+        new = [await come() for _ in range(3)]
+        assert [await answered(each) for each in new] == [b"200"] * 3
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] == "http" and scope["path"] == "/wait":
+            await send({"type": "http.response.start", "status": 200, "headers": []})
+            await asyncio.Event().wait()
+        await whole(scope, receive, send)
+
+    talk_at_once(app, steps)
+
+
+@pytest.mark.usefixtures("three_connections")
 def test_a_user_is_not_replaced_by_strangers() -> None:
     """Connections without a token go first; then those of the user with the most."""
     ann, ben = ("Authorization: Bearer " + f"{name}-own-secret-token" for name in ("ann", "ben"))
@@ -462,7 +483,7 @@ def test_a_user_is_not_replaced_by_strangers() -> None:
         assert await answered(late, first=path) == b"401", "and was closed behind the answer"
         assert await answered(first, ann, first=path) == b"200", "ben has more connections"
 
-    talk_at_once(Gate(whole, access), steps)
+    talk_at_once(Gate(whole, access, Turns()), steps)
 
 
 def test_a_client_that_does_not_read_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
