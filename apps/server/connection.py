@@ -71,7 +71,7 @@ class TimedProtocol(H11Protocol):
     @property
     def is_new(self) -> bool:
         """Return whether the client has had no time yet to prove who it is."""
-        return not self.scope and self.loop.time() - self.opened < NEW_SECONDS
+        return self.loop.time() - self.opened < NEW_SECONDS and not self.cycle
 
     def connection_made(self, transport: Transport) -> None:  # type: ignore[override]
         """Start the deadline; close another connection if too many are open."""

@@ -1,38 +1,17 @@
 """One message is condensed to its bound, and left alone where it fits."""
 
-from collections.abc import Sequence
-
-import pytest
-from attrs import frozen
 from hypothesis import given
 from hypothesis import strategies as st
 
 from polycontext.nodes.condensation import condense
 from polycontext.testing import ANY_TEXT
-from polycontext.window import Role, TokenCounter, Turn, default_counter
+from polycontext.window import Role, default_counter
 
 LONG = (
     "Well, that is how it is, one might say. " * 20
     + "The order ZX-4471 for Mira costs 45 euros. "
     + "And so on it goes for a while. " * 20
 )
-
-
-@frozen
-class _Says:
-    """Stand for a summariser that always says the same."""
-
-    text: str
-
-    def summarise(
-        self,
-        turns: Sequence[Turn],
-        max_tokens: int,
-        *,
-        counter: TokenCounter,
-        query: str | None = None,
-    ) -> str:
-        return self.text
 
 
 @given(ANY_TEXT, st.integers(0, 60), st.sampled_from([Role.USER, Role.ASSISTANT]))
@@ -47,16 +26,3 @@ def test_names_and_numbers_survive() -> None:
     assert "ZX-4471" in short
     assert "45 euros" in short
     assert not short.startswith("assistant:")
-
-
-def test_a_summariser_of_one_s_own_is_asked_first() -> None:
-    """A good summary is taken as it is."""
-    assert condense(LONG, 30, summariser=_Says("Mira's order.")) == "Mira's order."
-
-
-@pytest.mark.parametrize("bad", ["", "   ", LONG])
-def test_a_summary_that_is_no_good_is_replaced(bad: str) -> None:
-    """An empty or a too long one gives way to an extract."""
-    short = condense(LONG, 30, summariser=_Says(bad))
-    assert "ZX-4471" in short
-    assert default_counter().count(short) <= 30
