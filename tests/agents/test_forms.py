@@ -63,8 +63,6 @@ ANSWER = '{"words": "a b", "ref": "recipe_1", "number": 1.5}'
         f"Sure: {ANSWER} Is it right?",
         f"```json\n{ANSWER}\n```",
         f"Of {{soups}}, {{{{0}}}} and {{'a': 1}}: {ANSWER}",
-        f'{{"a": {ANSWER} oops',
-        f'{{"quotes \\" {{": [1, {ANSWER}, \n',
         f'{{"a": "never ended\n{ANSWER}',
     ],
 )
