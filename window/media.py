@@ -233,9 +233,18 @@ def describe_medium(part: Part) -> str:
         block = orjson.loads(part.data)
     except ValueError:
         block = None
+    return describe_block(block)
+
+
+def describe_block(block: object) -> str:
+    """Return the line that replaces an omitted block; see `describe_medium`.
+
+    >>> describe_block({"type": "sculpture"})
+    '[sculpture, left out]'
+    """
     medium = read_medium(block)
     if medium is None:
-        kind = block.get("type") if isinstance(block, dict) else None
+        kind = block.get("type") if isinstance(block, Mapping) else None
         return f"[{_shown(kind) or 'content'}, left out]"
     title = _shown(_title(medium))
     facts = [

@@ -21,7 +21,7 @@ from .media import (
     read_medium,
     read_source,
 )
-from .media_sizes import MOST_IMAGE_TEXT, MOST_PIXELS, image_type
+from .media_sizes import image_type
 
 Block = dict[str, Any]
 
@@ -113,7 +113,7 @@ def with_standard_base64(source: Source) -> Source:
 def _image(found: Source, medium: Medium, target: str) -> Block | None:
     link = found.url if _is_web(found.url) else None
     media_type, data = medium.media_type, None if found.plain else found.data
-    if link is None and not (data and _is_accepted(medium, data, target)):
+    if link is None and not (data and _is_accepted(medium, data)):
         return None
     if target in (ANTHROPIC, GEMINI):
         return {
@@ -127,14 +127,10 @@ def _image(found: Source, medium: Medium, target: str) -> Block | None:
     return {"type": "image_url", "image_url": {"url": url} | detail}
 
 
-def _is_accepted(medium: Medium, data: str, target: str) -> bool:
-    """Return whether `data` are a picture of the type that `medium` has, and not too large."""
-    side = max(medium.width or 0, medium.height or 0)
-    is_small = len(data) <= MOST_IMAGE_TEXT and side <= MOST_PIXELS
-    is_picture = medium.media_type in IMAGES and image_type(head(data, HEADS[0])) == (
-        medium.media_type
-    )
-    return is_picture and (is_small or target != ANTHROPIC)
+def _is_accepted(medium: Medium, data: str) -> bool:
+    """Return whether `data` are a picture of the type that `medium` has."""
+    found = image_type(head(data, HEADS[0]))
+    return medium.media_type in IMAGES and found == medium.media_type
 
 
 def _text(text: str, name: str, target: str) -> Block | None:

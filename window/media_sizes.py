@@ -20,9 +20,6 @@ IMAGE_TYPES: Mapping[bytes, str] = {
 }
 """The first bytes of the supported image formats, with their media types."""
 
-MOST_IMAGE_TEXT, MOST_PIXELS = 5 * 2**20, 8_000
-"""Anthropic's limits for an image: the characters of its base64, and the pixels of a side."""
-
 _START_OF_FRAME = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
 _WITHOUT_LENGTH = frozenset({0x01, *range(0xD0, 0xD8)})
 _SCAN = 0xDA

@@ -19,7 +19,7 @@ from typing import Any
 from attrs import Factory, define, frozen
 
 from ..errors import InvalidMessagesError, InvalidTurnError
-from ..media import describe_medium
+from ..media import describe_block
 from ..media_conversion import convert_block
 from ..part import Part, PartKind
 from ..turn import Role, ToolCall, Turn
@@ -191,15 +191,15 @@ def convert_part(provider: Provider, turn: Turn, part: Part) -> Message | None:
 
 
 def accepted(block: Message, check: Callable[[], object], provider: Provider) -> Message | str:
-    """Return an answer's `block` if `check` does, or else the line that says that it was left out.
+    """Return `block` if `check` does, or else the line that says that it was left out.
 
-    What a server gave is kept, but not sent where the vendor would refuse it.
+    What a server or a framework gave is kept, but not sent where the vendor would refuse it.
     """
     try:
         check()
     except InvalidMessagesError as error:
         _LOG.warning("left out of the messages for %s: %s", provider, error)
-        return describe_medium(Part(str(provider), compact(block)))
+        return describe_block(block)
     return block
 
 

@@ -16,7 +16,7 @@ from polycontext.bill import BlockTokens, Breakpoint, CacheUse, PrefixCache, tex
 from polycontext.window import TokenCounter, default_counter
 from polycontext.window.providers.anthropic import (
     BINDING_BETA,
-    MOST_MEDIA,
+    LIMITS,
     refuse_first,
 )
 
@@ -42,7 +42,7 @@ from .streams import message_events
 Reply = str | Sequence[Mapping[str, Any]] | Mapping[str, Any]
 """A reply of the model: text, blocks, or an object with `content` and optional `stop_reason`."""
 
-_SMALL_WINDOW, _MEDIA_OF_SMALL = 200_000, 100
+_SMALL_WINDOW = 200_000
 
 
 @frozen
@@ -244,7 +244,7 @@ message (rule empty-message; use content; only a final assistant message may be 
                 refuse_first(progress)
             if request.get("compaction") is not None:
                 refuse_unfinished(progress.waiting, progress.role, progress.count)
-            most = _MEDIA_OF_SMALL if self.window <= _SMALL_WINDOW else MOST_MEDIA
+            most = LIMITS["images" if self.window <= _SMALL_WINDOW else "media"]
             check_whole(request, progress, prefill=self.prefill, most_media=most)
         if head.size + prefixes[-1].size > MOST_BYTES:
             raise too_large()

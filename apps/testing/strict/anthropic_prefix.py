@@ -13,7 +13,13 @@ from attrs import field, frozen
 from polycontext.bill import PER_MESSAGE, BlockTokens, text_blocks
 from polycontext.window import InvalidMessagesError
 from polycontext.window.providers import Provider, copied_messages
-from polycontext.window.providers.anthropic import COMPACTION_BETA, Progress, judge_message
+from polycontext.window.providers.anthropic import (
+    COMPACTION_BETA,
+    LIMITS,
+    TOO_LARGE,
+    Progress,
+    judge_message,
+)
 
 from .anthropic_requests import NEWEST
 from .memory import Memory, digest
@@ -23,7 +29,7 @@ from .signatures import Bound, Signer, Verdict, canonical
 PREFIX, MODEL = "prefix_binding_mismatch", "model_binding_mismatch"
 """The vendor's reasons for dropping a thinking block."""
 
-MOST_BYTES = 32 * 2**20
+MOST_BYTES = LIMITS["size"]
 """The maximum size of a request, in bytes."""
 
 _FLAT = 90
@@ -211,7 +217,7 @@ def too_large() -> RequestRefusedError:
     """Return the vendor's error for a request of too many bytes."""
     legal = f"at most {MOST_BYTES} bytes"
     return RequestRefusedError(
-        413, "request_too_large", "Request exceeds the maximum size", "request-size", None, legal
+        413, "request_too_large", TOO_LARGE, "request-size", None, legal
     )
 
 

@@ -14,7 +14,6 @@ from polycontext.window.providers.anthropic import (
     EMPTY_TEXT,
     EXTRA,
     MARKED_EMPTY_TEXT,
-    MOST_MEDIA,
     THINKING,
     WHOLE,
     AnthropicPlace,
@@ -23,7 +22,6 @@ from polycontext.window.providers.anthropic import (
     check_mark,
     finish,
     judge_marks,
-    judge_media,
     judge_message,
     judge_places,
     marks,
@@ -120,7 +118,7 @@ def check_whole(
     progress: Progress,
     *,
     prefill: bool = True,
-    most_media: int = MOST_MEDIA,
+    most_media: int | None = None,
 ) -> None:
     """Check how the fields of a request and its messages fit together.
 
@@ -138,10 +136,9 @@ def check_whole(
             "system-place", "is a system message", "the field system of the request", says
         )
     judge_places(progress)
-    finish(progress)
+    finish(progress, most_media=most_media)
     if body is None:
         return
-    judge_media(progress, most_media)
     judge_marks([*_head_marks(body), *progress.marks])
     thinking = body.get("thinking")
     must_think = isinstance(thinking, Mapping) and thinking.get("type") == "enabled"

@@ -1,23 +1,29 @@
 from .block_rules import THINKING, check_block, check_mark, marks
-from .message_rules import BLANK, EMPTY_TEXT, EXTRA, MARKED_EMPTY_TEXT, WHOLE, AnthropicPlace
+from .message_rules import (
+    BLANK,
+    EMPTY_TEXT,
+    EXTRA,
+    LIMITS,
+    MARKED_EMPTY_TEXT,
+    WHOLE,
+    AnthropicPlace,
+)
 from .messages import (
     GrowingList,
     check_messages,
     hoist,
     judge_message,
-    options_after,
     parse,
 )
 from .order_rules import (
-    MOST_MEDIA,
+    TOO_LARGE,
     Progress,
     finish,
     judge_marks,
-    judge_media,
     judge_places,
     refuse_first,
 )
-from .versions import BINDING_BETA, COMPACTION_BETA, EDITS
+from .versions import BINDING_BETA, COMPACTION_BETA, EDITS, options_after
 from .writer import Writer, define_tools
 
 __all__ = [
@@ -27,9 +33,10 @@ __all__ = [
     "EDITS",
     "EMPTY_TEXT",
     "EXTRA",
+    "LIMITS",
     "MARKED_EMPTY_TEXT",
-    "MOST_MEDIA",
     "THINKING",
+    "TOO_LARGE",
     "WHOLE",
     "AnthropicPlace",
     "GrowingList",
@@ -42,7 +49,6 @@ __all__ = [
     "finish",
     "hoist",
     "judge_marks",
-    "judge_media",
     "judge_message",
     "judge_places",
     "marks",

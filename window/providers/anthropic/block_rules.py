@@ -9,10 +9,13 @@ import logging
 import re
 from base64 import b64decode
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
-from ...media_sizes import MOST_IMAGE_TEXT, MOST_PIXELS, image_size, image_type
+from ...errors import InvalidMessagesError
+from ...media_sizes import image_size, image_type
 from ...wire_text import is_visible
+from ..layout import accepted, without
 from ..places import shown
 from ..wire import Message
 from .message_rules import (
@@ -20,14 +23,13 @@ from .message_rules import (
     CALL_NAME,
     EMPTY_TEXT,
     EXTRA,
+    LIMITS,
+    WHOLE,
     AnthropicPlace,
     Entry,
     block_at,
 )
 from .versions import check_entry
-
-MOST_PIXELS_OF_MANY, MANY_IMAGES = 2000, 20
-"""The most pixels of an image's side in a request with more than `MANY_IMAGES` images."""
 
 _SOURCES: Mapping[str, str] = {"base64": "data", "url": "url", "file": "file_id"}
 _IMAGES = ("image/jpeg", "image/png", "image/gif", "image/webp")
@@ -51,14 +53,11 @@ def _check_image(block: Message, at: AnthropicPlace) -> None:
         problem, says = "is a picture without data", "image cannot be empty"
         raise tagged.fault("bad-base64", problem, "base64 of a picture", says)
     _check_base64(data, tagged.into("data"))
-    if len(data) > MOST_IMAGE_TEXT:
-        says = f"image exceeds 5 MB maximum: {len(data)} bytes > {MOST_IMAGE_TEXT} bytes"
-        raise tagged.fault(
-            "image-size",
-            f"has {len(data)} characters of base64",
-            f"at most {MOST_IMAGE_TEXT}",
-            says,
-        )
+    most = LIMITS["image_text"]
+    if len(data) > most:
+        says = f"image exceeds 5 MB maximum: {len(data)} bytes > {most} bytes"
+        problem = f"has {len(data)} characters of base64"
+        raise tagged.fault("image-size", problem, f"at most {most}", says)
     _check_format(data, source["media_type"], tagged)
 
 
@@ -81,28 +80,6 @@ def _check_document(block: Message, at: AnthropicPlace) -> None:
             problem, says = "is a document without data", "PDF cannot be empty"
             raise tagged.fault("bad-base64", problem, "base64 of a PDF", says)
         _check_base64(source["data"], tagged.into("data"))
-
-
-def side(block: Mapping[str, Any]) -> int:
-    """Return the longer side in pixels of an image sent as base64, or 0 if it is unknown.
-
-    >>> side(
-    ...     {
-    ...         "type": "image",
-    ...         "source": {
-    ...             "type": "base64",
-    ...             "media_type": "image/gif",
-    ...             "data": "R0lGODlhAgADAAAAADs=",
-    ...         },
-    ...     }
-    ... )
-    3
-    """
-    match block.get("source"):
-        case {"type": "base64", "data": str(data)} if size := image_size(_head(data)):
-            return max(size.width, size.height)
-        case _:
-            return 0
 
 
 def _checked_source(
@@ -139,11 +116,11 @@ def _check_format(data: str, told: str, at: AnthropicPlace) -> None:
         )
         problem = f"is said to be {told} and is {found}"
         raise at.fault("image-format", problem, "the media type that the data have", says)
-    size = image_size(head)
-    if size and max(size.width, size.height) > MOST_PIXELS:
-        says = f"At least one of the image dimensions exceed max allowed size: {MOST_PIXELS} pixels"
+    size, most = image_size(head), LIMITS["side"]
+    if size and max(size.width, size.height) > most:
+        says = f"At least one of the image dimensions exceed max allowed size: {most} pixels"
         problem = f"has {size.width} x {size.height} pixels"
-        raise at.into("data").fault("image-size", problem, f"at most {MOST_PIXELS} a side", says)
+        raise at.into("data").fault("image-size", problem, f"at most {most} a side", says)
 
 
 def _head(data: str) -> bytes:
@@ -152,6 +129,9 @@ def _head(data: str) -> bytes:
     except (binascii.Error, ValueError):
         return b""
 
+
+MARK = "cache_control"
+"""The field of a block that makes it a cache breakpoint."""
 
 THINKING = frozenset({"thinking", "redacted_thinking"})
 
@@ -208,12 +188,26 @@ def known_fields(holder: Message, known: Collection[str], what: str) -> Message:
     return holder
 
 
-def allowed(block: Message) -> Message:
-    """Return `block`, and the blocks inside a result, with the fields that the vendor knows."""
-    inner = block.get("content") if block["type"] == "tool_result" else None
-    if isinstance(inner, list) and (kept := [*map(allowed, inner)]) != inner:
-        block = {**block, "content": kept}
-    return known_fields(block, FIELDS.get(block["type"], block), f"{block['type']} block")
+def as_accepted(block: Message, role: str) -> Message:
+    """Return `block` as a message of `role` may hold it.
+
+    Fields that the vendor does not know and invalid cache breakpoints are left out. A line
+    stands in place of a block that it refuses, also inside a result.
+    """
+    kind = block["type"]
+    block = known_fields(block, FIELDS.get(kind, block), f"{kind} block")
+    inner = block.get("content") if kind == "tool_result" else None
+    if isinstance(inner, list):
+        block = {**block, "content": [as_accepted(each, role) for each in inner]}
+    if not _has_valid_mark(block):
+        block = without(block, MARK)
+    if kind in _SAID:
+        return block
+    found = accepted(block, partial(_check_in, role, block, WHOLE), WHOLE.provider)
+    return {"type": "text", "text": found} if isinstance(found, str) else found
+
+
+_SAID = frozenset({"text", "tool_use", "tool_result"})
 
 
 def check_blocks_of(entry: Entry, index: int, *, newest: bool = True) -> None:
@@ -225,15 +219,20 @@ def check_blocks_of(entry: Entry, index: int, *, newest: bool = True) -> None:
     for number, block in enumerate(entry.blocks):
         at = block_at(index, number)
         kind = block["type"]
-        if entry.role == "system" and kind not in _IN_SYSTEM:
-            says = f"`{kind}` blocks are not permitted in `system` messages"
-            problem, legal = f"is {shown(kind)} in a system message", ", ".join(sorted(_IN_SYSTEM))
-            raise at.fault("misplaced-block", problem, legal, says)
-        check_block(block, at)
+        _check_in(entry.role, block, at)
         if kind == "tool_result":
             _check_result(block, at.into("!tool_result"))
     if newest:
         check_entry(entry, index)
+
+
+def _check_in(role: str, block: Message, at: AnthropicPlace) -> None:
+    kind = block["type"]
+    if role == "system" and kind not in _IN_SYSTEM:
+        says = f"`{kind}` blocks are not permitted in `system` messages"
+        problem, legal = f"is {shown(kind)} in a system message", ", ".join(sorted(_IN_SYSTEM))
+        raise at.fault("misplaced-block", problem, legal, says)
+    check_block(block, at)
 
 
 def check_block(block: Message, at: AnthropicPlace) -> None:
@@ -298,6 +297,14 @@ def check_mark(block: Mapping[str, Any], at: AnthropicPlace) -> None:
     inner.into("ttl").one_of("cache-mark", mark.get("ttl", "5m"), _TTLS, " or ".join(_TTLS))
 
 
+def _has_valid_mark(block: Message) -> bool:
+    try:
+        check_mark(block, WHOLE)
+    except InvalidMessagesError:
+        return False
+    return True
+
+
 def marks(blocks: Sequence[Message], at: AnthropicPlace) -> Iterator[tuple[str, AnthropicPlace]]:
     """Yield the ttl and place of each cache breakpoint in `blocks`, in order.
 
@@ -307,6 +314,23 @@ def marks(blocks: Sequence[Message], at: AnthropicPlace) -> Iterator[tuple[str, 
         mark = block.get("cache_control")
         if isinstance(mark, Mapping):
             yield mark.get("ttl") or "5m", spot.into("cache_control")
+
+
+def limit_marks(marked: Sequence[Message], tools: Sequence[str] = ()) -> list[Message]:
+    """Remove cache breakpoints from `marked` blocks that are too many, and return the others.
+
+    The newest ones stay, but none that stands before one with a longer time. `tools` are the times
+    of the breakpoints of tools, which stand before all blocks.
+    """
+    kept, room = list[Message](), LIMITS["marks"] - len(tools)
+    for block in reversed(marked):
+        is_long = block[MARK].get("ttl") == "1h"
+        is_late = "5m" in tools if is_long else any(each[MARK].get("ttl") == "1h" for each in kept)
+        if len(kept) < room and not is_late:
+            kept.append(block)
+        else:
+            del block[MARK]
+    return kept[::-1]
 
 
 def each_block(

@@ -13,11 +13,13 @@ from re import Pattern
 from attrs import frozen
 
 from ...errors import InvalidMessagesError
+from ...request_limits import request_limits
 from ...wire_text import is_visible
 from ..blocks import check_blocks
 from ..places import Place, shown
 from ..wire import Message, Provider
 
+LIMITS = request_limits(Provider.ANTHROPIC)
 CALL_ID = re.compile(r"[a-zA-Z0-9_-]+")
 MAX_NAME = 200
 """The most characters of a called tool's name; a tool's definition may have 128."""

@@ -5,10 +5,10 @@ of messages of one role as one message, so a run of assistant messages becomes o
 first call on. Ids may recur in later messages, as the provider accepts, but not within one message.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 
-from attrs import Factory, define
+from attrs import Factory, define, evolve
 
 from ...turn import Role, ToolCall, Turn
 from ...wire_text import compact
@@ -17,10 +17,9 @@ from ..layout import MISSING, Collector, without
 from ..places import Place, shown
 from ..tool_pairs import paired
 from ..wire import Message, Parsed, Provider, Rendered
-from .block_rules import THINKING, check_blocks_of
-from .message_rules import Entry, check_entry, read_entries
+from .block_rules import THINKING, check_blocks_of, marks
+from .message_rules import WHOLE, Entry, check_entry, read_entries
 from .order_rules import Progress, advance, finish, judge_places
-from .versions import BINDING_BETA
 from .writer import hoist_system
 
 _TEXTS = {"text": "text"}
@@ -81,6 +80,13 @@ class GrowingList:
         for message in messages[self._settled.count : -1]:
             self._settled = judge_message(message, self._settled, final=False)
         progress = judge_message(messages[-1], self._settled, final=True)
+        if progress.marks:  # those of earlier messages may have been removed
+            found = (
+                marks(message["content"], WHOLE.into("messages", index, "content"))
+                for index, message in enumerate(messages)
+                if isinstance(message["content"], list)
+            )
+            progress = evolve(progress, marks=tuple(chain.from_iterable(found)))
         judge_places(progress)
         finish(progress, allow_open_tail=allow_open_tail)
 
@@ -126,30 +132,6 @@ def hoist(messages: object) -> Rendered:
     copies = copied_messages(Provider.ANTHROPIC, messages)
     read_entries(copies)
     return hoist_system(copies)
-
-
-def options_after(unbound: Collection[str]) -> dict[str, Any]:
-    """Return the request options needed once bound thinking was removed from the history.
-
-    `unbound` names the providers whose bound content was removed.
-
-    With them, the provider drops thinking blocks whose prefix has changed instead of rejecting the
-    request. The provider does not store the setting, so every later request needs it. `betas` is
-    the SDK's name for the header ``anthropic-beta``. Source: platform.claude.com, "Fix a thinking
-    block bound to a different conversation".
-
-    >>> options_after([])
-    {}
-    """
-    if Provider.ANTHROPIC not in unbound:
-        return {}
-    return {
-        "thinking": {
-            "type": "adaptive",
-            "block_binding": {"prefix_mismatch_behavior": "drop_block"},
-        },
-        "betas": [BINDING_BETA],
-    }
 
 
 def _group_end(entries: Sequence[Entry], start: int) -> int:

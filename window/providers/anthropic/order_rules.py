@@ -6,19 +6,16 @@ for the cache breakpoints). A run of messages of one role is one message to the 
 
 from collections.abc import Mapping, Sequence
 
-from attrs import evolve, frozen
+from attrs import evolve, field, frozen
 
 from ...errors import InvalidMessagesError
+from ...request_limits import Load
+from ..media_room import load_of
 from ..places import shown
 from ..tool_pairs import BEHIND_CALL, ONE_RESULT, without_results
-from ..wire import Message
-from .block_rules import MANY_IMAGES, MOST_PIXELS_OF_MANY, THINKING, each_block, marks, side
-from .message_rules import WHOLE, AnthropicPlace, Entry, block_at, unanswered_wording
-
-MOST_MARKS = 4
-"""The most cache breakpoints of a request."""
-MOST_MEDIA = 600
-"""The most images and pages of a request; 100 for models with a window of 200,000 tokens."""
+from ..wire import Message, Provider
+from .block_rules import THINKING, each_block, marks
+from .message_rules import LIMITS, WHOLE, AnthropicPlace, Entry, block_at, unanswered_wording
 
 
 @frozen
@@ -47,8 +44,9 @@ class Progress:
     """The first assistant message of the open tool loop: its index, and its first block's type."""
     compaction: int | None = None
     marks: tuple[tuple[str, AnthropicPlace], ...] = ()
-    media: int = 0
-    widest: tuple[int, AnthropicPlace | None] = (0, None)
+    load: Load = field(factory=Load)
+    widest: AnthropicPlace | None = None
+    """The first image that may not stand beside many others."""
     last_results: bool = False
 
 
@@ -59,7 +57,9 @@ def advance(progress: Progress, entry: Entry) -> Progress:
     return _counted(evolve(after, count=index + 1, role=entry.role), entry, index)
 
 
-def finish(progress: Progress, *, allow_open_tail: bool = False) -> None:
+def finish(
+    progress: Progress, *, allow_open_tail: bool = False, most_media: int | None = None
+) -> None:
     """Raise `InvalidMessagesError` for an invalid end of the list, or invalid totals.
 
     Rules unanswered-call, trailing-whitespace, thinking-last, and of `judge_marks`, `judge_media`.
@@ -76,7 +76,7 @@ def finish(progress: Progress, *, allow_open_tail: bool = False) -> None:
                 "trailing-whitespace", problem, "a final text without it", says, whole=True
             )
     judge_marks(progress.marks)
-    judge_media(progress)
+    judge_media(progress, most_media)
 
 
 def judge_marks(found: Sequence[tuple[str, AnthropicPlace]]) -> None:
@@ -84,15 +84,11 @@ def judge_marks(found: Sequence[tuple[str, AnthropicPlace]]) -> None:
 
     They must be given in the order tools, system, messages.
     """
-    if len(found) > MOST_MARKS:
-        says = (
-            f"A maximum of {MOST_MARKS} blocks with cache_control may be provided. Found "
-            f"{len(found)}."
-        )
-        problem = f"is cache breakpoint number {MOST_MARKS + 1} of {len(found)}"
-        raise found[MOST_MARKS][1].fault(
-            "cache-marks", problem, f"at most {MOST_MARKS} in a request", says, whole=True
-        )
+    most = LIMITS["marks"]
+    if len(found) > most:
+        says = f"A maximum of {most} blocks with cache_control may be provided. Found {len(found)}."
+        problem, legal = f"is cache breakpoint number {most + 1} of {len(found)}", f"at most {most}"
+        raise found[most][1].fault("cache-marks", problem, legal, says, whole=True)
     short = False
     for ttl, at in found:
         if ttl == "1h" and short:
@@ -107,21 +103,34 @@ def judge_marks(found: Sequence[tuple[str, AnthropicPlace]]) -> None:
         short = short or ttl == "5m"
 
 
-def judge_media(progress: Progress, most: int = MOST_MEDIA) -> None:
-    """Raise `InvalidMessagesError` for too many or too big images (too-much-media, image-size)."""
-    if progress.media > most:
-        says = f"Too much media: 0 document pages + {progress.media} images > {most}"
-        raise WHOLE.into("messages").fault(
-            "too-much-media", f"hold {progress.media} pictures", f"at most {most}", says, whole=True
-        )
-    pixels, at = progress.widest
-    if at is not None and progress.media > MANY_IMAGES and pixels > MOST_PIXELS_OF_MANY:
+def judge_media(progress: Progress, most: int | None = None) -> None:
+    """Raise `InvalidMessagesError` for too many or too big media.
+
+    Rules too-much-media, request-size, image-size. `most` is the most images and pages that the
+    model takes, if that is known.
+    """
+    load, whole = progress.load, WHOLE.into("messages")
+    images, media = load["images"], load["media"]
+    limit = most or LIMITS["images" if images > LIMITS["images"] else "media"]
+    if media > limit:
+        says = f"Too much media: {media - images} document pages + {images} images > {limit}"
+        problem = f"hold {media} pictures and pages"
+        raise whole.fault("too-much-media", problem, f"at most {limit}", says, whole=True)
+    if load["size"] > LIMITS["size"]:
+        problem, legal = f"hold {load['size']} bytes", f"at most {LIMITS['size']}"
+        raise whole.fault("request-size", problem, legal, TOO_LARGE, whole=True)
+    if progress.widest is not None and images > LIMITS["many"]:
+        pixels = LIMITS["side_of_many"]
         says = (
             "At least one of the image dimensions exceed max allowed size for many-image "
-            f"requests: {MOST_PIXELS_OF_MANY} pixels"
+            f"requests: {pixels} pixels"
         )
-        legal = f"at most {MOST_PIXELS_OF_MANY} where there are more than {MANY_IMAGES} pictures"
-        raise at.fault("image-size", f"has a side of {pixels} pixels", legal, says)
+        legal = f"at most {pixels} where there are more than {LIMITS['many']} pictures"
+        raise progress.widest.fault("image-size", "is too wide", legal, says)
+
+
+TOO_LARGE = "Request exceeds the maximum size"
+"""The vendor's wording for a request of too many bytes."""
 
 
 def refuse_first(progress: Progress) -> None:
@@ -376,16 +385,15 @@ def _refuse_waiting(progress: Progress) -> None:
 
 
 def _counted(progress: Progress, entry: Entry, index: int) -> Progress:
-    """Add up the cache breakpoints and images, whose number in a request is limited."""
+    """Add up the cache breakpoints and media, whose number in a request is limited."""
     at = WHOLE.into("messages", index, "content")
     found = tuple(marks(entry.blocks, at))
-    media, widest = progress.media, progress.widest
+    load, widest = progress.load, progress.widest
     for block, spot in each_block(entry.blocks, at):
-        if block.get("type") == "image":
-            media += 1
-            size = side(block)
-            if size > widest[0]:
-                widest = size, spot.into("!image", "source", "!base64", "data")
-    if not found and media == progress.media:
+        if (added := load_of(Provider.ANTHROPIC, block)) is not None:
+            load = load + added
+            if added["wide"] and widest is None:
+                widest = spot.into("!image", "source", "!base64", "data")
+    if not found and load is progress.load:
         return progress
-    return evolve(progress, marks=progress.marks + found, media=media, widest=widest)
+    return evolve(progress, marks=progress.marks + found, load=load, widest=widest)

@@ -5,11 +5,10 @@ messages, so the wordings are ours. The SDK for Python sends 2026-10-21 from 2.0
 hold content that a version rejects: it is read, kept, and rendered in another form.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+from typing import Any
 
-from ...media import describe_medium, read_medium
-from ...part import Part
-from ...wire_text import compact
+from ...media import describe_block, read_medium
 from ..wire import Message, Provider
 from .message_rules import WHOLE, AnthropicPlace, Entry, block_at
 
@@ -24,6 +23,30 @@ EDITS = {
     "compact_20260112": THRESHOLD_BETA,
 }
 """The edits that the provider can make to its input, with the beta header that each requires."""
+
+
+def options_after(unbound: Collection[str]) -> dict[str, Any]:
+    """Return the request options needed once bound thinking was removed from the history.
+
+    `unbound` names the providers whose bound content was removed.
+
+    With them, the provider drops thinking blocks whose prefix has changed instead of rejecting the
+    request. The provider does not store the setting, so every later request needs it. `betas` is
+    the SDK's name for the header ``anthropic-beta``. Source: platform.claude.com, "Fix a thinking
+    block bound to a different conversation".
+
+    >>> options_after([])
+    {}
+    """
+    if Provider.ANTHROPIC not in unbound:
+        return {}
+    return {
+        "thinking": {
+            "type": "adaptive",
+            "block_binding": {"prefix_mismatch_behavior": "drop_block"},
+        },
+        "betas": [BINDING_BETA],
+    }
 
 
 def check_entry(entry: Entry, index: int) -> None:
@@ -78,7 +101,7 @@ def _told(document: Message) -> Message:
         if medium is not None and medium.text
         else "\n".join(block["text"] for block in _inner(document) if _is_text(block))
     )
-    line = describe_medium(Part(str(Provider.ANTHROPIC), compact(document)))
+    line = describe_block(document)
     mark = {"cache_control": document["cache_control"]} if "cache_control" in document else {}
     return {
         "type": "text",

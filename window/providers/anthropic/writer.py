@@ -19,18 +19,18 @@ from ...wire_text import EMPTY, is_visible, loaded_object, stand_in
 from ..layout import (
     MISSING,
     Entry,
-    accepted,
     further_fields,
     is_native,
     is_plain,
     layout_of,
     without,
 )
+from ..media_room import MediaRoom
 from ..wire import Message, Provider, Rendered, ToolDefinition, aliases
-from .block_rules import THINKING, allowed, check_block, known_fields
+from .block_rules import MARK, THINKING, as_accepted, each_block, known_fields, limit_marks
 from .message_rules import FIELDS_OF, MAX_NAME, WHOLE
 from .order_rules import SERVER_CALLS, caller_of, is_server_result
-from .versions import COMPACTION_BETA, THRESHOLD_BETA, adapted
+from .versions import COMPACTION_BETA, THRESHOLD_BETA, adapted, options_after
 
 COMPACTION = "compaction"
 """The type of the assistant's block that replaces all earlier messages.
@@ -82,9 +82,7 @@ class Written:
         The `final` text of the assistant loses its trailing white space, and a final empty message
         stays empty.
         """
-        blocks = [*map(allowed, self.blocks)]
-        if self.role == "assistant":
-            blocks = [*map(_answered, blocks)]
+        blocks = [*self.blocks]
         if final and self.role == "assistant":
             if self.empty is not None:
                 return {"role": self.role, "content": self.empty}
@@ -123,6 +121,9 @@ class Writer:
     _betas: dict[str, None] = Factory(dict)
     _servers: dict[str, Written] = Factory(dict)
     """The messages of the server tool calls that have no result yet, by id."""
+    _marked: list[Message] = Factory(list)
+    """The blocks with a cache breakpoint."""
+    _room: MediaRoom = Factory(partial(MediaRoom, Provider.ANTHROPIC))
 
     def add(self, turn: Turn) -> None:
         """Append `turn`, unless it is a system turn without visible content."""
@@ -130,11 +131,14 @@ class Writer:
         self._betas |= {beta: None for entry in entries if (beta := _beta_of(entry)) is not None}
         if turn.tool_calls:
             self._ids = aliases(call.id for call in turn.tool_calls)
+        blocks = list[Message]()
         for written in (
             _tool_message(turn, entries, self._ids)
             if turn.role is Role.TOOL
             else _messages(turn, entries, self._ids)
         ):
+            written.blocks = [as_accepted(block, written.role) for block in written.blocks]
+            blocks += written.blocks
             if written.role == "user" and not _only_results(written.blocks):
                 self._leave_out_open_servers()
             last = self._written[-1] if self._written else None
@@ -153,6 +157,9 @@ class Writer:
                 self._written += [*between, written]
                 self._has_begun = self._has_begun or written.role != "system"
             self._pair_servers(self._written[-1], len(written.blocks))
+        marked = (block for block, _ in each_block(blocks, WHOLE) if block.get(MARK))
+        self._marked = limit_marks([*self._marked, *marked])
+        self.rewrites += self._room.add(turn, blocks)
 
     def _pair_servers(self, written: Written, added: int) -> None:
         """Note the server tool calls among the last `added` blocks, and drop results of none."""
@@ -188,7 +195,11 @@ class Writer:
         complete = self._written[len(self._complete) : -1]
         self._complete += [written.message(final=False) for written in complete]
         messages = self._complete + [each.message(final=True) for each in self._written[-1:]]
-        options = {"betas": [*self._betas]} if self._betas else {}
+        # Thinking is bound to what stood before it, and media of that are gone.
+        is_bound = self._room.has_left_out and _thinks(messages)
+        options = options_after([Provider.ANTHROPIC] if is_bound else ())
+        if betas := [*self._betas, *options.get("betas", ())]:
+            options["betas"] = betas
         introduced = tuple(self._introduced)
         return evolve(hoist_system(messages), introduced=introduced, options=options)
 
@@ -197,12 +208,9 @@ def _left_out(what: str) -> Message:
     return {"type": "text", "text": f"[{what}, left out: it was interrupted]"}
 
 
-def _answered(block: Message) -> Message:
-    """Return a block of an answer, or a line in its place if the vendor would refuse it."""
-    if block["type"] in ("text", "tool_use", COMPACTION):
-        return block
-    found = accepted(block, partial(check_block, block, WHOLE), Provider.ANTHROPIC)
-    return {"type": "text", "text": found} if isinstance(found, str) else found
+def _thinks(messages: Sequence[Message]) -> bool:
+    blocks = (block for message in messages for block in _blocks(message))
+    return any(block["type"] in THINKING for block in blocks)
 
 
 def _only_results(blocks: Sequence[Message]) -> bool:

@@ -17,8 +17,9 @@ MAX_PAYLOAD = 104_857_600
 """The most characters of a file or an encrypted content."""
 
 _ROLES = ("user", "assistant", "system", "developer")
-_INPUT = ("input_text", "input_image", "input_file", "input_audio")
-_OUTPUT = ("output_text", "refusal")
+INPUT = ("input_text", "input_image", "input_file", "input_audio")
+OUTPUT = ("output_text", "refusal")
+"""The parts of a message of the user, and of the assistant; an output may hold the first three."""
 _STATES = ("in_progress", "completed", "incomplete")
 
 ID_STARTS: Mapping[str, str] = {
@@ -93,14 +94,19 @@ def _check_message(item: Message, place: OpenAIPlace) -> None:
     # An answer may be cut off before its first word, but input may not be empty.
     if item["content"] == [] and role != "assistant":
         raise inner.empty("empty-content")
-    legal = _OUTPUT if role == "assistant" else _INPUT
-    inner.text_or_objects("bad-content", item["content"], partial(_check_part, legal=legal))
+    legal = OUTPUT if role == "assistant" else INPUT
+    inner.text_or_objects("bad-content", item["content"], partial(check_part, legal=legal))
 
 
 _TEXT_OR_PARTS = "text, or a list of content parts"
 
 
-def _check_part(part: Message, place: OpenAIPlace, *, legal: tuple[str, ...]) -> None:
+def check_part(part: Message, place: OpenAIPlace, *, legal: tuple[str, ...]) -> None:
+    """Check a part of content, which has to be of a type in `legal`.
+
+    Raises:
+        InvalidMessagesError: OpenAI would reject the part.
+    """
     kind = part.get("type")
     if kind is None:
         raise place.into("type").missing("bad-content", ", ".join(legal))
@@ -186,7 +192,7 @@ def _check_output(item: Message, place: OpenAIPlace) -> None:
     _check_call_id(item, place)
     if "output" not in item:
         raise place.into("output").missing("missing-content", _TEXT_OR_PARTS)
-    check = partial(_check_part, legal=_INPUT[:3])
+    check = partial(check_part, legal=INPUT[:3])
     place.into("output").text_or_objects("bad-content", item["output"], check)
 
 

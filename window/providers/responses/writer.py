@@ -20,10 +20,11 @@ from ..layout import (
     layout_of,
     without,
 )
+from ..media_room import BLANK_SCREEN, MediaRoom
 from ..openai_places import MAX_TOOL_NAME, OpenAIPlace
 from ..wire import Message, Provider, Rendered, ToolDefinition, aliases
-from .item_rules import MAX_ID, check_item
-from .rules import PROGRAM_OUTPUT, TRIGGER, is_made, is_own_reasoning
+from .item_rules import INPUT, MAX_ID, OUTPUT, check_item, check_part, type_of
+from .rules import CALLS, PROGRAM_OUTPUT, TRIGGER, is_made, is_own_reasoning
 
 CONTENT = frozenset(
     {
@@ -65,6 +66,7 @@ CALL_FIELDS = ("type", "id", "call_id", "name", "status")
 """The fields of a call that are not arguments."""
 
 _NATURAL = object()
+_SAID = CALLS | {"message"}
 
 JSON: Message = {}
 """The form of an output that is JSON data, which is text in the turn.
@@ -89,7 +91,7 @@ class Spoken:
         item = {**without(self.further, "content"), "role": self.role}
         if isinstance(form, list) and form:
             # Content of an unknown type is kept unchanged.
-            return {**item, "content": form}
+            return {**item, "content": [_part(block, self.kind) for block in form]}
         if form is None and all(block == {"type": self.kind, "text": ""} for block in blocks):
             return {**item, "content": []}
         if form == [] or not is_plain(blocks, self.kind):
@@ -97,8 +99,10 @@ class Spoken:
         return {**item, "content": blocks[0]["text"]}
 
     def _typed(self, block: Message) -> Message:
-        """Return text with the type that a message of this role may hold."""
-        return {**block, "type": self.kind} if TEXTS.get(block["type"]) == "text" else block
+        """Return a part as a message of this role may hold it; text gets the role's type."""
+        if TEXTS.get(block["type"]) == "text":
+            return {**block, "type": self.kind}
+        return _part(block, self.kind)
 
 
 @define
@@ -113,6 +117,9 @@ class Writer:
     _programs: dict[str, int] = Factory(dict)
     """The places of the programs that have no output yet, by id."""
     _requested: set[str] = Factory(set)
+    _known: dict[object, Message] = Factory(dict)
+    """The items with an id, by it."""
+    _room: MediaRoom = Factory(partial(MediaRoom, Provider.RESPONSES))
 
     @property
     def size(self) -> int:
@@ -131,23 +138,40 @@ class Writer:
                 call.id: str(further[number].get("type", "function_call"))
                 for number, call in enumerate(turn.tool_calls)
             }
+        items = list[Message]()
         if turn.role is Role.TOOL:
             called = self._kinds.get(turn.tool_call_id or "", "function_call")
-            self._add(_output(turn, entries, self._ids, called))
+            items = _output(turn, entries, self._ids, called)
         elif is_native(Provider.RESPONSES, turn):
             # The model does not see anything before a compaction, so earlier system messages move
             # after it.
             self._items = [*(entry.data for entry in entries), *self._items]
         else:
-            self._add(_items(turn, entries, self._ids))
+            items = _items(turn, entries, self._ids)
+        self._add(items)
+        self.rewrites += self._room.add(turn, items)
 
     def _add(self, items: Sequence[Message]) -> None:
         """Append `items`; reasoning without the item that the model made behind it is left out."""
         for given in items:
-            item = self._placed(given)
-            if self._items and is_own_reasoning(self._items[-1]) and not is_made(item):
+            item = self._identified(self._placed(given))
+            if item is None:
+                continue
+            while self._items and is_own_reasoning(self._items[-1]) and not is_made(item):
                 self._items.pop()
             self._items.append(item)
+
+    def _identified(self, item: Message) -> Message | None:
+        """Return `item` without an id that an earlier item has or that is too long.
+
+        Returns None if it repeats that item, unless it is said or called again.
+        """
+        own, kind = item.get("id"), type_of(item)
+        earlier = self._known.setdefault(own, item) if isinstance(own, str) else item
+        if earlier is item:
+            return item if len(own or "") <= MAX_ID else _answered(without(item, "id"))
+        is_again = kind == "item_reference" or (earlier == item and kind not in _SAID)
+        return None if is_again else _answered(without(item, "id"))
 
     def _placed(self, item: Message) -> Message:
         """Return `item`, in another form if it belongs to a program that is gone.
@@ -168,6 +192,8 @@ class Writer:
         elif kind in (None, "message") and item["role"] == "user" and self._programs:
             first = min(self._programs.values())
             left = [*map(self._without_program, self._items[first:])]
+            for each in left:
+                self._known.pop(each.get("id"), None)
             del self._items[first:]
             self._programs.clear()
             self.rewrites += 1
@@ -183,7 +209,7 @@ class Writer:
     def finish(self) -> Rendered:
         """Return the items."""
         items = list(self._items)
-        if items and is_own_reasoning(items[-1]):
+        while items and is_own_reasoning(items[-1]):
             items.pop()
         return Rendered(items)
 
@@ -198,10 +224,18 @@ def _caller_of(item: Message) -> str | None:
 
 
 def _answered(item: Message) -> Message:
-    """Return an item of an answer, or a line in its place if the vendor would refuse it."""
+    """Return an item, or a line in its place if the vendor would refuse it."""
     check = partial(check_item, item, OpenAIPlace(Provider.RESPONSES), foreign=True)
     found = accepted(item, check, Provider.RESPONSES)
     return {"role": "assistant", "content": found} if isinstance(found, str) else found
+
+
+def _part(part: Message, kind: str) -> Message:
+    """Return a part of content, or a line of the type `kind` if the vendor would refuse it."""
+    legal = OUTPUT if kind == "output_text" else INPUT
+    check = partial(check_part, part, OpenAIPlace(Provider.RESPONSES), legal=legal)
+    found = accepted(part, check, Provider.RESPONSES)
+    return {"type": kind, "text": found} if isinstance(found, str) else found
 
 
 def _left_out(what: str) -> Message:
@@ -278,7 +312,10 @@ def _output(turn: Turn, entries: Sequence[Entry], ids: dict[str, str], kind: str
         **without(further, "output"),
         "call_id": ids.get(call_id, call_id),
     }
-    output = _content(turn, blocks, further.get("output", "natural"))
+    form = further.get("output", "natural")
+    if form != JSON:
+        blocks = [_part(block, "input_text") for block in blocks]
+    output = _content(turn, blocks, form)
     item |= {} if output is MISSING else {"output": output}
     if item["type"] == "computer_call_output" and not _is_screen(output):
         return _screen(item, turn, blocks)
@@ -328,13 +365,6 @@ def _is_screen(output: object) -> bool:
 
 def _is_shell(output: object) -> bool:
     return isinstance(output, list) and all("outcome" in part for part in output)
-
-
-BLANK_SCREEN = (
-    "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNk"
-    "YAAAAAYAAjCB0C8AAAAASUVORK5CYII="
-)
-"""The screenshot of one pixel that is sent if there is none."""
 
 
 def output_type(kind: str) -> str:
