@@ -2,7 +2,7 @@
 
 Every row of request_limits.json names the pages that its numbers come from. Where a limit depends
 on the model or the service, the row has the lower one: Anthropic takes 600 images for models with a
-window over 200,000 tokens, and Google's own API takes 100 MB.
+window over 200,000 tokens, and Google 100 MB outside of its cloud.
 """
 
 import json
@@ -27,8 +27,8 @@ def request_limits(provider: str) -> Mapping[str, int]:
     an image, `side_of_many` for an image beside more than `many` images, and `marks`, the cache
     breakpoints.
 
-    >>> request_limits("anthropic")["images"], request_limits("gemini")["size"]
-    (100, 20000000)
+    >>> request_limits("anthropic")["images"], request_limits("openai")["size"]
+    (100, 50000000)
     """
     table = json.loads(Path(__file__).with_suffix(".json").read_text(encoding="utf-8"))
     limits: Mapping[str, int] = table["limits"][provider]

@@ -10,9 +10,11 @@ from typing import Any
 
 from attrs import Factory, define
 
+from ..errors import InvalidMessagesError
 from ..media import MediumKind, describe_block, read_medium
 from ..request_limits import Load, fits, request_limits
 from ..turn import Turn
+from .places import Place
 from .wire import Message, Provider
 
 BATCH = 0.75
@@ -44,6 +46,23 @@ def media_in(provider: Provider, blocks: Iterable[Any]) -> Iterator[tuple[Messag
             yield from media_in(provider, inner if isinstance(inner, list) else [inner])
 
 
+def load_errors(load: Load, place: Place) -> Iterator[InvalidMessagesError]:
+    """Yield the errors of a request with this load, at the `place` of its list.
+
+    Rules too-much-media and request-size; the vendors' wordings are not known.
+    """
+    limits = request_limits(place.provider)
+    if load["images"] > limits["images"]:
+        most = f"at most {limits['images']}"
+        yield place.refuse("too-much-media", f"there are {load['images']} images", most, _TOO_MUCH)
+    if load["size"] > limits["size"]:
+        most = f"at most {limits['size']}"
+        yield place.refuse("request-size", f"media of {load['size']} bytes", most, _TOO_MUCH)
+
+
+_TOO_MUCH = "Request exceeds the maximum size or number of images"
+
+
 def load_of(provider: Provider, block: Message) -> Load | None:
     """Return the load of a block of `provider`, or None if it is no medium.
 
@@ -63,7 +82,7 @@ def load_of(provider: Provider, block: Message) -> Load | None:
 
 
 def _as_block(block: Message) -> Mapping[str, Any]:
-    """Return a part of Gemini with data as a block that `read_medium` knows."""
+    """Return a part with inline data as a block that `read_medium` knows."""
     data = block.get("inlineData")
     if not isinstance(data, dict):
         return block

@@ -216,9 +216,7 @@ class PrefixJudge:
 def too_large() -> RequestRefusedError:
     """Return the vendor's error for a request of too many bytes."""
     legal = f"at most {MOST_BYTES} bytes"
-    return RequestRefusedError(
-        413, "request_too_large", TOO_LARGE, "request-size", None, legal
-    )
+    return RequestRefusedError(413, "request_too_large", TOO_LARGE, "request-size", None, legal)
 
 
 _UNCHANGED = "the block as it was returned"

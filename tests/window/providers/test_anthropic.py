@@ -331,7 +331,7 @@ def test_the_natural_order_needs_no_parts() -> None:
 
 def test_a_result_of_blocks_keeps_them_and_its_error_flag() -> None:
     """Text of a result is content, other blocks are parts, an error stays one."""
-    image = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "AA"}}
+    image = {"type": "image", "source": {"type": "url", "url": "https://example.org/map.png"}}
     blocks = [text("a"), text("map")]
     messages = [
         ASK,
@@ -471,7 +471,7 @@ def test_every_form_is_written_as_it_came(messages: Any) -> None:
 
 def test_blank_text_never_leaves_beside_blocks_or_in_results() -> None:
     """Blank text is left out beside blocks and in results; a blank failure gets a placeholder."""
-    image = {"type": "image", "source": {}}
+    image = {"type": "image", "source": {"type": "url", "url": "https://example.org/map.png"}}
     calling = Turn(
         "assistant",
         " ",

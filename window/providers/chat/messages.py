@@ -24,6 +24,7 @@ from ..layout import (
     layout_of,
     without,
 )
+from ..media_room import MediaRoom
 from ..openai_places import MAX_TOOL_NAME, OpenAIPlace
 from ..places import Place, shown
 from ..tool_pairs import CallNames, paired
@@ -261,6 +262,7 @@ class Writer:
     _messages: list[Message] = Factory(list)
     _ids: dict[str, str] = Factory(dict)
     _called: str = ""
+    _room: MediaRoom = Factory(partial(MediaRoom, Provider.OPENAI))
 
     @property
     def size(self) -> int:
@@ -281,6 +283,7 @@ class Writer:
         elif turn.tool_call_id is not None:
             message["tool_call_id"] = self._ids.get(turn.tool_call_id, turn.tool_call_id)
         self._messages.append(message)
+        self.rewrites += self._room.add(turn, [message])
 
     def finish(self) -> Rendered:
         """Return the messages."""
@@ -334,8 +337,9 @@ def _render_content(
 ) -> str | list[Message] | None:
     inside = (PartKind.BLOCK, PartKind.WORDS)
     blocks = [entry.block("text") for entry in entries if entry.kind in inside]
-    if turn.role is Role.ASSISTANT:
-        blocks = [*map(_answered, blocks)]
+    if len(blocks) > 1:  # a refusal has to stand alone
+        blocks = [_as_text(block) for block in blocks]
+    blocks = [_accepted(block, turn.role.value) for block in blocks]
     if blocks:
         return blocks if is_list or not is_plain(blocks, "text") else str(blocks[0]["text"])
     if turn.tool_calls:
@@ -343,10 +347,14 @@ def _render_content(
     return stand_in(turn)
 
 
-def _answered(part: Message) -> Message:
-    """Return a part of an answer, or a line in its place if the vendor would refuse it."""
+def _as_text(part: Message) -> Message:
+    return {"type": "text", "text": part["refusal"]} if part["type"] == "refusal" else part
+
+
+def _accepted(part: Message, role: str) -> Message:
+    """Return a part of a message of `role`, or a line if the vendor would refuse it."""
     place = OpenAIPlace(Provider.OPENAI)
-    check = partial(check_part, part, place, role="assistant", foreign=True)
+    check = partial(check_part, part, place, role=role, foreign=True)
     found = accepted(part, check, Provider.OPENAI)
     return {"type": "text", "text": found} if isinstance(found, str) else found
 

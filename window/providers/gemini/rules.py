@@ -6,7 +6,9 @@ from typing import Any
 from attrs import define, field, frozen
 
 from ...errors import InvalidMessagesError
+from ...request_limits import Load
 from ..blocks import copied_messages
+from ..media_room import load_errors, media_in
 from ..places import Place
 from ..wire import Message, Provider
 
@@ -124,6 +126,7 @@ class _Before:
 
     last: str = ""
     owed: int = 0
+    load: Load = field(factory=Load)
 
 
 @define
@@ -141,8 +144,10 @@ class GrowingList:
             content = _content(contents[index], place)
             self._before.append(_after(self._before[-1], content, place))
         last, owed = self._before[-1].last, self._before[-1].owed
+        whole = Place(Provider.GEMINI)
+        for error in load_errors(self._before[-1].load, whole):
+            raise error
         if last in ("", "system"):
-            whole = Place(Provider.GEMINI)
             raise whole.refuse("empty-list", "there is no content", "at least one content")
         if owed and not allow_open_tail:
             raise _uneven(Place(Provider.GEMINI, ("messages", len(contents) - 1)), owed)
@@ -163,7 +168,8 @@ def _after(before: _Before, content: Message, place: Place) -> _Before:
     if calls and not may_call:
         legal = "a call behind what the user said, or behind results"
         raise place.refuse("misplaced-call", "a call behind nothing", legal, _NOT_BEHIND)
-    return _Before(role, owed - results + calls)
+    load = sum((load for _, load in media_in(Provider.GEMINI, parts)), before.load)
+    return _Before(role, owed - results + calls, load)
 
 
 def _uneven(place: Place, owed: int) -> InvalidMessagesError:

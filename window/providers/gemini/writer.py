@@ -6,6 +6,7 @@ instruction, later ones are written as the user's.
 """
 
 from collections.abc import Sequence
+from functools import partial
 from itertools import takewhile
 from mimetypes import guess_type
 from typing import Any
@@ -17,6 +18,7 @@ from ...part import PartKind
 from ...turn import Role, Turn
 from ...wire_text import loaded_object, stand_in
 from ..layout import Entry, further_fields, layout_of, without
+from ..media_room import MediaRoom
 from ..wire import Message, Provider, Rendered, ToolDefinition, aliases
 from .contents import ANSWER, EMPTY_PART, JOINED, UNNAMED
 from .rules import CALL, RESULT, SIGNATURE, UNSIGNED
@@ -44,6 +46,7 @@ class Writer:
     _takes_results: bool = False
     _has_user: bool = False
     _introduced: tuple[str, ...] = ()
+    _room: MediaRoom = Factory(partial(MediaRoom, Provider.GEMINI))
 
     @property
     def size(self) -> int:
@@ -52,12 +55,17 @@ class Writer:
 
     def add(self, turn: Turn) -> None:
         """Append `turn`."""
+        self.rewrites += self._room.add(turn, self._add(turn))
+
+    def _add(self, turn: Turn) -> list[Message]:
+        """Append `turn`, and return its parts."""
         entries = list(layout_of(Provider.GEMINI, turn))
         further = further_fields(entries, PartKind.MESSAGE)
         if turn.role is Role.TOOL:
-            self._put("user", [self._result(turn, entries)], further, joins=self._takes_results)
+            result = self._result(turn, entries)
+            self._put("user", [result], further, joins=self._takes_results)
             self._takes_results = True
-            return
+            return [result]
         role = self._role(turn)
         joins = self._joins(turn, is_anew=any(e.kind is PartKind.MESSAGE for e in entries))
         if further == JOINED:
@@ -66,10 +74,12 @@ class Writer:
             # A call must directly follow the user or results.
             self._put("user", [{"text": OPENING}], {})
             self._introduced, joins = (OPENING,), False
-        for fields, parts in self._written(turn, entries):
+        written = self._written(turn, entries)
+        for fields, parts in written:
             self._put(role, parts, fields, joins=joins)
             joins = False
         self._takes_results = False
+        return [part for _, parts in written for part in parts]
 
     def finish(self) -> Rendered:
         """Return the contents, with leading system contents separated."""

@@ -65,6 +65,8 @@ def check_item(item: Message, place: OpenAIPlace, *, foreign: bool = False) -> N
     _check_id(item, kind, place, foreign=foreign)
     if kind == "reasoning":
         _check_reasoning(item, place, foreign=foreign)
+    elif kind == "message":
+        _check_message(item, place, foreign=foreign)
     for check in _SHAPES.get(kind, ()):
         check(item, place)
 
@@ -82,7 +84,7 @@ def _check_id(item: Message, kind: str, place: OpenAIPlace, *, foreign: bool) ->
         raise inner.fault(rule, message, f"an id that begins with {start}, or none")
 
 
-def _check_message(item: Message, place: OpenAIPlace) -> None:
+def _check_message(item: Message, place: OpenAIPlace, *, foreign: bool) -> None:
     role, inner = item.get("role"), place.into("content")
     if role is None:
         raise place.into("role").missing("unknown-role", ", ".join(_ROLES))
@@ -95,14 +97,17 @@ def _check_message(item: Message, place: OpenAIPlace) -> None:
     if item["content"] == [] and role != "assistant":
         raise inner.empty("empty-content")
     legal = OUTPUT if role == "assistant" else INPUT
-    inner.text_or_objects("bad-content", item["content"], partial(check_part, legal=legal))
+    check = partial(check_part, legal=legal, foreign=foreign)
+    inner.text_or_objects("bad-content", item["content"], check)
 
 
 _TEXT_OR_PARTS = "text, or a list of content parts"
 
 
-def check_part(part: Message, place: OpenAIPlace, *, legal: tuple[str, ...]) -> None:
-    """Check a part of content, which has to be of a type in `legal`.
+def check_part(
+    part: Message, place: OpenAIPlace, *, legal: tuple[str, ...], foreign: bool = False
+) -> None:
+    """Check a part of content, which has to be of a type in `legal`, or unknown with `foreign`.
 
     Raises:
         InvalidMessagesError: OpenAI would reject the part.
@@ -110,6 +115,8 @@ def check_part(part: Message, place: OpenAIPlace, *, legal: tuple[str, ...]) -> 
     kind = part.get("type")
     if kind is None:
         raise place.into("type").missing("bad-content", ", ".join(legal))
+    if foreign and kind not in _PARTS:
+        return
     place.one_of("misplaced-part", kind, legal)
     _PARTS[kind](part, place)
 
@@ -236,7 +243,6 @@ _MCP_CALL = (_ID, *map(_text_under, ("name", "arguments", "server_label")))
 _SHELL_CALL = (_check_call_id, _object_under("action"))
 
 _SHAPES: Mapping[str, Sequence[ObjectCheck]] = {
-    "message": (_check_message,),
     "function_call": (
         _check_call_id,
         _check_tool_name,

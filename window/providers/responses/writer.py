@@ -24,7 +24,7 @@ from ..media_room import BLANK_SCREEN, MediaRoom
 from ..openai_places import MAX_TOOL_NAME, OpenAIPlace
 from ..wire import Message, Provider, Rendered, ToolDefinition, aliases
 from .item_rules import INPUT, MAX_ID, OUTPUT, check_item, check_part, type_of
-from .rules import CALLS, PROGRAM_OUTPUT, TRIGGER, is_made, is_own_reasoning
+from .rules import ANSWERS, CALLS, PROGRAM_OUTPUT, TRIGGER, is_made, is_own_reasoning
 
 CONTENT = frozenset(
     {
@@ -66,7 +66,7 @@ CALL_FIELDS = ("type", "id", "call_id", "name", "status")
 """The fields of a call that are not arguments."""
 
 _NATURAL = object()
-_SAID = CALLS | {"message"}
+_SAID = CALLS | {"message", PROGRAM_OUTPUT}
 
 JSON: Message = {}
 """The form of an output that is JSON data, which is text in the turn.
@@ -91,7 +91,7 @@ class Spoken:
         item = {**without(self.further, "content"), "role": self.role}
         if isinstance(form, list) and form:
             # Content of an unknown type is kept unchanged.
-            return {**item, "content": [_part(block, self.kind) for block in form]}
+            return {**item, "content": [_part(block, self.kind, OUTPUT) for block in form]}
         if form is None and all(block == {"type": self.kind, "text": ""} for block in blocks):
             return {**item, "content": []}
         if form == [] or not is_plain(blocks, self.kind):
@@ -102,7 +102,7 @@ class Spoken:
         """Return a part as a message of this role may hold it; text gets the role's type."""
         if TEXTS.get(block["type"]) == "text":
             return {**block, "type": self.kind}
-        return _part(block, self.kind)
+        return _part(block, self.kind, OUTPUT if self.role == "assistant" else INPUT)
 
 
 @define
@@ -167,7 +167,8 @@ class Writer:
         Returns None if it repeats that item, unless it is said or called again.
         """
         own, kind = item.get("id"), type_of(item)
-        earlier = self._known.setdefault(own, item) if isinstance(own, str) else item
+        has_own = isinstance(own, str) and kind not in ANSWERS.keys() - _SAID
+        earlier = self._known.setdefault(own, item) if has_own else item
         if earlier is item:
             return item if len(own or "") <= MAX_ID else _answered(without(item, "id"))
         is_again = kind == "item_reference" or (earlier == item and kind not in _SAID)
@@ -230,10 +231,10 @@ def _answered(item: Message) -> Message:
     return {"role": "assistant", "content": found} if isinstance(found, str) else found
 
 
-def _part(part: Message, kind: str) -> Message:
+def _part(part: Message, kind: str, legal: tuple[str, ...]) -> Message:
     """Return a part of content, or a line of the type `kind` if the vendor would refuse it."""
-    legal = OUTPUT if kind == "output_text" else INPUT
-    check = partial(check_part, part, OpenAIPlace(Provider.RESPONSES), legal=legal)
+    place = OpenAIPlace(Provider.RESPONSES)
+    check = partial(check_part, part, place, legal=legal, foreign=True)
     found = accepted(part, check, Provider.RESPONSES)
     return {"type": kind, "text": found} if isinstance(found, str) else found
 
@@ -314,7 +315,7 @@ def _output(turn: Turn, entries: Sequence[Entry], ids: dict[str, str], kind: str
     }
     form = further.get("output", "natural")
     if form != JSON:
-        blocks = [_part(block, "input_text") for block in blocks]
+        blocks = [_part(block, "input_text", INPUT[:3]) for block in blocks]
     output = _content(turn, blocks, form)
     item |= {} if output is MISSING else {"output": output}
     if item["type"] == "computer_call_output" and not _is_screen(output):
