@@ -234,7 +234,7 @@ class ModelSummariser(ABC):
             return None
         wire = get_format(self.provider)
         try:
-            wire.judge()(wire.render(sent).messages)
+            wire.check(wire.render(sent).messages)
         except InvalidMessagesError:
             return None
         return Asked(sent, answer, end, wire.options(window.epoch.unbound))

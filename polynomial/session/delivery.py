@@ -8,7 +8,6 @@ from attrs import Factory, define
 
 from polycontext.window import REQUEST_OVERHEAD, ContextWindow, InvalidMessagesError
 from polycontext.window.providers import (
-    Judge,
     Provider,
     Rendered,
     WireFormat,
@@ -37,9 +36,7 @@ class _Written:
     """The rendered turns for one provider, and the window they belong to."""
 
     writer: Writer
-    judge: Judge
     window: ContextWindow | None = None
-    rewrites: int = 0
     left_behind: list[tuple[str, str]] = Factory(list)
     ends: list[int] = Factory(list)
     """The number of blocks after each turn."""
@@ -78,13 +75,12 @@ class Delivery:
         no cache options.
 
         Raises:
-            InvalidMessagesError: the view is empty, calls are open, or a rule of the provider is
-                broken.
+            InvalidMessagesError: the view is empty, or calls are open.
             ContextOverflowError: the view is over its budget.
         """
         wire = get_format(provider)
         _check_deliverable(window, wire.provider, allow_open=allow_open)
-        rendered = self._render(window, wire, allow_open=allow_open)
+        rendered = self._render(window, wire)
         if plan is None or window.open_calls:
             return rendered
         return plan.apply(rendered, wire.provider, window, self.ends(window, wire.provider))
@@ -113,12 +109,12 @@ class Delivery:
                 else ()
             )
 
-    def _render(self, window: ContextWindow, wire: WireFormat, *, allow_open: bool) -> Rendered:
+    def _render(self, window: ContextWindow, wire: WireFormat) -> Rendered:
         with self._lock:
             # Removed while it changes, so that an interrupted render is never continued.
             written = self._written.pop(wire.provider, None)
             if written is None or written.window is None or not window.extends(written.window):
-                written = _Written(wire.writer(), wire.judge())
+                written = _Written(wire.writer())
             for turn in window.turns_from(0 if written.window is None else len(written.window)):
                 written.writer.add(turn)
                 written.ends.append(written.writer.size)
@@ -126,9 +122,6 @@ class Delivery:
                     (turn.resource_id, kind) for kind in left_behind(wire.provider, turn)
                 )
             rendered = written.writer.finish()
-            if written.writer.rewrites != written.rewrites:
-                written.judge, written.rewrites = wire.judge(), written.writer.rewrites
-            written.judge(rendered.messages, allow_open_tail=allow_open)
             tokens = _check_budget(
                 window, rendered.introduced, f"the view as {wire.provider} takes it"
             )

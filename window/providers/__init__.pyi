@@ -6,7 +6,6 @@ from .openai_places import ObjectCheck, OpenAIPlace
 from .places import Place, shown
 from .tool_pairs import mended, missing_result
 from .wire import (
-    Judge,
     Message,
     Parsed,
     Provider,
@@ -20,7 +19,6 @@ from .wire import (
 
 __all__ = [
     "AUTO",
-    "Judge",
     "Message",
     "ObjectCheck",
     "OpenAIPlace",

@@ -13,7 +13,7 @@ from attrs import evolve
 
 from ..errors import InvalidMessagesError
 from ..turn import Turn
-from .blocks import copied_messages
+from .media_room import load_errors
 from .places import Place
 from .streams import (
     ASSEMBLERS,
@@ -23,7 +23,7 @@ from .streams import (
     refuse_part,
     stream_of,
 )
-from .wire import Judge, Provider, Rendered, WireFormat, Writer, as_provider
+from .wire import Provider, Rendered, WireFormat, Writer, as_provider
 
 _FOLDERS = {
     Provider.ANTHROPIC: "anthropic",
@@ -50,27 +50,24 @@ def get_format(provider: Provider | str) -> WireFormat:
 def _loaded(known: Provider) -> WireFormat:
     vendor = _vendor(known)
     render = partial(_render, vendor.Writer)
-    check_list = partial(_check, known, vendor.GrowingList)
+    check_list = partial(_check, known)
     form = WireFormat(
         known,
         vendor.parse,
         render,
         check_list,
         vendor.Writer,
-        vendor.GrowingList,
         vendor.define_tools,
     )
     return evolve(form, options=vendor.options_after) if known is Provider.ANTHROPIC else form
 
 
-def _check(
-    provider: Provider,
-    judge: Callable[[], Judge],
-    messages: object,
-    *,
-    allow_open_tail: bool = False,
-) -> None:
-    judge()(copied_messages(provider, messages), allow_open_tail=allow_open_tail)
+def _check(provider: Provider, messages: object, *, allow_open_tail: bool = False) -> None:
+    """Check a list as `check` does, but accept what only compatible servers accept."""
+    foreign = {"foreign": True} if "openai" in provider else {}
+    _vendor(provider).check_messages(messages, allow_open_tail=allow_open_tail, **foreign)
+    for error in load_errors(provider, messages):
+        raise error
 
 
 def _render(
@@ -101,7 +98,10 @@ def check(messages: object, provider: Provider | str, *, allow_open_tail: bool =
     polycontext.window.errors.InvalidMessagesError: messages[0] breaks the anthropic rule \
 empty-message: ...
     """
-    _vendor(as_provider(provider)).check_messages(messages, allow_open_tail=allow_open_tail)
+    known = as_provider(provider)
+    _vendor(known).check_messages(messages, allow_open_tail=allow_open_tail)
+    for error in load_errors(known, messages):
+        raise error
 
 
 def findings(messages: object, provider: Provider | str) -> list[InvalidMessagesError]:

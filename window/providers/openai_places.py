@@ -8,10 +8,9 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from re import Pattern
 from typing import Any
 
-from attrs import define, field, frozen
+from attrs import define, frozen
 
 from ..errors import InvalidMessagesError
-from ..request_limits import Load
 from .places import Place
 
 MAX_TEXT = 10_485_760
@@ -174,7 +173,6 @@ class ListJudge:
 
     foreign: bool = False
     count: int = 0
-    load: Load = field(factory=Load)
 
     def __call__(self, entries: Sequence[Any], *, allow_open_tail: bool = False) -> None:
         """Raise `InvalidMessagesError` for the first fault among the entries not checked before."""

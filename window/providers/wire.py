@@ -186,11 +186,6 @@ class Writer(Protocol):
     """
 
     @property
-    def rewrites(self) -> int:
-        """Return how often an earlier message has changed: what was open in it was given up."""
-        ...
-
-    @property
     def size(self) -> int:
         """Return the number of blocks so far.
 
@@ -210,23 +205,12 @@ class Writer(Protocol):
         ...
 
 
-class Judge(Protocol):
-    """Validates a list that grows at its end, each message once, as earlier ones never change."""
-
-    def __call__(self, messages: Sequence[Message], *, allow_open_tail: bool = False) -> None:
-        """Raise `InvalidMessagesError` if the provider would reject `messages`.
-
-        The list begins with the messages of the previous call.
-        """
-        ...
-
-
 @frozen
 class WireFormat:
     """The functions of one provider's message format; `define_tools` writes tools for a request.
 
-    `writer` and `judge` create objects that render and validate a growing list. `options` returns
-    the request options that are required once bound content of these providers was removed.
+    `writer` creates an object that renders a growing list. `options` returns the request options
+    that are required once bound content of these providers was removed.
     """
 
     provider: Provider
@@ -234,7 +218,6 @@ class WireFormat:
     render: Render
     check: Check
     writer: Callable[[], Writer]
-    judge: Callable[[], Judge]
     define_tools: Callable[[Sequence[ToolDefinition]], list[Message]]
     options: Callable[[Collection[str]], Mapping[str, Any]] = lambda _: {}
 

@@ -16,7 +16,6 @@ from polycontext.window.providers import Provider, copied_messages
 from polycontext.window.providers.anthropic import (
     COMPACTION_BETA,
     LIMITS,
-    TOO_LARGE,
     Progress,
     judge_message,
 )
@@ -216,7 +215,9 @@ class PrefixJudge:
 def too_large() -> RequestRefusedError:
     """Return the vendor's error for a request of too many bytes."""
     legal = f"at most {MOST_BYTES} bytes"
-    return RequestRefusedError(413, "request_too_large", TOO_LARGE, "request-size", None, legal)
+    return RequestRefusedError(
+        413, "request_too_large", "Request exceeds the maximum size", "request-size", None, legal
+    )
 
 
 _UNCHANGED = "the block as it was returned"

@@ -9,14 +9,12 @@ from .message_rules import (
     AnthropicPlace,
 )
 from .messages import (
-    GrowingList,
     check_messages,
     hoist,
     judge_message,
     parse,
 )
 from .order_rules import (
-    TOO_LARGE,
     Progress,
     finish,
     judge_marks,
@@ -36,10 +34,8 @@ __all__ = [
     "LIMITS",
     "MARKED_EMPTY_TEXT",
     "THINKING",
-    "TOO_LARGE",
     "WHOLE",
     "AnthropicPlace",
-    "GrowingList",
     "Progress",
     "Writer",
     "check_block",

@@ -6,9 +6,6 @@ first call on. Ids may recur in later messages, as the provider accepts, but not
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain
-
-from attrs import Factory, define, evolve
 
 from ...turn import Role, ToolCall, Turn
 from ...wire_text import compact
@@ -17,8 +14,8 @@ from ..layout import MISSING, Collector, without
 from ..places import Place, shown
 from ..tool_pairs import paired
 from ..wire import Message, Parsed, Provider, Rendered
-from .block_rules import THINKING, check_blocks_of, marks
-from .message_rules import WHOLE, Entry, check_entry, read_entries
+from .block_rules import THINKING, check_blocks_of
+from .message_rules import Entry, check_entry, read_entries
 from .order_rules import Progress, advance, finish, judge_places
 from .writer import hoist_system
 
@@ -62,37 +59,12 @@ def parse(messages: object, *, repair: bool = False, waiting: Iterable[str] = ()
     return paired(Provider.ANTHROPIC, found, copies, repair=repair, waiting=waiting)
 
 
-@define
-class GrowingList:
-    """Checks a growing list, each message except the last one only once.
-
-    It may begin with system messages, which is a common way to store them. With `allow_open_tail`,
-    the list may end like a history that is to be continued: with calls that have no results, or
-    with assistant text that ends in white space.
-    """
-
-    _settled: Progress = Factory(Progress)
-
-    def __call__(self, messages: Sequence[Message], *, allow_open_tail: bool = False) -> None:
-        """Raise `InvalidMessagesError` for the first fault among the messages not settled yet."""
-        if not messages:
-            copied_messages(Provider.ANTHROPIC, messages)  # raises empty-list
-        for message in messages[self._settled.count : -1]:
-            self._settled = judge_message(message, self._settled, final=False)
-        progress = judge_message(messages[-1], self._settled, final=True)
-        if progress.marks:  # those of earlier messages may have been removed
-            found = (
-                marks(message["content"], WHOLE.into("messages", index, "content"))
-                for index, message in enumerate(messages)
-                if isinstance(message["content"], list)
-            )
-            progress = evolve(progress, marks=tuple(chain.from_iterable(found)))
-        judge_places(progress)
-        finish(progress, allow_open_tail=allow_open_tail)
-
-
 def check_messages(messages: object, *, allow_open_tail: bool = False) -> None:
-    """Raise `InvalidMessagesError` for a list that Anthropic would reject; see `GrowingList`.
+    """Raise `InvalidMessagesError` for a list that Anthropic would reject.
+
+    The list may begin with system messages, which is a common way to store them. With
+    `allow_open_tail`, it may end like a history that is to be continued: with calls that have no
+    results, or with assistant text that ends in white space.
 
     >>> check_messages([{"role": "assistant", "content": []}, {"role": "user", "content": "hi"}])
     Traceback (most recent call last):
@@ -100,7 +72,11 @@ def check_messages(messages: object, *, allow_open_tail: bool = False) -> None:
 empty-message: the message is an assistant message without content. Use content; only a final \
 assistant message may be empty.
     """
-    GrowingList()(copied_messages(Provider.ANTHROPIC, messages), allow_open_tail=allow_open_tail)
+    copies, progress = copied_messages(Provider.ANTHROPIC, messages), Progress()
+    for index, message in enumerate(copies, 1):
+        progress = judge_message(message, progress, final=index == len(copies))
+    judge_places(progress)
+    finish(progress, allow_open_tail=allow_open_tail)
 
 
 def judge_message(

@@ -106,19 +106,16 @@ def judge_marks(found: Sequence[tuple[str, AnthropicPlace]]) -> None:
 def judge_media(progress: Progress, most: int | None = None) -> None:
     """Raise `InvalidMessagesError` for too many or too big media.
 
-    Rules too-much-media, request-size, image-size. `most` is the most images and pages that the
+    Rules too-much-media, image-size. `most` is the most images and pages that the
     model takes, if that is known.
     """
-    load, whole = progress.load, WHOLE.into("messages")
-    images, media = load["images"], load["media"]
+    images, media = progress.load["images"], progress.load["media"]
     limit = most or LIMITS["images" if images > LIMITS["images"] else "media"]
     if media > limit:
         says = f"Too much media: {media - images} document pages + {images} images > {limit}"
         problem = f"hold {media} pictures and pages"
-        raise whole.fault("too-much-media", problem, f"at most {limit}", says, whole=True)
-    if load["size"] > LIMITS["size"]:
-        problem, legal = f"hold {load['size']} bytes", f"at most {LIMITS['size']}"
-        raise whole.fault("request-size", problem, legal, TOO_LARGE, whole=True)
+        at = WHOLE.into("messages")
+        raise at.fault("too-much-media", problem, f"at most {limit}", says, whole=True)
     if progress.widest is not None and images > LIMITS["many"]:
         pixels = LIMITS["side_of_many"]
         says = (
@@ -127,10 +124,6 @@ def judge_media(progress: Progress, most: int | None = None) -> None:
         )
         legal = f"at most {pixels} where there are more than {LIMITS['many']} pictures"
         raise progress.widest.fault("image-size", "is too wide", legal, says)
-
-
-TOO_LARGE = "Request exceeds the maximum size"
-"""The vendor's wording for a request of too many bytes."""
 
 
 def refuse_first(progress: Progress) -> None:

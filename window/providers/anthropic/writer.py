@@ -117,7 +117,6 @@ class Writer:
     _has_begun: bool = False
     _introduced: list[str] = Factory(list)
     size: int = 0
-    rewrites: int = 0
     _betas: dict[str, None] = Factory(dict)
     _servers: dict[str, Written] = Factory(dict)
     """The messages of the server tool calls that have no result yet, by id."""
@@ -159,7 +158,7 @@ class Writer:
             self._pair_servers(self._written[-1], len(written.blocks))
         marked = (block for block, _ in each_block(blocks, WHOLE) if block.get(MARK))
         self._marked = limit_marks([*self._marked, *marked])
-        self.rewrites += self._room.add(turn, blocks)
+        self._room.add(turn, blocks)
 
     def _pair_servers(self, written: Written, added: int) -> None:
         """Note the server tool calls among the last `added` blocks, and drop results of none."""
@@ -181,7 +180,6 @@ class Writer:
             return
         first = min(map(self._written.index, self._servers.values()))
         del self._complete[first:]
-        self.rewrites += 1
         for written in self._written[first:]:
             for number, block in enumerate(written.blocks):
                 if block["type"] in SERVER_CALLS and block.get("id") in self._servers:

@@ -258,7 +258,6 @@ class Writer:
     """Renders turns incrementally; see `wire.Writer`. Every turn can be parsed again."""
 
     readable: bool = False
-    rewrites: int = 0
     _messages: list[Message] = Factory(list)
     _ids: dict[str, str] = Factory(dict)
     _called: str = ""
@@ -283,7 +282,7 @@ class Writer:
         elif turn.tool_call_id is not None:
             message["tool_call_id"] = self._ids.get(turn.tool_call_id, turn.tool_call_id)
         self._messages.append(message)
-        self.rewrites += self._room.add(turn, [message])
+        self._room.add(turn, [message])
 
     def finish(self) -> Rendered:
         """Return the messages."""

@@ -8,9 +8,7 @@ from typing import Self
 from attrs import define, evolve, field
 
 from ...errors import InvalidMessagesError
-from ...request_limits import Load
 from ..blocks import copied_messages
-from ..media_room import load_errors, media_in
 from ..openai_places import MAX_TEXT, ListJudge, ObjectCheck, OpenAIPlace
 from ..tool_pairs import BEHIND_CALL, ONE_RESULT
 from ..wire import Message, Provider
@@ -68,8 +66,6 @@ class ChatJudge(ListJudge):
         if not isinstance(entry, dict):
             raise place.wrong_type("not-an-object", dict, entry)
         check_message(entry, place, foreign=self.foreign)
-        for _, load in media_in(Provider.OPENAI, [entry]):
-            self.load += load
         if entry["role"] == "tool":
             self._answer(entry["tool_call_id"])
         elif self.waiting:
@@ -79,7 +75,6 @@ class ChatJudge(ListJudge):
 
     def ends(self, *, allow_open_tail: bool = False) -> Iterator[InvalidMessagesError]:
         """Yield the errors of an empty or too long list, or of calls without a result."""
-        yield from load_errors(self.load, _MESSAGES)
         if not self.count:
             yield _MESSAGES.empty("empty-list")
         if self.count > MAX_MESSAGES and not self.foreign:
@@ -89,9 +84,7 @@ class ChatJudge(ListJudge):
 
     def copy(self) -> Self:
         """Return an independent judge that continues from here."""
-        return evolve(
-            self, load=Load(self.load), waiting=dict(self.waiting), answered=set(self.answered)
-        )
+        return evolve(self, waiting=dict(self.waiting), answered=set(self.answered))
 
     def open(self, ids: Sequence[str]) -> None:
         """Let the last message call by `ids`."""
@@ -130,10 +123,6 @@ class ChatJudge(ListJudge):
         return _MESSAGES.into(self.caller).fault(
             "unanswered-call", message, ONE_RESULT, None, param
         )
-
-
-GrowingList = partial(ChatJudge, foreign=True)
-"""Returns a judge of a growing list that accepts what only compatible servers accept."""
 
 
 def _dotted(index: int, rule: str, message: str, legal: str, name: str) -> InvalidMessagesError:

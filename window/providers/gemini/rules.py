@@ -1,14 +1,12 @@
 """Gemini's rules for contents (docs/providers.md), from its reference and recorded errors."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
-from attrs import define, field, frozen
+from attrs import frozen
 
 from ...errors import InvalidMessagesError
-from ...request_limits import Load
 from ..blocks import copied_messages
-from ..media_room import load_errors, media_in
 from ..places import Place
 from ..wire import Message, Provider
 
@@ -126,31 +124,6 @@ class _Before:
 
     last: str = ""
     owed: int = 0
-    load: Load = field(factory=Load)
-
-
-@define
-class GrowingList:
-    """Validates a list that grows at its end, each content once; see `wire.Judge`."""
-
-    _before: list[_Before] = field(factory=lambda: [_Before()])
-
-    def __call__(self, contents: Sequence[Message], *, allow_open_tail: bool = False) -> None:
-        """Raise `InvalidMessagesError` for the first fault among what was not checked before."""
-        # More results may have joined the last content, so it is checked again.
-        del self._before[max(1, len(self._before) - 1) :]
-        for index in range(len(self._before) - 1, len(contents)):
-            place = Place(Provider.GEMINI, ("messages", index))
-            content = _content(contents[index], place)
-            self._before.append(_after(self._before[-1], content, place))
-        last, owed = self._before[-1].last, self._before[-1].owed
-        whole = Place(Provider.GEMINI)
-        for error in load_errors(self._before[-1].load, whole):
-            raise error
-        if last in ("", "system"):
-            raise whole.refuse("empty-list", "there is no content", "at least one content")
-        if owed and not allow_open_tail:
-            raise _uneven(Place(Provider.GEMINI, ("messages", len(contents) - 1)), owed)
 
 
 def _after(before: _Before, content: Message, place: Place) -> _Before:
@@ -168,8 +141,7 @@ def _after(before: _Before, content: Message, place: Place) -> _Before:
     if calls and not may_call:
         legal = "a call behind what the user said, or behind results"
         raise place.refuse("misplaced-call", "a call behind nothing", legal, _NOT_BEHIND)
-    load = sum((load for _, load in media_in(Provider.GEMINI, parts)), before.load)
-    return _Before(role, owed - results + calls, load)
+    return _Before(role, owed - results + calls)
 
 
 def _uneven(place: Place, owed: int) -> InvalidMessagesError:
@@ -192,4 +164,12 @@ def check_messages(contents: object, *, allow_open_tail: bool = False) -> None:
     polycontext.window.errors.InvalidMessagesError: messages[0] breaks the gemini rule \
 empty-message: ...
     """
-    GrowingList()(copied_messages(Provider.GEMINI, contents), allow_open_tail=allow_open_tail)
+    before, whole = _Before(), Place(Provider.GEMINI)
+    copies = copied_messages(Provider.GEMINI, contents)
+    for index, content in enumerate(copies):
+        place = whole.into("messages", index)
+        before = _after(before, _content(content, place), place)
+    if before.last in ("", "system"):
+        raise whole.refuse("empty-list", "there is no content", "at least one content")
+    if before.owed and not allow_open_tail:
+        raise _uneven(whole.into("messages", len(copies) - 1), before.owed)

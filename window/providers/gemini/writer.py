@@ -39,7 +39,6 @@ class Writer:
     """
 
     readable: bool = False
-    rewrites: int = 0
     _contents: list[Message] = Factory(list)
     _calls: dict[str, Message] = Factory(dict)
     """The id and name that each of the last calls was written with."""
@@ -55,7 +54,7 @@ class Writer:
 
     def add(self, turn: Turn) -> None:
         """Append `turn`."""
-        self.rewrites += self._room.add(turn, self._add(turn))
+        self._room.add(turn, self._add(turn))
 
     def _add(self, turn: Turn) -> list[Message]:
         """Append `turn`, and return its parts."""

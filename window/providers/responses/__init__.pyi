@@ -1,6 +1,6 @@
 from .item_rules import ID_STARTS, check_item, type_of
 from .messages import parse
-from .rules import ANSWERS, CALLS, TRIGGER, GrowingList, InputJudge, check_messages
+from .rules import ANSWERS, CALLS, TRIGGER, InputJudge, check_messages
 from .writer import Writer, define_tools
 
 __all__ = [
@@ -8,7 +8,6 @@ __all__ = [
     "CALLS",
     "ID_STARTS",
     "TRIGGER",
-    "GrowingList",
     "InputJudge",
     "Writer",
     "check_item",

@@ -7,15 +7,12 @@ list is only checked from where the last check stopped.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
 from typing import Any, Self
 
 from attrs import define, evolve, field, frozen
 
 from ...errors import InvalidMessagesError
-from ...request_limits import Load
 from ..blocks import copied_messages
-from ..media_room import load_errors, media_in
 from ..openai_places import ListJudge, OpenAIPlace
 from ..wire import Message, Provider
 from .item_rules import check_item, type_of
@@ -129,8 +126,6 @@ class InputJudge(ListJudge):
             raise place.wrong_type("not-an-object", dict, entry)
         self.trigger = index if entry.get("type") == TRIGGER else None
         check_item(entry, place, foreign=self.foreign)
-        for _, load in media_in(Provider.RESPONSES, [entry]):
-            self.load += load
         kind = type_of(entry)
         self._check_follower(entry, index)
         own = entry.get("id")
@@ -150,7 +145,6 @@ class InputJudge(ListJudge):
 
     def ends(self, *, allow_open_tail: bool = False) -> Iterator[InvalidMessagesError]:
         """Yield the errors of reasoning without a following item and calls without an output."""
-        yield from load_errors(self.load, _INPUT)
         if self.reasoning is not None:
             yield self._unfollowed(*self.reasoning)
         for call_id, call in self.calls.items():
@@ -160,13 +154,7 @@ class InputJudge(ListJudge):
 
     def copy(self) -> Self:
         """Return an independent judge that continues from here."""
-        return evolve(
-            self,
-            load=Load(self.load),
-            calls=dict(self.calls),
-            answered=set(self.answered),
-            ids=set(self._ids),
-        )
+        return evolve(self, calls=dict(self.calls), answered=set(self.answered), ids=set(self._ids))
 
     def _check_follower(self, item: Message, index: int) -> None:
         """Refuse an item behind reasoning that the model did not create."""
@@ -207,9 +195,6 @@ class InputJudge(ListJudge):
         message = f"No tool call found for {kind.replace('_', ' ')} with call_id {call_id}."
         raise _fault(rule, message, _ONE_OUTPUT, index)
 
-
-GrowingList = partial(InputJudge, foreign=True)
-"""Returns a judge of a growing list that accepts what only compatible servers accept."""
 
 _ONE_OUTPUT = "one output for each call, behind it"
 

@@ -110,7 +110,6 @@ class Writer:
     """Renders turns incrementally; see `wire.Writer`. Every item can be parsed again."""
 
     readable: bool = False
-    rewrites: int = 0
     _items: list[Message] = Factory(list)
     _ids: dict[str, str] = Factory(dict)
     _kinds: dict[str, str] = Factory(dict)
@@ -149,7 +148,7 @@ class Writer:
         else:
             items = _items(turn, entries, self._ids)
         self._add(items)
-        self.rewrites += self._room.add(turn, items)
+        self._room.add(turn, items)
 
     def _add(self, items: Sequence[Message]) -> None:
         """Append `items`; reasoning without the item that the model made behind it is left out."""
@@ -197,7 +196,6 @@ class Writer:
                 self._known.pop(each.get("id"), None)
             del self._items[first:]
             self._programs.clear()
-            self.rewrites += 1
             self._add(left)
         caller = _caller_of(item)
         return item if caller in (None, *self._programs) else without(item, "caller")
