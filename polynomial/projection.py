@@ -1,6 +1,7 @@
 """`project`: fit a provider's message list into a token budget."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from itertools import pairwise, takewhile
 from typing import TYPE_CHECKING, Any, Never
@@ -22,6 +23,7 @@ from polycontext.pressure.gist import truncated_ids
 from polycontext.window import (
     REQUEST_OVERHEAD,
     ContextWindow,
+    InvalidMessagesError,
     TokenCounter,
     Turn,
     count_turn,
@@ -197,11 +199,12 @@ def project(
     )
     if result.edit.is_empty and not repaired and _is_moved(parsed):
         # A result that the provider accepts further behind stays there.
-        written = list(map(fresh, parsed.messages))
+        with suppress(InvalidMessagesError):
+            wire.check(parsed.messages, allow_open_tail=True)
+            written = list(map(fresh, parsed.messages))
     elif repaired and findings(written, wire.provider):
         # Without a result between them, neighbours of one role may have to be joined.
         written = wire.render(result.window.all_turns()).inline()
-    wire.check(written, allow_open_tail=bool(result.window.open_calls))
     besides = given.max_tokens - room - given.reserve
     return Projection(
         messages=written,

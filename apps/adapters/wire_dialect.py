@@ -59,23 +59,14 @@ class WireDialect(Dialect[Message]):
         return [*self._wire.render(turns, readable=True).inline()]
 
     def join(self, view: Iterable[Seen]) -> list[Message]:
-        """Return the messages of a view, all written anew if only that makes them valid.
-
-        What we do not know may be valid at the provider that the framework asks.
-        """
+        """Return the messages of a view, all written anew if they are not valid as they are."""
         seen = [*view]
         messages = super().join(seen)
-        if self._is_valid(messages):
-            return messages
-        anew = self.write([each.turn for each in seen])
-        return anew if self._is_valid(anew) else messages
-
-    def _is_valid(self, messages: Sequence[Message]) -> bool:
         try:
             self._wire.check(messages, allow_open_tail=True)
         except InvalidMessagesError:
-            return False
-        return True
+            return self.write([each.turn for each in seen])
+        return messages
 
 
 class Bridges:

@@ -122,6 +122,12 @@ class Delivery:
                     (turn.resource_id, kind) for kind in left_behind(wire.provider, turn)
                 )
             rendered = written.writer.finish()
+            if not rendered.messages:
+                said, legal = (
+                    "the conversation is empty",
+                    "at least one turn, as add_user_turn(text) adds",
+                )
+                raise InvalidMessagesError(wire.provider, None, "empty-list", said, legal)
             tokens = _check_budget(
                 window, rendered.introduced, f"the view as {wire.provider} takes it"
             )
@@ -198,9 +204,6 @@ def _is_loop_unthinking(messages: Sequence[Mapping[str, Any]]) -> bool:
 
 
 def _check_deliverable(window: ContextWindow, provider: Provider, *, allow_open: bool) -> None:
-    if not len(window):
-        legal = "at least one turn, as add_user_turn(text) adds"
-        raise InvalidMessagesError(provider, None, "empty-list", "the conversation is empty", legal)
     if window.open_calls and not allow_open:
         calls = ", ".join(window.open_calls)
         raise InvalidMessagesError(

@@ -317,7 +317,7 @@ def test_parse_reads_roles_text_calls_and_results() -> None:
 def test_content_parts_keep_their_order() -> None:
     """Content parts keep their order; text is joined in the turn, other parts are kept as JSON."""
     image = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AA"}}
-    file = {"type": "file", "file": {"filename": "ä.pdf"}}
+    file = {"type": "file", "file": {"file_id": "file_ä"}}
     first, second = (
         {"type": "text", "text": "first"},
         {"type": "text", "text": "second", "cache_control": {"type": "ephemeral"}},
@@ -326,7 +326,7 @@ def test_content_parts_keep_their_order() -> None:
     turn = parse(messages).turns[0]
     assert turn.content == "first\nsecond"
     assert turn.parts[0] == Part("openai", json.dumps(image, separators=(",", ":")))
-    assert turn.parts[2].data == '{"type":"file","file":{"filename":"ä.pdf"}}'
+    assert turn.parts[2].data == '{"type":"file","file":{"file_id":"file_ä"}}'
     assert render([turn]).messages == messages
 
 
