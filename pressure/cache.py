@@ -21,13 +21,10 @@ from polycontext.base import InvalidOptionError, must_be
 from polycontext.linearity import ResourceClass
 from polycontext.window import ContextWindow, Role
 from polycontext.window.providers import Message, Provider, Rendered
-from polycontext.window.providers.anthropic import THINKING
+from polycontext.window.providers.anthropic import LIMITS, MARK, THINKING
 
-MARK = "cache_control"
-"""The field of a block that makes it a breakpoint."""
-
-MOST_MARKS, LOOK_BACK = 4, 20
-"""The most breakpoints of a request, and the blocks that are looked up from each one."""
+LOOK_BACK = 20
+"""The blocks that are looked up from each breakpoint."""
 
 _NEVER_MARKED = THINKING | {"compaction"}
 _TTLS = ("5m", "1h")
@@ -144,7 +141,7 @@ def with_breakpoints(
     wanted = dict.fromkeys([*tail, len(system) - 1, last_of(_lasting_turns(window))])
     wanted.pop(-1, None)
     # A longer time must not follow a shorter one.
-    for block in [*wanted][: MOST_MARKS - plan.mark_tools]:
+    for block in [*wanted][: LIMITS["marks"] - plan.mark_tools]:
         ttl = plan.head_ttl or plan.ttl if block < min(tail) else plan.ttl
         _own_block(blocks[block])[MARK] = _mark(ttl)
     return evolve(rendered, system=tuple(system))

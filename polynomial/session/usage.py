@@ -15,7 +15,7 @@ from attrs import evolve, frozen
 
 from polycontext.base import InvalidDataError, InvalidOptionError, is_whole, require
 from polycontext.base.effects import drive
-from polycontext.window.providers import Provider, Rendered, as_provider, dumped
+from polycontext.window.providers import Provider, Rendered, anthropic, as_provider, dumped
 
 from ..errors import ContextOverflowError
 from ..machine.step import is_over_budget
@@ -281,6 +281,9 @@ class Usage(SessionPart):
         self._make_room()
         window = self._session.window
         rendered = self._delivery.deliver(window, wire, allow_open=allow_open, plan=plan)
+        if wire is Provider.ANTHROPIC and self.tools:
+            contents = (message["content"] for message in rendered.messages)
+            anthropic.limit_marks_beside(self.tools, [*rendered.system], *contents)
         if options is None:
             return rendered
         return evolve(rendered, options=options_for(rendered.messages, rendered.options, options))

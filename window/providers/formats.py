@@ -50,7 +50,8 @@ def get_format(provider: Provider | str) -> WireFormat:
 def _loaded(known: Provider) -> WireFormat:
     vendor = _vendor(known)
     render = partial(_render, vendor.Writer)
-    check_list = partial(_check, known)
+    options = {"foreign": True} if known in (Provider.OPENAI, Provider.RESPONSES) else {}
+    check_list = partial(check, provider=known, **options)
     form = WireFormat(
         known,
         vendor.parse,
@@ -60,14 +61,6 @@ def _loaded(known: Provider) -> WireFormat:
         vendor.define_tools,
     )
     return evolve(form, options=vendor.options_after) if known is Provider.ANTHROPIC else form
-
-
-def _check(provider: Provider, messages: object, *, allow_open_tail: bool = False) -> None:
-    """Check a list as `check` does, but accept what only compatible servers accept."""
-    foreign = {"foreign": True} if "openai" in provider else {}
-    _vendor(provider).check_messages(messages, allow_open_tail=allow_open_tail, **foreign)
-    for error in load_errors(provider, messages):
-        raise error
 
 
 def _render(
@@ -83,10 +76,13 @@ def _vendor(known: Provider) -> Any:
     return import_module(f"{__package__}.{_FOLDERS[known]}")
 
 
-def check(messages: object, provider: Provider | str, *, allow_open_tail: bool = False) -> None:
+def check(
+    messages: object, provider: Provider | str, *, allow_open_tail: bool = False, **options: bool
+) -> None:
     """Raise an error for a message list (Responses: input items) that `provider` would reject.
 
-    With `allow_open_tail`, the list may end with open calls.
+    With `allow_open_tail`, the list may end with open calls. `options` are those of the format, such
+    as ``foreign=True`` for what only servers compatible with OpenAI accept.
 
     Raises:
         InvalidMessagesError: A rule is broken. The error holds the first broken rule, its place,
@@ -99,7 +95,7 @@ def check(messages: object, provider: Provider | str, *, allow_open_tail: bool =
 empty-message: ...
     """
     known = as_provider(provider)
-    _vendor(known).check_messages(messages, allow_open_tail=allow_open_tail)
+    _vendor(known).check_messages(messages, allow_open_tail=allow_open_tail, **options)
     for error in load_errors(known, messages):
         raise error
 

@@ -24,8 +24,10 @@ from ..media_conversion import convert_block
 from ..part import Part, PartKind
 from ..turn import Role, ToolCall, Turn
 from ..wire_text import compact
+from .places import Place
 from .wire import Message, Provider
 
+TEXT: Message = {"type": "text"}
 MISSING = False
 """The form of a content that is missing."""
 
@@ -190,16 +192,23 @@ def convert_part(provider: Provider, turn: Turn, part: Part) -> Message | None:
     return convert_block(_loaded(part), part.provider, provider)
 
 
-def accepted(block: Message, check: Callable[[], object], provider: Provider) -> Message | str:
-    """Return `block` if `check` does, or else the line that says that it was left out.
+def accepted(
+    block: Message,
+    check: Callable[..., object],
+    place: Place,
+    line: Message = TEXT,
+    key: str = "text",
+    **options: Any,
+) -> Message:
+    """Return `block` if `check` does, or else a `line` whose `key` says that it was left out.
 
     What a server or a framework gave is kept, but not sent where the vendor would refuse it.
     """
     try:
-        check()
+        check(block, place, **options)
     except InvalidMessagesError as error:
-        _LOG.warning("left out of the messages for %s: %s", provider, error)
-        return describe_block(block)
+        _LOG.warning("left out of the messages for %s: %s", place.provider, error)
+        return {**line, key: describe_block(block)}
     return block
 
 

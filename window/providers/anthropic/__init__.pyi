@@ -1,4 +1,11 @@
-from .block_rules import THINKING, check_block, check_mark, marks
+from .block_rules import (
+    MARK,
+    THINKING,
+    check_block,
+    check_mark,
+    limit_marks_beside,
+    marks,
+)
 from .message_rules import (
     BLANK,
     EMPTY_TEXT,
@@ -32,6 +39,7 @@ __all__ = [
     "EMPTY_TEXT",
     "EXTRA",
     "LIMITS",
+    "MARK",
     "MARKED_EMPTY_TEXT",
     "THINKING",
     "WHOLE",
@@ -47,6 +55,7 @@ __all__ = [
     "judge_marks",
     "judge_message",
     "judge_places",
+    "limit_marks_beside",
     "marks",
     "options_after",
     "parse",

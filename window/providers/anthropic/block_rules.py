@@ -9,10 +9,8 @@ import logging
 import re
 from base64 import b64decode
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from functools import partial
 from typing import Any
 
-from ...errors import InvalidMessagesError
 from ...media_sizes import image_size, image_type
 from ...wire_text import is_visible
 from ..layout import accepted, without
@@ -199,12 +197,9 @@ def as_accepted(block: Message, role: str) -> Message:
     inner = block.get("content") if kind == "tool_result" else None
     if isinstance(inner, list):
         block = {**block, "content": [as_accepted(each, role) for each in inner]}
-    if not _has_valid_mark(block):
+    if accepted(block, check_mark, WHOLE) is not block:
         block = without(block, MARK)
-    if kind in _SAID:
-        return block
-    found = accepted(block, partial(_check_in, role, block, WHOLE), WHOLE.provider)
-    return {"type": "text", "text": found} if isinstance(found, str) else found
+    return block if kind in _SAID else accepted(block, _check_in, WHOLE, role=role)
 
 
 _SAID = frozenset({"text", "tool_use", "tool_result"})
@@ -219,14 +214,14 @@ def check_blocks_of(entry: Entry, index: int, *, newest: bool = True) -> None:
     for number, block in enumerate(entry.blocks):
         at = block_at(index, number)
         kind = block["type"]
-        _check_in(entry.role, block, at)
+        _check_in(block, at, entry.role)
         if kind == "tool_result":
             _check_result(block, at.into("!tool_result"))
     if newest:
         check_entry(entry, index)
 
 
-def _check_in(role: str, block: Message, at: AnthropicPlace) -> None:
+def _check_in(block: Message, at: AnthropicPlace, role: str) -> None:
     kind = block["type"]
     if role == "system" and kind not in _IN_SYSTEM:
         says = f"`{kind}` blocks are not permitted in `system` messages"
@@ -297,14 +292,6 @@ def check_mark(block: Mapping[str, Any], at: AnthropicPlace) -> None:
     inner.into("ttl").one_of("cache-mark", mark.get("ttl", "5m"), _TTLS, " or ".join(_TTLS))
 
 
-def _has_valid_mark(block: Message) -> bool:
-    try:
-        check_mark(block, WHOLE)
-    except InvalidMessagesError:
-        return False
-    return True
-
-
 def marks(blocks: Sequence[Message], at: AnthropicPlace) -> Iterator[tuple[str, AnthropicPlace]]:
     """Yield the ttl and place of each cache breakpoint in `blocks`, in order.
 
@@ -331,6 +318,16 @@ def limit_marks(marked: Sequence[Message], tools: Sequence[str] = ()) -> list[Me
         else:
             del block[MARK]
     return kept[::-1]
+
+
+def limit_marks_beside(tools: Sequence[Message], *contents: Any) -> None:
+    """Remove cache breakpoints from `contents`, so that those of `tools` fit beside them.
+
+    The newest ones stay. Contents that are text have none.
+    """
+    lists = (each for each in contents if isinstance(each, list))
+    marked = [block for each in lists for block, _ in each_block(each, WHOLE) if block.get(MARK)]
+    limit_marks(marked, [ttl for ttl, _ in marks(tools, WHOLE)])
 
 
 def each_block(

@@ -33,6 +33,7 @@ from .rules import BODIES, MAX_CALL_ID, check_part
 
 _ROLES = {"developer": Role.SYSTEM} | {str(role): role for role in Role}
 
+_PART = OpenAIPlace(Provider.OPENAI)
 LEGACY = "function_call"
 """The id of a call in the deprecated form, whose result is a message of the role function."""
 
@@ -338,7 +339,8 @@ def _render_content(
     blocks = [entry.block("text") for entry in entries if entry.kind in inside]
     if len(blocks) > 1:  # a refusal has to stand alone
         blocks = [_as_text(block) for block in blocks]
-    blocks = [_accepted(block, turn.role.value) for block in blocks]
+    role = turn.role.value
+    blocks = [accepted(each, check_part, _PART, role=role, foreign=True) for each in blocks]
     if blocks:
         return blocks if is_list or not is_plain(blocks, "text") else str(blocks[0]["text"])
     if turn.tool_calls:
@@ -348,14 +350,6 @@ def _render_content(
 
 def _as_text(part: Message) -> Message:
     return {"type": "text", "text": part["refusal"]} if part["type"] == "refusal" else part
-
-
-def _accepted(part: Message, role: str) -> Message:
-    """Return a part of a message of `role`, or a line if the vendor would refuse it."""
-    place = OpenAIPlace(Provider.OPENAI)
-    check = partial(check_part, part, place, role=role, foreign=True)
-    found = accepted(part, check, Provider.OPENAI)
-    return {"type": "text", "text": found} if isinstance(found, str) else found
 
 
 def _render_ids(turn: Turn, further: Mapping[int, Message]) -> dict[str, str]:

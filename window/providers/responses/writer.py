@@ -66,6 +66,7 @@ CALL_FIELDS = ("type", "id", "call_id", "name", "status")
 """The fields of a call that are not arguments."""
 
 _NATURAL = object()
+_ITEM = OpenAIPlace(Provider.RESPONSES)
 _SAID = CALLS | {"message", PROGRAM_OUTPUT}
 
 JSON: Message = {}
@@ -224,17 +225,12 @@ def _caller_of(item: Message) -> str | None:
 
 def _answered(item: Message) -> Message:
     """Return an item, or a line in its place if the vendor would refuse it."""
-    check = partial(check_item, item, OpenAIPlace(Provider.RESPONSES), foreign=True)
-    found = accepted(item, check, Provider.RESPONSES)
-    return {"role": "assistant", "content": found} if isinstance(found, str) else found
+    return accepted(item, check_item, _ITEM, {"role": "assistant"}, "content", foreign=True)
 
 
 def _part(part: Message, kind: str, legal: tuple[str, ...]) -> Message:
     """Return a part of content, or a line of the type `kind` if the vendor would refuse it."""
-    place = OpenAIPlace(Provider.RESPONSES)
-    check = partial(check_part, part, place, legal=legal, foreign=True)
-    found = accepted(part, check, Provider.RESPONSES)
-    return {"type": kind, "text": found} if isinstance(found, str) else found
+    return accepted(part, check_part, _ITEM, {"type": kind}, legal=legal, foreign=True)
 
 
 def _left_out(what: str) -> Message:
