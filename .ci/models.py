@@ -16,8 +16,12 @@ from pathlib import Path
 from typing import Any
 
 TABLE = Path(__file__).resolve().parents[1] / "window" / "model_table.json"
-UPDATES = {"model_table.json": "just models", "tokenizer_families.json": "just bench margins"}
-"""The dated tables beside it, and the command that updates or measures each."""
+UPDATES = {
+    "model_table.json": "just models",
+    "tokenizer_families.json": "just bench margins",
+    "request_limits.json": "read the pages that it names",
+}
+"""The dated tables beside it, and how each is updated or measured."""
 MOST_DAYS = 90
 
 MAKERS = (

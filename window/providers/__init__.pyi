@@ -2,6 +2,7 @@ from . import anthropic, chat, gemini, responses
 from .blocks import copied_messages, dumped
 from .formats import AUTO, check, findings, format_of, get_format, unwrap
 from .layout import left_behind, without
+from .media_room import load_errors
 from .openai_places import ObjectCheck, OpenAIPlace
 from .places import Place, shown
 from .tool_pairs import mended, missing_result
@@ -41,6 +42,7 @@ __all__ = [
     "gemini",
     "get_format",
     "left_behind",
+    "load_errors",
     "mended",
     "missing_result",
     "responses",

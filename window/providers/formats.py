@@ -81,8 +81,8 @@ def check(
 ) -> None:
     """Raise an error for a message list (Responses: input items) that `provider` would reject.
 
-    With `allow_open_tail`, the list may end with open calls. `options` are those of the format, such
-    as ``foreign=True`` for what only servers compatible with OpenAI accept.
+    With `allow_open_tail`, the list may end with open calls. `options` are those of the format:
+    ``foreign=True`` accepts what only servers compatible with OpenAI do.
 
     Raises:
         InvalidMessagesError: A rule is broken. The error holds the first broken rule, its place,

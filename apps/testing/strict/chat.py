@@ -11,7 +11,7 @@ from attrs import define, field, frozen
 
 from polycontext.bill import CacheUse
 from polycontext.window import REQUEST_OVERHEAD
-from polycontext.window.providers import without
+from polycontext.window.providers import Provider, load_errors, without
 from polycontext.window.providers.chat import ChatJudge
 from polycontext.window.tokens import TURN_OVERHEAD
 
@@ -121,6 +121,8 @@ class StrictChat(OpenAIOptions):
         """Judge `request`, and return its cache use, its tokens and the digest of its messages."""
         with vendor_errors():
             check_chat_fields(request)
+            for error in load_errors(Provider.OPENAI, request["messages"]):
+                raise error
         self.known_model(request, _UNKNOWN, None)
         start = json_bytes(
             [request.get("model"), request.get("tools"), request.get("prompt_cache_key")]

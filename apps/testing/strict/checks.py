@@ -5,7 +5,7 @@ from typing import Any
 
 from polycontext.base.json_data import copy_json
 from polycontext.window import InvalidMessagesError
-from polycontext.window.providers import Place, Provider, as_provider, copied_messages
+from polycontext.window.providers import Place, Provider, as_provider, copied_messages, load_errors
 from polycontext.window.providers.chat import ChatJudge
 from polycontext.window.providers.responses import ANSWERS, CALLS, InputJudge, type_of
 
@@ -73,10 +73,14 @@ def findings(
     """
     known = as_provider(provider)
     if known is Provider.ANTHROPIC:
-        return anthropic_findings(request, betas=betas, version=version)
-    if known is Provider.GEMINI:
-        return gemini_findings(request)
-    return _openai_findings(request, known, foreign=foreign)
+        found = anthropic_findings(request, betas=betas, version=version)
+    elif known is Provider.GEMINI:
+        found = gemini_findings(request)
+    else:
+        found = _openai_findings(request, known, foreign=foreign)
+    names = ("messages", "input", "contents")
+    lists = map(request.get, names) if isinstance(request, Mapping) else [request]
+    return found or [error for each in lists for error in load_errors(known, each or ())]
 
 
 def _openai_findings(

@@ -17,8 +17,8 @@ from attrs import define, field
 from polycontext.base.json_data import copy_json
 from polycontext.bill import SeenTokens
 from polycontext.window import REQUEST_OVERHEAD, InvalidMessagesError, TokenCounter, default_counter
-from polycontext.window.providers import Place, Provider
-from polycontext.window.providers.gemini import UNSIGNED, check_messages
+from polycontext.window.providers import Place, Provider, check
+from polycontext.window.providers.gemini import UNSIGNED
 from polycontext.window.tokens import TURN_OVERHEAD
 
 from .provider import (
@@ -240,7 +240,7 @@ def check_request(request: Request) -> None:
     if unknown is not None:
         says = _UNKNOWN_NAME.format(name=unknown)
         raise _REQUEST.refuse("extra-field", f"{unknown} is unknown", ", ".join(FIELDS), says)
-    check_messages(body.get("contents"))
+    check(body.get("contents"), Provider.GEMINI)
     instruction = body.get("systemInstruction")
     if instruction is not None and not (
         isinstance(instruction, dict) and isinstance(instruction.get("parts"), list)
@@ -258,7 +258,7 @@ def findings(request: Sequence[Any] | Request) -> list[InvalidMessagesError]:
         if isinstance(request, Mapping):
             check_request(request)
         else:
-            check_messages(request)
+            check(request, Provider.GEMINI)
     except InvalidMessagesError as error:
         return [error]
     return []

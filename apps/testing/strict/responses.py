@@ -12,7 +12,7 @@ from attrs import define, field, frozen
 
 from polycontext.bill import CacheUse
 from polycontext.window import REQUEST_OVERHEAD, InvalidMessagesError
-from polycontext.window.providers import OpenAIPlace, Provider, without
+from polycontext.window.providers import OpenAIPlace, Provider, load_errors, without
 from polycontext.window.providers.responses import (
     ID_STARTS,
     TRIGGER,
@@ -223,6 +223,8 @@ class StrictResponses(OpenAIOptions):
         learned = self._learn(request, items, texts, len(before))
         with vendor_errors():
             learned.judge.end()
+            for error in load_errors(Provider.RESPONSES, items):
+                raise error
         if learned.tokens > self.window and request.get("truncation") != "auto":
             message = (
                 "Your input exceeds the context window of this model. Please adjust your input "

@@ -5,6 +5,7 @@ docs/providers.md has the figures that they print.
 """
 
 import json
+import random
 from collections import Counter
 from collections.abc import Iterator
 from functools import cache
@@ -18,8 +19,9 @@ from polycontext.adapters.wire_dialect import WireDialect
 from polycontext.cli.app import main
 from polycontext.polynomial import ContextOverflowError, ContextSession, Projection, project
 from polycontext.testing import FAST
+from polycontext.testing.strict import findings
 from polycontext.window.filler import OPENING
-from polycontext.window.providers import get_format
+from polycontext.window.providers import Provider, get_format
 from tests.house import DATA
 
 PROVIDERS = {
@@ -161,3 +163,34 @@ def test_every_answer_is_stored_and_the_conversation_goes_on(provider: str) -> N
         get_format(provider).check(session.request(provider).inline())
         stored += 1
     print(f"{provider}: {stored} answers stored")  # noqa: T201 - as above
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_every_exchange_goes_on_with_any_vendor(provider: str, seed: int) -> None:
+    """The session of an exchange, its answer included, is sent to two vendors at random."""
+    drawn, asked = random.Random(seed), 0  # noqa: S311 - no secret
+    for request, answer in exchanges(provider):
+        session = ContextSession(WIDE, auto=False, counter=FAST)
+        if not is_continued(request):
+            session.extend(messages_of(request), provider)
+            if is_answer(given := events_of(answer)):
+                session.add_message(given)
+            session.close_open_calls("stopped")
+        session.add_user_turn("Go on.")
+        for other in drawn.sample([*Provider], 2):
+            assert findings(session.request(other).messages, other, foreign=True) == []
+            asked += 1
+    assert asked == 2 * len(exchanges(provider))
+
+
+def test_every_airline_conversation_goes_on_with_any_vendor(provider: str) -> None:
+    """Conversations of OpenAI's chat go on with each vendor, also once they are compressed."""
+    with (DATA / "tau_airline_gpt4o.jsonl").open(encoding="utf-8") as lines:
+        talks = [json.loads(line)["messages"] for line in lines]
+    for messages in talks:
+        session = ContextSession(WIDE, auto=False, counter=FAST).extend(messages, "openai")
+        session.close_open_calls("stopped")
+        session.add_user_turn("Go on.")
+        for _ in range(2):
+            assert findings(session.request(provider).messages, provider) == []
+            session.compress(0.0)

@@ -1,0 +1,312 @@
+"""What a session took never stops it: what a vendor does not accept is left out of its requests."""
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import pytest
+
+from polycontext.polynomial import ContextSession, project
+from polycontext.testing import FAST
+from polycontext.testing.strict import findings
+from polycontext.window.providers import Provider, get_format
+from polycontext.window.request_limits import Load, fits, request_limits
+from tests.house import gated
+from tests.window.media_files import b64, pdf, png
+
+Message = dict[str, Any]
+MARK: Message = {"cache_control": {"type": "ephemeral"}}
+LONG: Message = {"cache_control": {"type": "ephemeral", "ttl": "1h"}}
+WIDE = 10**8
+ASK = "What did you see?"
+
+
+def text(said: str, **fields: Any) -> Message:
+    """Return a block of text."""
+    return {"type": "text", "text": said, **fields}
+
+
+def picture(width: int = 90, height: int = 60, padding: int = 0) -> Message:
+    """Return a picture of Anthropic's."""
+    data = b64(png(width, height) + bytes(padding))
+    return {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": data}}
+
+
+def linked(url: str) -> Message:
+    """Return a picture of OpenAI's chat."""
+    return {"type": "image_url", "image_url": {"url": url}}
+
+
+def said(*blocks: Message, role: str = "user") -> list[Message]:
+    """Return one message of these blocks."""
+    return [{"role": role, "content": [*blocks]}]
+
+
+def looked(*pictures: Message) -> Iterator[list[Message]]:
+    """Yield calls for a picture, each with its result."""
+    for number, each in enumerate(pictures):
+        name = f"toolu_{number}"
+        yield [
+            {
+                "role": "assistant",
+                "content": [{"type": "tool_use", "id": name, "name": "look", "input": {}}],
+            },
+            *said({"type": "tool_result", "tool_use_id": name, "content": [each, text("page")]}),
+        ]
+
+
+def file_of(pages: int, padding: int = 0) -> Message:
+    """Return a document of Anthropic's."""
+    data = b64(pdf(pages) + bytes(padding))
+    source = {"type": "base64", "media_type": "application/pdf", "data": data}
+    return {"type": "document", "source": source}
+
+
+def reply(own: str | None, words: str) -> Message:
+    """Return a message of Responses by the model."""
+    content = [{"type": "output_text", "text": words, "annotations": []}]
+    item = {"type": "message", "role": "assistant", "status": "completed", "content": content}
+    return item if own is None else {**item, "id": own}
+
+
+def thought(own: str, sealed: str = "x") -> Message:
+    """Return an item of reasoning."""
+    return {"type": "reasoning", "id": own, "summary": [], "encrypted_content": sealed}
+
+
+def called(number: int, own: str) -> list[Message]:
+    """Return a call of Responses whose output has a recording."""
+    sound = {"type": "input_audio", "input_audio": {"data": "AAAA", "format": "wav"}}
+    output = [sound, {"type": "input_text", "text": "heard"}]
+    call = {"type": "function_call", "id": own, "call_id": f"c{number}", "name": "look"}
+    return [
+        {**call, "arguments": "{}"},
+        {"type": "function_call_output", "call_id": f"c{number}", "output": output},
+    ]
+
+
+def inline(kind: str, data: bytes) -> list[Message]:
+    """Return a content with data, as Google's contents hold it."""
+    return [{"role": "user", "parts": [{"inlineData": {"mimeType": kind, "data": b64(data)}}]}]
+
+
+Situation = tuple[str, Callable[[], Sequence[list[Message]]], str]
+"""The format of the lists that are added, the lists, and what has to be sent of them."""
+
+SITUATIONS: dict[str, Situation] = {
+    "a side of 9,000 pixels": ("anthropic", lambda: [*looked(picture(9_000, 300))], "9000 x 300"),
+    "five megabytes": ("anthropic", lambda: [*looked(picture(padding=4_000_000))], "left out"),
+    "one of two pictures": ("anthropic", lambda: [said(picture(9_000), picture(77))], "left out"),
+    "too many pictures": ("anthropic", lambda: [*looked(*[picture()] * 130)], "90 x 60, left out"),
+    "a wide one among many": (
+        "anthropic",
+        lambda: [*looked(*[picture()] * 21, picture(2_600))],
+        "90 x 60, left out",
+    ),
+    "a file of 700 pages": ("anthropic", lambda: [said(file_of(700))], "700 pages, left out"),
+    "a file of 30 megabytes": ("anthropic", lambda: [said(file_of(1, 30_000_000))], "left out"),
+    "a picture of the system": (
+        "anthropic",
+        lambda: [said(picture(), text("Be brief."), role="system")],
+        "Be brief.",
+    ),
+    "data that are no picture": ("anthropic", lambda: [said({**picture(), "source": {}})], "image"),
+    "ten marks": ("anthropic", lambda: [said(text(f"{n}", **MARK)) for n in range(10)], "9"),
+    "marks in a wrong order": (
+        "anthropic",
+        lambda: [said(text("5m", **MARK)), said(text("1h", **LONG))],
+        "5m",
+    ),
+    "marks that are none": (
+        "anthropic",
+        lambda: [said(text("said", cache_control={"type": "for ever"}))],
+        "said",
+    ),
+    "a picture as a tool's result": (
+        "openai",
+        lambda: [
+            [
+                {
+                    "role": "assistant",
+                    "content": None,
+                    "tool_calls": [
+                        {
+                            "id": "c",
+                            "type": "function",
+                            "function": {"name": "look", "arguments": "{}"},
+                        }
+                    ],
+                },
+                {
+                    "role": "tool",
+                    "tool_call_id": "c",
+                    "content": [linked("https://a.example/b.png"), text("seen")],
+                },
+            ]
+        ],
+        "seen",
+    ),
+    "no address of a picture": ("openai", lambda: [said(linked("iVBORw"), text("seen"))], "seen"),
+    "a refusal beside text": (
+        "openai",
+        lambda: [said(text("Well."), {"type": "refusal", "refusal": "No."}, role="assistant")],
+        "No.",
+    ),
+    "messages of one id": (
+        "openai-responses",
+        lambda: [[reply("msg_1", "one")], said_item("And?"), [reply("msg_1", "two")]],
+        "two",
+    ),
+    "the same item twice": (
+        "openai-responses",
+        lambda: [[thought("rs_1"), thought("rs_1"), reply("msg_1", "one")]],
+        "one",
+    ),
+    "reasoning of one id": (
+        "openai-responses",
+        lambda: [[thought("rs_1", sealed), reply(None, sealed)] for sealed in "ab"],
+        "b",
+    ),
+    "reasoning without an end": (
+        "openai-responses",
+        lambda: [[reply("msg_1", "one"), thought("rs_1"), thought("rs_2")]],
+        "one",
+    ),
+    "calls of one item id": (
+        "openai-responses",
+        lambda: [called(number, "fc_1") for number in range(2)],
+        "heard",
+    ),
+    "a long id": ("openai-responses", lambda: [[reply("msg_" + "1" * 80, "one")]], "one"),
+    "a search of one id": (
+        "openai-responses",
+        lambda: [
+            [{"type": "web_search_call", "id": "ws_1", "status": status}, reply(None, status)]
+            for status in ("failed", "completed")
+        ],
+        "completed",
+    ),
+    "a film of 26 megabytes": ("gemini", lambda: [inline("video/mp4", bytes(26_000_000))], ""),
+    "pictures of 24 megabytes": (
+        "gemini",
+        lambda: [inline("image/png", png(90, 60) + bytes(3_000_000)) for _ in range(8)],
+        "",
+    ),
+}
+
+
+def said_item(words: str) -> list[Message]:
+    """Return a message of Responses by the user."""
+    return [{"role": "user", "content": words}]
+
+
+QUICK = [name for name in SITUATIONS if "megabytes" not in name]
+
+
+@pytest.mark.parametrize("name", gated(SITUATIONS, *QUICK))
+def test_what_was_taken_never_stops_a_session(name: str) -> None:
+    """Every vendor's request is valid and has the question, also rewound and compressed."""
+    provider, lists, kept = SITUATIONS[name]
+    session = ContextSession(WIDE, counter=FAST)
+    session.add_user_turn("Look.")
+    for messages in lists():
+        session.extend(messages, provider)
+    session.add_user_turn(ASK)
+    assert kept in json.dumps(session.request(provider).messages)
+    check_requests(session)
+    session.add_assistant_turn("Nothing.")
+    session.add_user_turn("And?")
+    session.history.rewind(session.log()[-3].resource_id)
+    check_requests(session)
+    session.compress(0.0)
+    check_requests(session)
+
+
+def check_requests(session: ContextSession) -> None:
+    """Check that each vendor accepts the session's request."""
+    for provider in Provider:
+        messages = session.request(provider).messages
+        assert findings(messages, provider) == []
+        assert ASK in json.dumps(messages)
+
+
+@pytest.mark.parametrize("name", gated(SITUATIONS, *QUICK))
+def test_what_was_taken_never_stops_a_projection(name: str) -> None:
+    """A list that fits is returned without what the vendor does not accept."""
+    provider, lists, kept = SITUATIONS[name]
+    given = [*said_item("Look.")] if provider != "gemini" else []
+    given += [message for messages in lists() for message in messages]
+    out = project(given, WIDE, provider=provider, counter=FAST).messages
+    assert findings(out, provider) == []
+    assert kept in json.dumps(out)
+
+
+def test_a_batch_of_the_oldest_pictures_is_left_out_at_once() -> None:
+    """Within an epoch, requests begin as the one before; only a full batch changes the start."""
+    session = ContextSession(WIDE, counter=FAST)
+    session.add_user_turn("Look.")
+    before, breaks = list[Message](), 0
+    for messages in looked(*(picture(90 + number) for number in range(160))):
+        session.extend(messages, "anthropic")
+        sent = session.request("anthropic").messages
+        breaks += sent[: len(before)] != before
+        before = sent
+    assert before == get_format("anthropic").render(session.window.all_turns()).messages
+    assert breaks == (160 - 75) // 26
+    assert "left out" not in json.dumps(before[-150:])
+
+
+def test_thinking_behind_a_picture_that_is_left_out_may_be_dropped() -> None:
+    """Thinking is bound to the pictures before it, so the request lets the vendor drop it."""
+    session = ContextSession(WIDE, counter=FAST)
+    session.add_user_turn("Look.")
+    thinking = {"type": "thinking", "thinking": "A page.", "signature": "c2ln"}
+    pairs = [*looked(*[picture()] * 101)]
+    pairs[50][0]["content"].insert(0, thinking)
+    for messages in pairs[:-1]:
+        session.extend(messages, "anthropic")
+    assert session.request("anthropic").options == {}
+    session.extend(pairs[-1], "anthropic")
+    binding = session.request("anthropic").options["thinking"]["block_binding"]
+    assert binding == {"prefix_mismatch_behavior": "drop_block"}
+
+
+@pytest.mark.parametrize("ttl", [MARK, LONG])
+@pytest.mark.parametrize("own", [MARK, LONG])
+def test_the_newest_marks_stay_beside_those_of_tools(ttl: Message, own: Message) -> None:
+    """Tools, system and messages together have four, in the order that the vendor demands."""
+    schema = {"description": "", "input_schema": {"type": "object"}}
+    tools = [{"name": f"look_{number}", **schema, **ttl} for number in range(2)]
+    session = ContextSession(WIDE, counter=FAST, tools=tools)
+    session.extend(said(text("Be brief.", **own), role="system"), "anthropic")
+    for number in range(6):
+        session.extend(said(text(f"{number}", **own)), "anthropic")
+        for cache in (False, True):
+            sent = session.request("anthropic", cache=cache)
+            body = {"model": "m", "max_tokens": 9, "tools": tools, "messages": sent.messages}
+            assert findings({**body, "system": [*sent.system]}, "anthropic") == []
+    is_late = own is LONG and ttl is MARK
+    assert json.dumps(session.request("anthropic").messages).count("ephemeral") == 2 * (not is_late)
+
+
+@pytest.mark.parametrize("provider", ["openai", "openai-responses", "gemini"])
+def test_a_list_with_too_many_pictures_is_found(provider: str) -> None:
+    """The findings know the limits that the writers keep."""
+    most = request_limits(provider)["images"]
+    part = {
+        "openai": linked("https://a.example/b.png"),
+        "openai-responses": {"type": "input_image", "image_url": "https://a.example/b.png"},
+        "gemini": {"inlineData": {"mimeType": "image/png", "data": "AA=="}},
+    }[provider]
+    name = "parts" if provider == "gemini" else "content"
+    for count, rules in ((most, []), (most + 1, ["too-much-media"])):
+        given = [{"role": "user", name: [part] * count}]
+        assert [found.rule for found in findings(given, provider)] == rules
+
+
+def test_a_load_fits_a_share_of_the_limits() -> None:
+    """A wide image fits beside a few others, and a batch leaves a quarter free."""
+    limits = request_limits("anthropic")
+    assert fits(Load(images=20, wide=1), limits)
+    assert not fits(Load(images=21, wide=1), limits)
+    assert not fits(Load(images=76), limits, 0.75)
