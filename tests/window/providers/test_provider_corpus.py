@@ -188,7 +188,8 @@ def test_every_airline_conversation_goes_on_with_any_vendor(provider: str) -> No
     with (DATA / "tau_airline_gpt4o.jsonl").open(encoding="utf-8") as lines:
         talks = [json.loads(line)["messages"] for line in lines]
     for messages in talks:
-        session = ContextSession(WIDE, auto=False, counter=FAST).extend(messages, "openai")
+        session = ContextSession(WIDE, auto=False, counter=FAST)
+        session.extend(messages, "openai")
         session.close_open_calls("stopped")
         session.add_user_turn("Go on.")
         for _ in range(2):
