@@ -29,6 +29,9 @@ BLANK_SCREEN = (
 )
 """The screenshot of one pixel that is sent if there is none."""
 
+_MADE = "image_generation_call"
+"""The type of an item with an image that the model made, which has bytes but is no input."""
+
 
 def media_in(provider: Provider, blocks: Any) -> Iterator[tuple[Message, Load]]:
     """Yield each medium in `blocks`, messages or items, with its load, in order."""
@@ -51,7 +54,8 @@ def load_of(provider: Provider, block: Message) -> Load | None:
     medium = read_medium(_as_block(block))
     if medium is None:
         return None
-    images, side = int(medium.kind is MediumKind.IMAGE), max(medium.width or 0, medium.height or 0)
+    images = int(medium.kind is MediumKind.IMAGE and block.get("type") != _MADE)
+    side = max(medium.width or 0, medium.height or 0)
     wide = images and side > request_limits(provider).get("side_of_many", side)
     # Base64 has four characters for three bytes.
     size, media = (medium.size or 0) * 4 // 3, medium.pages or images
@@ -120,7 +124,7 @@ class MediaRoom:
 
     def _leave_out(self, block: Message) -> None:
         kind, line = block.get("type"), describe_block(_as_block(block))
-        if kind in ("computer_screenshot", "image_generation_call"):
+        if kind in ("computer_screenshot", _MADE):
             # The vendor takes no line here.
             block |= {"image_url": BLANK_SCREEN} if "image_url" in block else {"result": None}
             return

@@ -156,9 +156,9 @@ class Writer:
                 self._written += [*between, written]
                 self._has_begun = self._has_begun or written.role != "system"
             self._pair_servers(self._written[-1], len(written.blocks))
-        marked = (block for block, _ in each_block(blocks, WHOLE) if block.get(MARK))
-        self._marked = limit_marks([*self._marked, *marked])
         self._room.add(turn, blocks)
+        marked = [*self._marked, *(block for block, _ in each_block(blocks, WHOLE))]
+        self._marked = limit_marks([block for block in marked if block.get(MARK)])
 
     def _pair_servers(self, written: Written, added: int) -> None:
         """Note the server tool calls among the last `added` blocks, and drop results of none."""
