@@ -5,23 +5,22 @@ batch of the oldest media at once: a quarter of the limit is free afterwards.
 """
 
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from attrs import Factory, define
 
 from ..errors import InvalidMessagesError
-from ..media import MediumKind, describe_block, read_medium
+from ..media import KINDS, MediumKind, describe_block, read_medium
 from ..request_limits import Load, fits, request_limits
-from ..turn import Turn
 from .places import Place
 from .wire import Message, Provider
 
 BATCH = 0.75
 """The share of the limits that is in use after a batch was left out."""
 
-RESERVED = 0.125
-"""The share of a request's bytes that is kept free for tools and syntax."""
+RESERVED = 0.25
+"""The share of a request's bytes that is kept free for text and tools."""
 
 BLANK_SCREEN = (
     "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNk"
@@ -68,9 +67,8 @@ def _as_block(block: Message) -> Message:
     if not isinstance(data, dict):
         return block
     source = {"media_type": str(data.get("mimeType")), "data": data.get("data")}
-    kind = source["media_type"].partition("/")[0]
-    known = kind if kind in ("image", "audio", "video") else "document"
-    return {"type": known, "source": source}
+    kind = str(source["media_type"]).partition("/")[0]
+    return {"type": kind if kind in KINDS else "document", "source": source}
 
 
 def load_errors(provider: Provider, messages: object) -> Iterator[InvalidMessagesError]:
@@ -94,7 +92,7 @@ class MediaRoom:
     The block of a medium that is left out is changed in place. The newest medium stays, unless it
     exceeds a limit alone.
 
-    Law: what is left out depends only on the turns, not on how many were rendered at once.
+    Law: what is left out depends only on what is written, not on how much of it at once.
     """
 
     provider: Provider
@@ -103,12 +101,11 @@ class MediaRoom:
     has_left_out: bool = False
     """Whether earlier media were left out."""
 
-    def add(self, turn: Turn, written: Sequence[Message]) -> None:
-        """Make room for `turn`, which was written as the messages, items or blocks `written`."""
+    def add(self, written: Iterable[Message]) -> None:
+        """Make room for `written`: the next messages, items or blocks."""
         limits = request_limits(self.provider)
         reserved = Load(size=int(RESERVED * limits["size"]))
-        self._load["size"] += len(turn.text)
-        for block, load in media_in(self.provider, written) if turn.parts else ():
+        for block, load in media_in(self.provider, written):
             if not fits(load + reserved, limits):
                 self._leave_out(block)
                 continue

@@ -320,14 +320,14 @@ def limit_marks(marked: Sequence[Message], tools: Sequence[str] = ()) -> list[Me
     return kept[::-1]
 
 
-def limit_marks_beside(tools: Sequence[Message], *contents: Any) -> None:
+def limit_marks_beside(tools: Sequence[Mapping[str, Any]], *contents: Any) -> None:
     """Remove cache breakpoints from `contents`, so that those of `tools` fit beside them.
 
     The newest ones stay. Contents that are text have none.
     """
     lists = (each for each in contents if isinstance(each, list))
     marked = [block for each in lists for block, _ in each_block(each, WHOLE) if block.get(MARK)]
-    limit_marks(marked, [ttl for ttl, _ in marks(tools, WHOLE)])
+    limit_marks(marked, [ttl for ttl, _ in marks([*map(dict, tools)], WHOLE)])
 
 
 def each_block(

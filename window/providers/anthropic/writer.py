@@ -156,7 +156,7 @@ class Writer:
                 self._written += [*between, written]
                 self._has_begun = self._has_begun or written.role != "system"
             self._pair_servers(self._written[-1], len(written.blocks))
-        self._room.add(turn, blocks)
+        self._room.add(blocks)
         marked = [*self._marked, *(block for block, _ in each_block(blocks, WHOLE))]
         self._marked = limit_marks([block for block in marked if block.get(MARK)])
 

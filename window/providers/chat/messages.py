@@ -283,7 +283,7 @@ class Writer:
         elif turn.tool_call_id is not None:
             message["tool_call_id"] = self._ids.get(turn.tool_call_id, turn.tool_call_id)
         self._messages.append(message)
-        self._room.add(turn, [message])
+        self._room.add([message])
 
     def finish(self) -> Rendered:
         """Return the messages."""

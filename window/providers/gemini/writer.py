@@ -54,17 +54,12 @@ class Writer:
 
     def add(self, turn: Turn) -> None:
         """Append `turn`."""
-        self._room.add(turn, self._add(turn))
-
-    def _add(self, turn: Turn) -> list[Message]:
-        """Append `turn`, and return its parts."""
         entries = list(layout_of(Provider.GEMINI, turn))
         further = further_fields(entries, PartKind.MESSAGE)
         if turn.role is Role.TOOL:
-            result = self._result(turn, entries)
-            self._put("user", [result], further, joins=self._takes_results)
+            self._put("user", [self._result(turn, entries)], further, joins=self._takes_results)
             self._takes_results = True
-            return [result]
+            return
         role = self._role(turn)
         joins = self._joins(turn, is_anew=any(e.kind is PartKind.MESSAGE for e in entries))
         if further == JOINED:
@@ -73,12 +68,10 @@ class Writer:
             # A call must directly follow the user or results.
             self._put("user", [{"text": OPENING}], {})
             self._introduced, joins = (OPENING,), False
-        written = self._written(turn, entries)
-        for fields, parts in written:
+        for fields, parts in self._written(turn, entries):
             self._put(role, parts, fields, joins=joins)
             joins = False
         self._takes_results = False
-        return [part for _, parts in written for part in parts]
 
     def finish(self) -> Rendered:
         """Return the contents, with leading system contents separated."""
@@ -109,6 +102,7 @@ class Writer:
         self, role: str, parts: Sequence[Message], further: Message, *, joins: bool = False
     ) -> None:
         self._has_user |= role == "user"
+        self._room.add(parts)
         if joins:
             # The content before was handed out already, so it is replaced rather than changed.
             last = self._contents[-1]

@@ -149,7 +149,7 @@ class Writer:
         else:
             items = _items(turn, entries, self._ids)
         self._add(items)
-        self._room.add(turn, items)
+        self._room.add(items)
 
     def _add(self, items: Sequence[Message]) -> None:
         """Append `items`; reasoning without the item that the model made behind it is left out."""
