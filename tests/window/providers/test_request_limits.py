@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from polycontext.adapters import Bridge
+from polycontext.adapters.wire_dialect import WireDialect
 from polycontext.polynomial import ContextSession, project
 from polycontext.testing import FAST
 from polycontext.testing.strict import findings
@@ -237,6 +239,18 @@ def test_what_was_taken_never_stops_a_projection(name: str) -> None:
     given = [*said_item("Look.")] if provider != "gemini" else []
     given += [message for messages in lists() for message in messages]
     out = project(given, WIDE, provider=provider, counter=FAST).messages
+    assert findings(out, provider) == []
+    assert kept in json.dumps(out)
+
+
+@pytest.mark.parametrize(
+    "name", ["too many pictures", "a wide one among many", "ten marks", "messages of one id"]
+)
+def test_what_was_taken_never_stops_a_wrapped_client(name: str) -> None:
+    """A list that fits is written anew if the vendor would refuse it."""
+    provider, lists, kept = SITUATIONS[name]
+    given = [*said_item("Look."), *(message for messages in lists() for message in messages)]
+    out = Bridge(WireDialect(provider), model=WIDE, counter=FAST).fit(given)
     assert findings(out, provider) == []
     assert kept in json.dumps(out)
 

@@ -131,7 +131,7 @@ class InputJudge(ListJudge):
         own = entry.get("id")
         if isinstance(own, str):
             # An item that is also referred to counts as a duplicate.
-            if own in self._ids and not self.foreign:
+            if own in self._ids and (kind == PROGRAM_OUTPUT or kind not in ANSWERS):
                 message = (
                     f"Duplicate item found with id {own}. Remove duplicate items from your input "
                     "and try again."
