@@ -28,6 +28,7 @@ from polycontext.window import (
     Turn,
     count_turn,
 )
+from polycontext.window.call_ids import REUSED, with_reused
 from polycontext.window.providers import (
     AUTO,
     Parsed,
@@ -197,8 +198,9 @@ def project(
         *map(_id, parsed.repaired),
         *(f"messages[{place}]" for place in parsed.omitted),
     )
-    if result.edit.is_empty and not repaired and _is_moved(parsed):
-        # A result that the provider accepts further behind stays there.
+    if result.edit.is_empty and not repaired and _is_ordered_by_ids(wire, parsed, came):
+        # A result that the provider accepts further behind stays there, and so does an id that it
+        # accepts again.
         with suppress(InvalidMessagesError):
             wire.check(parsed.messages, allow_open_tail=True)
             written = list(map(fresh, parsed.messages))
@@ -224,9 +226,16 @@ def project(
     )
 
 
-def _is_moved(parsed: Parsed) -> bool:
-    """Return whether a turn stands before one of an earlier message."""
-    return any(place > following for place, following in pairwise(parsed.places))
+def _is_ordered_by_ids(wire: WireFormat, parsed: Parsed, window: ContextWindow) -> bool:
+    """Return whether a result is further behind or an id recurs, and the provider accepts it."""
+    is_moved = any(place > following for place, following in pairwise(parsed.places))
+    if not is_moved and not any(REUSED in turn.metadata for turn in window.all_turns()):
+        return False
+    try:
+        wire.check(parsed.messages, allow_open_tail=True)
+    except InvalidMessagesError:
+        return False
+    return True
 
 
 def _fit(
@@ -282,10 +291,13 @@ def _count_parsed(wire: WireFormat, result: CompressionResult, rendered: Rendere
 
 def _fill(window: ContextWindow, turns: Iterable[tuple[Turn, ...]]) -> ContextWindow:
     """Append the parsed turns in their pieces."""
+    used = set[str]()
     for position, pieces in enumerate(turns):
         for number, turn in enumerate(pieces, 1):
             resource_id = _id(position) if number == 1 else f"{_id(position)}.{number}"
-            window = window.append(turn.admitted(resource_id))
+            marked = with_reused(turn, used.__contains__)
+            window = window.append(marked.admitted(resource_id))
+            used.update(call.id for call in turn.tool_calls)
     return window
 
 

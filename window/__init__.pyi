@@ -1,4 +1,4 @@
-from . import filler, media, model_profiles, part_removal, rules
+from . import call_ids, filler, media, model_profiles, part_removal, rules
 from .atoms import Atom, AtomColumns, Splice
 from .context_window import ContextWindow
 from .errors import InvalidMessagesError, InvalidTurnError, OrderError, PluginError, PositionError
@@ -48,6 +48,7 @@ __all__ = [
     "ToolCall",
     "Traces",
     "Turn",
+    "call_ids",
     "compact",
     "context_to_string",
     "count_tools",

@@ -21,6 +21,7 @@ from polycontext.linearity import (
 )
 
 from .atoms import Atom, AtomColumns, Splice, atom_columns, check_splices, open_after, spliced
+from .call_ids import OpenCalls
 from .rules import RuleLedger
 from .store import StoreComonad
 from .tokens.counter import TokenCounter
@@ -164,6 +165,11 @@ class ContextWindow(StoreComonad[Turn | None]):
         return self._contents.open_calls
 
     @property
+    def awaited_calls(self) -> OpenCalls:
+        """Return the open calls with all the ids that their results may name."""
+        return self._contents.awaited_calls
+
+    @property
     def turns_since_compression(self) -> int | None:
         """Return the number of turns since the last compression, or None before the first one."""
         return self._contents.facts.turns_since_compression
@@ -240,7 +246,7 @@ class ContextWindow(StoreComonad[Turn | None]):
 
     def check_order(self, turn: Turn) -> None:
         """Raise `OrderError` for a result of no open call, or another turn while calls are open."""
-        open_after(turn, self._contents.open_calls)
+        open_after(self._contents.answering(turn), self._contents.open_calls)
 
     def extends(self, other: "ContextWindow") -> bool:
         """Return whether the turns begin with those of `other`; O(1) if it grew from `other`."""

@@ -5,7 +5,7 @@ other code can rely on storable text and a known role.
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from enum import StrEnum
 from operator import attrgetter
@@ -44,7 +44,8 @@ class Role(StrEnum):
 class ToolCall:
     """A tool call: its id, the tool's name, and the arguments as the model's own JSON text.
 
-    Ids are only unique within one turn: recorded conversations reuse them later.
+    Ids are only unique within one turn: recorded conversations reuse them later. If two calls come
+    with one id, the turn numbers the second (see `call_ids`).
     """
 
     id: str = field(validator=lambda _, a, v: _nonempty(v, "tool_calls.id"))
@@ -111,7 +112,36 @@ def _sequence(value: Iterable[T], kind: type[T], name: str, noun: str) -> tuple[
 
 
 def _calls(value: Iterable[ToolCall]) -> tuple[ToolCall, ...]:
-    return _sequence(value, ToolCall, "tool_calls", "call")
+    calls = _sequence(value, ToolCall, "tool_calls", "call")
+    return _told_apart(calls) if len(calls) > 1 else calls
+
+
+def free_name(name: str, taken: Collection[str], longest: int | None = None) -> str:
+    """Return `name`, numbered if it is `taken`, with at most `longest` characters.
+
+    >>> free_name("a", {"a", "a_2"}), free_name("abcdef", {"abcd"}, 4)
+    ('a_3', 'ab_2')
+    """
+    candidate, number = name[:longest], 2
+    while candidate in taken:
+        ending = f"_{number}"
+        candidate = (name if longest is None else name[: longest - len(ending)]) + ending
+        number += 1
+    return candidate
+
+
+def _told_apart(calls: tuple[ToolCall, ...]) -> tuple[ToolCall, ...]:
+    """Return `calls` with the ids that came, numbered from the second call of one id on."""
+    taken = {call.id for call in calls}
+    if len(taken) == len(calls):
+        return calls
+    seen, found = set[str](), list[ToolCall]()
+    for call in calls:
+        name = free_name(call.id, taken) if call.id in seen else call.id
+        seen.add(name)
+        taken.add(name)
+        found.append(call if name == call.id else evolve(call, id=name))
+    return tuple(found)
 
 
 def _metadata(value: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -172,8 +202,10 @@ system, user, assistant, tool.
             raise InvalidTurnError(
                 "content", "None without tool calls", "text, or tool calls on an assistant turn"
             )
-        if self.tool_calls:
-            self._check_calls()
+        if self.tool_calls and self.role is not Role.ASSISTANT:
+            raise InvalidTurnError(
+                "tool_calls", f"on a {self.role} turn", "tool calls on assistant turns only"
+            )
         if (self.tool_call_id is None) == (self.role is Role.TOOL):
             raise InvalidTurnError(
                 "tool_call_id",
@@ -197,17 +229,6 @@ system, user, assistant, tool.
                 "tokens",
                 f"{self.tokens!r} is not a number of tokens",
                 "None, or a whole number of tokens, at least 0",
-            )
-
-    def _check_calls(self) -> None:
-        if self.role is not Role.ASSISTANT:
-            raise InvalidTurnError(
-                "tool_calls", f"on a {self.role} turn", "tool calls on assistant turns only"
-            )
-        ids = [call.id for call in self.tool_calls]
-        if len(set(ids)) < len(ids):
-            raise InvalidTurnError(
-                "tool_calls", f"call ids {ids} repeat", "one id a call within a turn"
             )
 
     def _check_layout(self) -> None:

@@ -16,6 +16,7 @@ from polycontext.linearity import (
 )
 
 from .atoms import open_after, open_calls
+from .call_ids import OpenCalls
 from .errors import InvalidTurnError, PluginError
 from .filler import Introduced, is_opening
 from .items.attachment import attachment_of
@@ -148,6 +149,7 @@ class WindowContents(NamedTuple):
     ) -> Self:
         """Return the contents with `turn` appended (see `ContextWindow.append`)."""
         # Everything that may raise comes first, before anything is created.
+        turn = self.answering(turn)
         still_open = open_after(turn, self.open_calls)
         turn = self._admit(turn, settings.counter)
         tokens, old = turn.tokens or 0, self.facts
@@ -189,6 +191,18 @@ class WindowContents(NamedTuple):
             self.introduced.after((turn,), settings.counter),
             facts,
         )
+
+    def answering(self, turn: Turn) -> Turn:
+        """Return a result with the id of the open call that it answers."""
+        if turn.tool_call_id is None or turn.tool_call_id in self.open_calls:
+            return turn
+        return self.awaited_calls.answering(turn)
+
+    @property
+    def awaited_calls(self) -> OpenCalls:
+        """Return the open calls of the last atom."""
+        caller = self.turns[self.last_atom] if self.open_calls else None
+        return OpenCalls(dict.fromkeys(self.open_calls), caller)
 
     def classify(self, turn: Turn, settings: WindowSettings) -> ResourceClass:
         """Return the class that `turn` would be given if it were appended now.

@@ -6,13 +6,14 @@ from typing import Any
 from polycontext.base import InvalidDataError
 from polycontext.base.json_data import copy_json
 
-from .turn import Turn
+from .part import BOUND, PartKind
+from .turn import Role, Turn
 
 EMPTY = "[empty]"
 """The text that is written where a provider rejects empty content."""
 
 FOREIGN = "[content in another provider's format]"
-"""The text of a turn that holds nothing but another provider's blocks."""
+"""The text of a user's turn or a result that holds nothing but another provider's blocks."""
 
 WIRE_INTEGERS = range(-(2**14284), 2**14284)
 """The integers that Python's JSON reader accepts: of up to 4,300 digits."""
@@ -54,6 +55,19 @@ def is_visible(text: str) -> bool:
     return bool(text) and not text.isspace()
 
 
+_THOUGHTS = {*BOUND, "thought"}
+
+
 def stand_in(turn: Turn) -> str:
-    """Return the text for a turn that has no content to write."""
-    return FOREIGN if turn.parts else EMPTY
+    """Return the text for a turn that has no content to write.
+
+    Thinking is no content. The model's turn gets a line for each block, so that no other words
+    seem to be its own.
+    """
+    inside = (PartKind.BLOCK, PartKind.NATIVE)
+    held = [part for part in turn.parts if part.kind in inside and part.type not in _THOUGHTS]
+    if held and turn.role is Role.ASSISTANT:
+        from .media import describe_medium  # noqa: PLC0415 - only needed here
+
+        return "\n".join(map(describe_medium, held))
+    return FOREIGN if held else EMPTY

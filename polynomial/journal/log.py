@@ -43,15 +43,23 @@ class Log(Sequence[Turn]):
     _runs: "tuple[Run, ...]" = ()
     _places: dict[str, int] = field(factory=dict)
     _items: dict[str, int] = field(factory=dict)
+    _calls: dict[str, int] = field(factory=dict)
+    """The places of the turns that first used the ids of calls, as hints like the others."""
     _first: "StoredTurns | None" = None
     """Turns before all others that are in a store, and are read when first used."""
 
     @classmethod
-    def stored(cls, turns: "StoredTurns", ids: Iterable[str], items: Mapping[str, int]) -> "Log":
+    def stored(
+        cls,
+        turns: "StoredTurns",
+        ids: Iterable[str],
+        items: Mapping[str, int],
+        calls: Mapping[str, int],
+    ) -> "Log":
         """Return a log whose turns are in a store.
 
-        `ids` are the ids of `turns`; `items` maps the ids of context items to the places of the
-        turns that first attached them.
+        `ids` are the ids of `turns`; `items` maps the ids of context items, and `calls` those of
+        calls, to the places of the turns that have them first.
         """
         runs, places = list[Run](), dict[str, int]()
         for place, resource_id in enumerate(ids):
@@ -62,7 +70,7 @@ class Log(Sequence[Turn]):
                 runs.append(run)
         for item_id in items:
             ITEM_IDS.skip_past(item_id)
-        return cls((), (), tuple(runs), places, dict(items), turns)
+        return cls((), (), tuple(runs), places, dict(items), dict(calls), turns)
 
     @property
     def items(self) -> Mapping[str, int]:
@@ -85,10 +93,22 @@ class Log(Sequence[Turn]):
             if self.item(attachment.id) is None:
                 self._items[attachment.id] = place
             ITEM_IDS.skip_past(attachment.id)
-        tail = (*self._tail, turn)
-        if len(tail) < _CHUNK:
-            return Log(self._chunks, tail, runs, self._places, self._items, self._first)
-        return Log((*self._chunks, tail), (), runs, self._places, self._items, self._first)
+        for call in turn.tool_calls:
+            if not self.has_call(call.id):
+                self._calls[call.id] = place
+        chunks, tail = self._chunks, (*self._tail, turn)
+        if len(tail) == _CHUNK:
+            chunks, tail = (*chunks, tail), ()
+        hints = (self._places, self._items, self._calls)
+        return Log(chunks, tail, runs, *hints, self._first)
+
+    def has_call(self, call_id: str) -> bool:
+        """Return whether a turn of the log has a call with this id; stored ones are not read."""
+        place = self._calls.get(call_id, len(self))
+        is_stored = self._first is not None and place < len(self._first)
+        return is_stored or (
+            place < len(self) and any(call.id == call_id for call in self[place].tool_calls)
+        )
 
     def knows(self, resource_id: str) -> bool:
         """Return whether a turn with that id was accepted; gists made by compressions were not."""

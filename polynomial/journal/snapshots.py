@@ -22,6 +22,7 @@ from polycontext.linearity import LinearityMap, ResourceClass, Tag
 from polycontext.pressure import ExtractiveSummariser
 from polycontext.pressure.notes import Candidates
 from polycontext.window import Epoch, Sources, Turn
+from polycontext.window.call_ids import REUSED
 from polycontext.window.items import attachment_of
 from polycontext.window.rules import Rule, RuleLedger
 
@@ -117,6 +118,12 @@ def _piece(last: Conversation, now: Conversation) -> dict[str, Any]:
             item.id: place
             for place, turn in enumerate(turns, len(last.log))
             if (item := attachment_of(turn)) and _is_first(now.log, item.id, turn)
+        },
+        "calls": {
+            call.id: place
+            for place, turn in enumerate(turns, len(last.log))
+            for call in turn.tool_calls
+            if call.id not in turn.metadata.get(REUSED, ())
         },
         "past": [_ranges_of(ids, ledger) for _, ids in newer.since(older.length if goes_on else 0)],
         "goes_on": goes_on,
@@ -294,11 +301,13 @@ def _log(
     pieces: Sequence[Mapping[str, Any]],
     turns: Callable[[int, int], tuple[Turn, ...]],
 ) -> Log:
-    others, items, parts = set[int](), dict[str, int](), list[Part]()
+    others, parts = set[int](), list[Part]()
+    items, calls = dict[str, int](), dict[str, int]()
     place = length = event = 0
     for piece in pieces:
         others.update(place + other for other in piece["others"])
         items.update(piece["items"])
+        calls.update(piece.get("calls", {}))  # of snapshots before 2026-11-29, they are unknown
         # Turns that a rewind removed are in no part.
         for joint, stop, start in piece["joints"]:
             if joint > length:
@@ -311,7 +320,7 @@ def _log(
     logged = [resource_id for place, resource_id in enumerate(ids) if place not in others]
     if len(logged) != length:
         raise InvalidDataError("log", f"{len(logged)} ids of {length} turns", "one for each")
-    return Log.stored(StoredTurns(parts, length, turns), logged, items)
+    return Log.stored(StoredTurns(parts, length, turns), logged, items, calls)
 
 
 def _view(view: Iterable[Any], log: Log, ledger: LinearityMap) -> Iterator[Turn]:

@@ -278,7 +278,7 @@ def build_extend(
         turns = given
     else:
         given = unwrap(given)
-        parsed = format_of(given, provider).parse(given, waiting=conversation.window.open_calls)
+        parsed = format_of(given, provider).parse(given, waiting=conversation.window.awaited_calls)
         turns = list(
             chain.from_iterable(known_again(parsed.turns, has_task=conversation.window.has_task))
         )

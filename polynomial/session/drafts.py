@@ -12,6 +12,7 @@ from polycontext.base import require
 from polycontext.linearity import UNIX_EPOCH
 from polycontext.pressure import Fulfilment, Plan, Reading, Rejection
 from polycontext.window import Turn
+from polycontext.window.call_ids import with_reused
 
 from .. import journal
 from ..inputs import ContextInput, InputKind, Promotion
@@ -47,7 +48,10 @@ class Draft:
 
     def take(self, context_input: ContextInput) -> "Draft":
         """Return the draft after one more input, which the machine decides."""
-        conversation = self.conversation
+        conversation, payload = self.conversation, context_input.payload
+        if isinstance(payload, Turn) and payload.tool_calls:
+            marked = with_reused(payload, conversation.log.has_call)
+            context_input = evolve(context_input, payload=marked)
         step, state = self._decide(context_input)
         event = event_of(step, state, self.at)
         return Draft(

@@ -13,6 +13,7 @@ from polycontext.base import require, whole_number
 from polycontext.base.effects import Steps
 from polycontext.pressure import ConflictError
 from polycontext.window import REQUEST_OVERHEAD, Role, Turn, count_tools, count_turn
+from polycontext.window.call_ids import answers_named
 from polycontext.window.filler import OPENING, is_opening, opening_of
 from polycontext.window.providers import mended
 from polycontext.window.rules import is_rule
@@ -139,6 +140,7 @@ def pairs_of(
             f"{len(checked)}: one for each turn",
         )
         pairs = [*zip(checked, given, strict=True)]
+    pairs = [*answers_named(pairs)]
     return _repair(pairs) if repair else pairs
 
 

@@ -39,11 +39,6 @@ ILLEGAL: dict[str, tuple[dict[str, Any], str, str]] = {
         "tool_calls",
         "on a tool turn",
     ),
-    "repeated call ids": (
-        {"role": "assistant", "tool_calls": [CALL, CALL]},
-        "tool_calls",
-        "repeat",
-    ),
     "a dict for a call": (
         {"role": "assistant", "tool_calls": [{"id": "c1"}]},
         "tool_calls",

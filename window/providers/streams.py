@@ -183,11 +183,63 @@ def _input(given: str) -> Any:
 
 
 def _items(events: Sequence[Any]) -> Sequence[Any]:
-    kinds = [(field_of(event, "type"), event) for event in events]
-    answers = [field_of(event, "response") for kind, event in kinds if kind in _FINAL]
-    done = [field_of(event, "item") for kind, event in kinds if kind == "response.output_item.done"]
-    output = field_of(answers[-1], "output") if answers else None
-    return output or done or [{"role": "assistant", "content": ""}]
+    output: Any = None
+    items = dict[Any, _Item]()
+    for event in events:
+        kind = str(field_of(event, "type"))
+        place = field_of(event, "output_index")
+        given, name = field_of(event, "item"), kind.rpartition(".")[2]
+        if kind in _FINAL:
+            output = field_of(field_of(event, "response"), "output")
+        elif given is not None:
+            key = field_of(given, "id") if place is None else place
+            items.setdefault(key, _Item()).take(given, is_done=name == "done")
+        elif name.startswith("delta"):
+            key = field_of(event, "item_id") if place is None else place
+            part = kind.split(".")[1], field_of(event, "content_index") or 0
+            items.setdefault(key, _Item()).add(part, field_of(event, name))
+    found = [made for item in items.values() if (made := item.made()) is not None]
+    return output or found or [{"role": "assistant", "content": ""}]
+
+
+@define
+class _Item:
+    """An item of a response that arrives in parts; a stream that was stopped may leave it open."""
+
+    item: Any = None
+    is_done: bool = False
+    texts: dict[tuple[str, int], list[str]] = Factory(dict)
+
+    def take(self, item: Any, *, is_done: bool) -> None:
+        """Note the item as it begins, or whole."""
+        if not self.is_done:
+            self.item, self.is_done = item, is_done
+
+    def add(self, part: tuple[str, int], text: object) -> None:
+        """Add a piece of the text of a part, which is its type and place."""
+        self.texts.setdefault(part, []).append(text if isinstance(text, str) else "")
+
+    def made(self) -> Any:
+        """Return the item; of one that is not whole, the text or the call so far, or None."""
+        if self.is_done:
+            return self.item
+        texts = {part: "".join(pieces) for part, pieces in sorted(self.texts.items())}
+        said = [
+            {"type": kind, _SAID[kind]: text} for (kind, _), text in texts.items() if kind in _SAID
+        ]
+        begun = dumped(self.item) or {"type": "message", "role": "assistant"}
+        match begun.get("type"):
+            case "message" if said:
+                return {**begun, "status": "incomplete", "content": said}
+            case "function_call" | "custom_tool_call" as kind:
+                body = "arguments" if kind == "function_call" else "input"
+                return {**begun, "status": "incomplete", body: "".join(texts.values())}
+            case _:
+                return None
+
+
+_SAID = {"output_text": "text", "refusal": "refusal"}
+"""The field of the text of each type of content."""
 
 
 ASSEMBLERS: Mapping[Provider, Assemble] = {

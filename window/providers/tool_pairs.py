@@ -2,8 +2,8 @@
 
 Call ids are unique within one turn only (recorded conversations reuse them in later turns). A
 result therefore answers only the calls of the assistant turn directly before its run of results.
-Responses pairs by id, so there a result may stand further behind: it moves to its call. `mended`
-brings any other list into order.
+If these came with one id, their results answer them in order. Responses pairs by id, so there a
+result may stand further behind: it moves to its call. `mended` brings any other list into order.
 """
 
 import logging
@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 from attrs import define
 
+from ..call_ids import answers_named
 from ..errors import InvalidMessagesError
 from ..turn import Role, Turn
 from .places import Place, shown
@@ -48,7 +49,7 @@ def paired(
     Raises:
         InvalidMessagesError: Rules orphan-result, duplicate-result, unanswered-call.
     """
-    given = [*turns]
+    given = [*answers_named(turns, waiting)]
     if repair:
         return _repaired(provider, given, messages, waiting)
     if provider is Provider.RESPONSES:

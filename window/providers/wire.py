@@ -15,8 +15,9 @@ from attrs import field, frozen
 
 from polycontext.base import UnknownNameError
 
+from ..call_ids import cleaned
 from ..errors import InvalidMessagesError
-from ..turn import Turn
+from ..turn import Turn, free_name
 
 Message = dict[str, Any]
 """A provider's message: JSON data with string keys."""
@@ -222,31 +223,26 @@ class WireFormat:
     options: Callable[[Collection[str]], Mapping[str, Any]] = lambda _: {}
 
 
-_OUTSIDE = re.compile(r"[^a-zA-Z0-9_-]")
 _NO_NAME = re.compile(r"[\s<|\\/>]+")
 _LONGEST_NAME = 64
 
 
-def aliases(
-    names: Iterable[str], longest: int | None = None, *, any_sign: bool = False
-) -> dict[str, str]:
+def aliases(names: Iterable[str], longest: int) -> dict[str, str]:
     """Return replacements for the names that a provider does not accept.
 
-    A name is replaced if it has characters other than letters, digits, ``_`` and ``-`` (unless
-    `any_sign` is set), or more than `longest` characters.
+    A name is replaced if it has characters other than letters, digits, ``_`` and ``-``, or more
+    than `longest` characters.
 
     Law: all names, replaced or not, stay distinct.
 
-    >>> aliases(["f:1", "f_1", "ok"]), aliases(["search_web", "search_all"], 6)
+    >>> aliases(["f:1", "f_1", "ok"], 9), aliases(["search_web", "search_all"], 6)
     ({'f:1': 'f_1_2'}, {'search_web': 'search', 'search_all': 'sear_2'})
     """
     given = list(dict.fromkeys(names))
     taken, found = set(given), dict[str, str]()
     for name in given:
-        if (not any_sign and _OUTSIDE.search(name)) or (
-            longest is not None and len(name) > longest
-        ):
-            found[name] = _free(name if any_sign else _OUTSIDE.sub("_", name), taken, longest)
+        if cleaned(name) != name or len(name) > longest:
+            found[name] = free_name(cleaned(name), taken, longest)
             taken.add(found[name])
     return found
 
@@ -261,14 +257,3 @@ def speaker(name: str) -> str:
     ('Ada_Lovelace', 'ada')
     """
     return _NO_NAME.sub("_", name)[:_LONGEST_NAME]
-
-
-def _free(name: str, taken: set[str], longest: int | None) -> str:
-    candidate, number = name[:longest], 2
-    while candidate in taken:
-        ending = f"_{number}"
-        candidate, number = (
-            (name[: longest - len(ending)] if longest is not None else name) + ending,
-            number + 1,
-        )
-    return candidate

@@ -118,6 +118,9 @@ class _Cutter:
         medium = None if _is_made_of_blocks(value) else read_medium(value)
         if medium is None:
             return {key: self.cut(inner) for key, inner in value.items()}
+        inner = {key: self.cut(each) for key, each in value.items()} if _is_film(value) else value
+        if inner != value:
+            return inner
         found = _Found(value, medium, read_source(value))
         self.media.append(found)
         self.tokens += medium_tokens(medium, self.rule)
@@ -132,6 +135,11 @@ class _Cutter:
         self.media.append(_Found({}, medium, source))
         self.tokens += medium_tokens(medium, self.rule)
         return medium.text or ""
+
+
+def _is_film(block: Mapping[str, Any]) -> bool:
+    """Return whether a block holds a film as a data URL, or as those of its pictures."""
+    return block["type"] == "video" and "video" in block
 
 
 def _is_made_of_blocks(block: Mapping[str, Any]) -> bool:

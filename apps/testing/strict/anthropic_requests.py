@@ -4,8 +4,6 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from attrs import evolve
-
 from polycontext.base import UnknownNameError
 from polycontext.window import InvalidMessagesError
 from polycontext.window.providers import Message, Provider, copied_messages, shown
@@ -340,7 +338,11 @@ def _after(before: Progress, message: Message) -> Progress:
         and block.get("type") == "tool_use"
         and isinstance(block.get("id"), str)
     ]
-    fresh = Progress(index + 1, role, before.first or (role, index), caller=index)
-    if role != "assistant":
-        return fresh
-    return evolve(fresh, waiting=tuple(calls), called=frozenset(calls))
+    return Progress(
+        index + 1,
+        role,
+        before.first or (role, index),
+        caller=index,
+        waiting=tuple(calls) if role == "assistant" else (),
+        called=before.called,
+    )

@@ -21,7 +21,6 @@ from polycontext.window import (
     OrderError,
     PluginError,
     TiktokenCounter,
-    ToolCall,
 )
 
 Mistake = Callable[[ContextSession], Any]
@@ -229,11 +228,6 @@ MISTAKES: dict[str, tuple[type[Exception], str, Mistake]] = {
             r"close_open_calls\(\)"
         ),
         waiting("messages"),
-    ),
-    "one id for two calls": (
-        InvalidTurnError,
-        r"call ids \['c', 'c'\] repeat\. Use one id a call",
-        call("add_assistant_turn", "", tool_calls=[ToolCall("c", "a", "{}")] * 2),
     ),
     "a fork with its own name": (
         ConflictError,

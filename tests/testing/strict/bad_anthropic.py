@@ -220,6 +220,17 @@ BAD: tuple[Bad, ...] = (
         messages=[ASK, assistant(call(), call()), user(result())],
     ),
     Bad(
+        "an id that returns later",
+        "duplicate-call-id",
+        3,
+        "messages.3.content.0: `tool_use` ids must be unique",
+        messages=[
+            ASK,
+            *(assistant(call()), user(result())),
+            *(assistant(call()), user(result())),
+        ],
+    ),
+    Bad(
         "a result behind text",
         "results-first",
         2,

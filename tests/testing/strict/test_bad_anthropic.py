@@ -75,13 +75,6 @@ GOOD = {
         user(result()),
         user(result("b"), text("Well?")),
     ],
-    "an id that returns later": [
-        ASK,
-        assistant(call()),
-        user(result()),
-        assistant(call()),
-        user(result()),
-    ],
     "a result without content": [
         ASK,
         assistant(call()),

@@ -99,8 +99,8 @@ def test_a3_a_second_result_for_one_call_is_refused() -> None:
     )
 
 
-def test_a4_call_ids_are_unique_within_a_message_only() -> None:
-    """Call ids must be unique within a merged message; later messages may reuse them."""
+def test_a4_call_ids_are_unique_within_a_request() -> None:
+    """No two calls may have one id, within a merged message or in later ones."""
     assert refused([ASK, assistant(call("a"), call("a")), user(result("a"))]) == (
         "duplicate-call-id",
         1,
@@ -109,7 +109,8 @@ def test_a4_call_ids_are_unique_within_a_message_only() -> None:
         "duplicate-call-id",
         2,
     )
-    check([ASK, assistant(call("a")), user(result("a")), assistant(call("a")), user(result("a"))])
+    again = [assistant(call("a")), user(result("a"))]
+    assert refused([ASK, *again, *again]) == ("duplicate-call-id", 3)
 
 
 def test_a7_an_empty_text_block_is_refused() -> None:

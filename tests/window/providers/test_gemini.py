@@ -282,3 +282,27 @@ def test_an_answer_whose_parts_are_none_is_refused(parts: object) -> None:
     with pytest.raises(InvalidMessagesError) as caught:
         unwrap([{"candidates": [{"content": {"parts": parts}, "finishReason": "STOP"}]}])
     assert caught.value.rule == "bad-answer"
+
+
+@pytest.mark.parametrize(
+    "between", [{"text": "One moment."}, {"text": "Hm.", "thought": True}], ids=["text", "thought"]
+)
+def test_nothing_stands_between_a_call_and_its_result(between: Mapping[str, Any]) -> None:
+    """What the model said there joins the content that calls; the vendor refuses it apart."""
+    given = [user({"text": "Go."}), model(CALL), model(between), user(result("look", {}))]
+    with pytest.raises(InvalidMessagesError, match="unanswered-call"):
+        GEMINI.check(given)
+    session = ContextSession(8_000)
+    session.extend(given, "gemini")
+    for sent in (session.request("gemini").messages, project(given, 8_000).messages):
+        GEMINI.check(sent)
+        assert [content["role"] for content in sent] == ["user", "model", "user"]
+        assert sent[1]["parts"][1:] == [between]
+
+
+def test_a_call_joins_the_words_before_it() -> None:
+    """A call directly follows the user, also in a projection."""
+    given = [user({"text": "Go."}), model({"text": "So."}), model(CALL), user(result("look", {}))]
+    sent = project(given, 8_000, provider="gemini").messages
+    GEMINI.check(sent)
+    assert [[*part] for part in sent[1]["parts"]] == [["text"], ["functionCall"]]

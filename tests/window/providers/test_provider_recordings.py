@@ -7,7 +7,7 @@ tests are skipped.
 import copy
 import json
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Any
 
@@ -17,6 +17,7 @@ from polycontext.polynomial import ContextSession, project
 from polycontext.testing import FAST
 from polycontext.window.errors import InvalidMessagesError
 from polycontext.window.filler import OPENING
+from polycontext.window.laws.formats import answered
 from polycontext.window.providers import Provider, get_format
 from polycontext.window.turn import Role, Turn
 from tests.house import DATA, sizes
@@ -75,15 +76,20 @@ def views(turns: list[Turn]) -> Iterator[list[Turn]]:
             yield [*turns[: first_user + 1], gist, *turns[start:]]
 
 
-REFUSED = {Provider.RESPONSES: {"orphan-result": 3}}
-"""Exchanges that answer calls held by the provider, which are not in the list."""
+REFUSED = {
+    Provider.RESPONSES: {"orphan-result": 3},
+    Provider.ANTHROPIC: {"duplicate-call-id": 2},
+}
+"""Exchanges that answer calls held by the provider, which are not in the list, and two in which an
+id recurs: they were accepted, but others were refused for it, so the id is sent once.
+"""
 
 BEGUN = {Provider.RESPONSES: 4}
 """Exchanges that begin with the assistant: a session inserts an opening user line."""
 
 
 @pytest.mark.parametrize(
-    ("kind", "least"), [("openai_chat", 61), ("anthropic_messages", 79), ("openai_responses", 78)]
+    ("kind", "least"), [("openai_chat", 61), ("anthropic_messages", 77), ("openai_responses", 78)]
 )
 def test_every_accepted_request_is_written_back_identically(kind: str, least: int) -> None:
     """Every accepted request is written back unchanged from turns, a projection and a session."""
@@ -175,6 +181,8 @@ def test_views_of_accepted_requests_are_valid_and_stable(kind: str) -> None:
     wire = get_format(KINDS[kind])
     for messages in taken_in(kind):
         parsed = wire.parse(messages)
+        if has_recurring_ids(parsed.turns) and wire.provider is Provider.ANTHROPIC:
+            continue
         for view in views(named(parsed)):
             written = wire.render(view, readable=True).inline()
             wire.check(written)
@@ -205,9 +213,15 @@ def test_recorded_conversations_read_back_and_render_for_every_provider(
         assert openai.render(parsed.turns).messages == spelled
         converted = anthropic.render(parsed.turns).inline()
         anthropic.check(converted)
-        assert [
-            turn.tool_call_id for turn in anthropic.parse(converted).turns if turn.tool_call_id
-        ] == [turn.tool_call_id for turn in parsed.turns if turn.tool_call_id]
+        again = anthropic.parse(converted).turns
+        assert not has_recurring_ids(again)
+        assert answered(again) == answered(parsed.turns)
+
+
+def has_recurring_ids(turns: Sequence[Turn]) -> bool:
+    """Return whether two calls have one id."""
+    ids = [call.id for turn in turns for call in turn.tool_calls]
+    return len({*ids}) < len(ids)
 
 
 def test_every_cut_of_a_recording_is_valid_or_refused_for_its_reason() -> None:

@@ -233,8 +233,8 @@ def test_names_and_ids_that_the_provider_refuses_are_spelled_anew() -> None:
     written = render(turns).messages
     assert (written[0]["name"], written[0]["call_id"], written[1]["call_id"]) == (
         "a_b",
-        "i:" + "x" * 62,
-        "i:" + "x" * 62,
+        "i_" + "x" * 38,
+        "i_" + "x" * 38,
     )
 
 

@@ -285,3 +285,16 @@ def test_a_part_of_a_hundred_megabytes_is_counted_in_linear_time() -> None:
         )
         < BOUND
     )
+
+
+@pytest.mark.parametrize("frames", [1, 12])
+def test_a_film_given_as_its_pictures_costs_what_they_cost(frames: int) -> None:
+    """Compatible servers take a list of data URLs, or one of a whole film."""
+    url = "data:image/png;base64," + b64(PNG)
+    texts, tokens = part_text(part({"type": "video", "video": [url] * frames}))
+    assert tokens == frames * PNG_TOKENS
+    assert b64(PNG) not in texts[0]
+    whole = {"type": "video", "video": "data:video/mp4;base64," + b64(bytes(9_000))}
+    link = {"type": "video", "video": "https://example.org/film.mp4"}
+    assert part_text(part(whole))[1] == part_text(part(link))[1] > PNG_TOKENS
+    assert len(part_text(part(whole))[0][0]) < 99

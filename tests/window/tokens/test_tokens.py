@@ -25,7 +25,7 @@ from polycontext.window.tokens.counter import (
 from polycontext.window.tokens.part_text import tool_text
 from polycontext.window.tokens.tiktoken_counter import TiktokenCounter, default_counter
 from polycontext.window.turn import ToolCall, Turn
-from polycontext.window.wire_text import EMPTY, FOREIGN, is_visible
+from polycontext.window.wire_text import EMPTY, is_visible
 
 storable = st.text(st.characters(exclude_categories=["Cs"]), max_size=60)
 words = st.text("abcdefghij_", min_size=1, max_size=12)
@@ -131,9 +131,8 @@ def test_emptiness_costs_what_stands_in_for_it(content: str | None) -> None:
     opaque = count_turn(
         counter, Turn("assistant", content, parts=[Part("anthropic", '{"type":"x"}')])
     )
-    assert opaque == TURN_OVERHEAD + max(blank, counter.count(FOREIGN)) + counter.count(
-        '{"type":"x"}'
-    )
+    line = max(blank, counter.count("[x, left out]"))
+    assert opaque == TURN_OVERHEAD + line + counter.count('{"type":"x"}')
 
 
 @pytest.mark.parametrize(

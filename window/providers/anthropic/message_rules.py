@@ -21,6 +21,9 @@ from ..wire import Message, Provider
 
 LIMITS = request_limits(Provider.ANTHROPIC)
 CALL_ID = re.compile(r"[a-zA-Z0-9_-]+")
+SENT_ID = re.compile(r"[a-zA-Z0-9_-]{1,64}")
+"""The ids that are sent; the clouds that serve these models take no longer ones."""
+_ANY_ID = re.compile(r".+", re.DOTALL)
 MAX_NAME = 200
 """The most characters of a called tool's name; a tool's definition may have 128."""
 
@@ -182,7 +185,7 @@ def _entry(
     if sent or role != "assistant":
         _refuse_empty(role, blocks, at, may_be_empty=is_silent or (final and role == "assistant"))
     for number, block in enumerate(blocks):
-        _check_block(block, role, at.into("content", number))
+        _check_block(block, role, at.into("content", number), sent=sent)
     if results_first:
         _refuse_late_results(blocks, at)
     return Entry(role, blocks)
@@ -234,7 +237,7 @@ def _refuse_empty(
         raise at.fault("empty-message", problem, legal, says, whole=True)
 
 
-def _check_block(block: Message, role: str, at: AnthropicPlace) -> None:
+def _check_block(block: Message, role: str, at: AnthropicPlace, *, sent: bool) -> None:
     kind = block["type"]
     if role != _ONLY_BY.get(kind, role):
         owner = _ONLY_BY[kind]
@@ -242,14 +245,14 @@ def _check_block(block: Message, role: str, at: AnthropicPlace) -> None:
         problem, legal = f"is {kind} in a {role} message", f"{kind} in {owner} messages only"
         raise at.fault("misplaced-block", problem, legal, says)
     if kind == "tool_use":
-        _check_call(block, at.into("!tool_use"))
+        _check_call(block, at.into("!tool_use"), CALL_ID if sent else _ANY_ID)
     elif kind == "tool_result":
         _check_result(block, at.into("!tool_result"))
 
 
-def _check_call(block: Message, at: AnthropicPlace) -> None:
+def _check_call(block: Message, at: AnthropicPlace, legal_id: Pattern[str]) -> None:
     call_id, name, rule = block.get("id"), block.get("name"), "bad-tool-call"
-    if not isinstance(call_id, str) or not CALL_ID.fullmatch(call_id):
+    if not isinstance(call_id, str) or not legal_id.fullmatch(call_id):
         legal = "letters, digits, _ and -; not empty"
         raise at.into("id").no_match(rule, call_id, CALL_ID, legal)
     if not isinstance(name, str) or not 0 < len(name) <= MAX_NAME:

@@ -2,7 +2,7 @@
 
 One user message may become several turns (its results, then its words). The provider treats a run
 of messages of one role as one message, so a run of assistant messages becomes one turn from its
-first call on. Ids may recur in later messages, as the provider accepts, but not within one message.
+first call on.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -11,8 +11,8 @@ from ...turn import Role, ToolCall, Turn
 from ...wire_text import compact
 from ..blocks import copied_messages
 from ..layout import MISSING, Collector, without
-from ..places import Place, shown
-from ..tool_pairs import paired
+from ..places import Place
+from ..tool_pairs import CallNames, paired
 from ..wire import Message, Parsed, Provider, Rendered
 from .block_rules import THINKING, check_blocks_of
 from .message_rules import Entry, check_entry, read_entries
@@ -47,16 +47,36 @@ def parse(messages: object, *, repair: bool = False, waiting: Iterable[str] = ()
         else message
         for message in copied_messages(Provider.ANTHROPIC, messages)
     ]
+    copies = [*_named(copies, CallNames([*waiting]))]
     entries = read_entries(copies, results_first=not repair)
     found: list[tuple[Turn, int]] = []
     start = 0
     while start < len(entries):
         stop = _group_end(entries, start)
-        _refuse_repeated_ids(entries, start, stop)
         with Place(Provider.ANTHROPIC, ("messages", start)).turn_errors():
             found += ((turn, start) for turn in _turns(copies, entries, start, stop))
         start = stop
     return paired(Provider.ANTHROPIC, found, copies, repair=repair, waiting=waiting)
+
+
+def _named(messages: Iterable[Message], names: CallNames) -> Iterator[Message]:
+    """Yield `messages` with an id for each call and result: compatible servers may give none."""
+    for message in messages:
+        content = message.get("content")
+        if isinstance(content, list) and all(isinstance(block, dict) for block in content):
+            yield {**message, "content": [_named_block(block, names) for block in content]}
+        else:
+            yield message
+
+
+def _named_block(block: Message, names: CallNames) -> Message:
+    match block.get("type"):
+        case "tool_use":
+            return {**block, "id": names.call(block.get("id"))}
+        case "tool_result":
+            return {**block, "tool_use_id": names.result(block.get("tool_use_id"))}
+        case _:
+            return block
 
 
 def check_messages(messages: object, *, allow_open_tail: bool = False) -> None:
@@ -121,20 +141,6 @@ def _group_end(entries: Sequence[Entry], start: int) -> int:
         while stop < len(entries) and entries[stop].role == "assistant":
             stop += 1
     return stop
-
-
-def _refuse_repeated_ids(entries: Sequence[Entry], start: int, stop: int) -> None:
-    seen: set[str] = set()
-    for index in range(start, stop):
-        for call_id in (
-            block["id"] for block in entries[index].blocks if block["type"] == "tool_use"
-        ):
-            if call_id in seen:
-                problem = f"the id {shown(call_id)} is used twice"
-                raise Place(Provider.ANTHROPIC, ("messages", index)).refuse(
-                    "duplicate-call-id", problem, "one id a call within a message"
-                )
-            seen.add(call_id)
 
 
 def _turns(

@@ -34,8 +34,8 @@ class Progress:
     caller: int = 0
     waiting: tuple[str, ...] = ()
     answered: frozenset[str] = frozenset()
-    called: frozenset[str] = frozenset()
-    """The ids of the calls of the last run of assistant messages."""
+    called: tuple[frozenset[str], ...] = ()
+    """The ids of all calls, in sets that are each larger than the next (see `_joined`)."""
     servers: tuple[tuple[str, str, int], ...] = ()
     """The server tool calls without a result, as id, name and index of the message."""
     tail: tuple[int, str | None, bool] = (0, None, False)
@@ -202,14 +202,14 @@ def _after_assistant(progress: Progress, entry: Entry, index: int) -> Progress:
     ]
     if not runs_on:
         _refuse_waiting(progress)
-    called = set(progress.called) if runs_on else set[str]()
+    own = set[str]()
     for number, call_id in calls:
-        if call_id in called:
-            problem = f"has an id of its run: the id {shown(call_id)} is used twice"
-            legal, says = "one id a call within a message", "`tool_use` ids must be unique"
+        if call_id in own or any(call_id in ids for ids in progress.called):
+            problem = f"has the id of another call: the id {shown(call_id)} is used twice"
+            legal, says = "one id a call within a request", "`tool_use` ids must be unique"
             at = block_at(index, number)
             raise at.fault("duplicate-call-id", problem, legal, says)
-        called.add(call_id)
+        own.add(call_id)
     servers = _server_tools(progress, entry, index)
     kinds, blank = [block["type"] for block in entry.blocks], False
     last = kinds[-1] if kinds else progress.tail[1] if runs_on else None
@@ -222,13 +222,20 @@ def _after_assistant(progress: Progress, entry: Entry, index: int) -> Progress:
         caller=progress.caller if runs_on and progress.waiting else index,
         waiting=(*progress.waiting, *(call_id for _, call_id in calls)),
         answered=frozenset(),
-        called=frozenset(called),
+        called=_joined(progress.called, frozenset(own)),
         servers=servers,
         tail=(index, last, blank),
         loop=progress.loop or (index, kinds[0] if kinds else None),
         compaction=_compacted(progress, entry, index),
         last_results=False,
     )
+
+
+def _joined(sets: tuple[frozenset[str], ...], more: frozenset[str]) -> tuple[frozenset[str], ...]:
+    """Return `sets` with `more`; each id is copied O(log n) times, and versions share the sets."""
+    while sets and more and len(sets[-1]) <= len(more):
+        sets, more = sets[:-1], more | sets[-1]
+    return (*sets, more) if more else sets
 
 
 def _compacted(progress: Progress, entry: Entry, index: int) -> int | None:

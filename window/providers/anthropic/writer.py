@@ -12,6 +12,7 @@ from typing import Any
 
 from attrs import Factory, define, evolve
 
+from ...call_ids import SentIds
 from ...filler import SYSTEM_FOLLOWS, SYSTEM_READ
 from ...part import PartKind
 from ...turn import Role, Turn
@@ -28,7 +29,7 @@ from ..layout import (
 from ..media_room import MediaRoom
 from ..wire import Message, Provider, Rendered, ToolDefinition, aliases
 from .block_rules import MARK, THINKING, as_accepted, each_block, known_fields, limit_marks
-from .message_rules import FIELDS_OF, MAX_NAME, WHOLE
+from .message_rules import FIELDS_OF, MAX_NAME, SENT_ID, WHOLE
 from .order_rules import SERVER_CALLS, caller_of, is_server_result
 from .versions import COMPACTION_BETA, THRESHOLD_BETA, adapted, options_after
 
@@ -113,7 +114,7 @@ class Writer:
     _written: list[Written] = Factory(list)
     _complete: list[Message] = Factory(list)
     """The messages that nothing can join any more."""
-    _ids: dict[str, str] = Factory(dict)
+    _ids: SentIds = Factory(lambda: SentIds(SENT_ID.fullmatch, "request"))
     _has_begun: bool = False
     _introduced: list[str] = Factory(list)
     size: int = 0
@@ -129,12 +130,12 @@ class Writer:
         entries = list(layout_of(Provider.ANTHROPIC, turn))
         self._betas |= {beta: None for entry in entries if (beta := _beta_of(entry)) is not None}
         if turn.tool_calls:
-            self._ids = aliases(call.id for call in turn.tool_calls)
-        blocks = list[Message]()
+            self._ids.add(turn)
+        ids, blocks = self._ids.sent, list[Message]()
         for written in (
-            _tool_message(turn, entries, self._ids)
+            _tool_message(turn, entries, ids)
             if turn.role is Role.TOOL
-            else _messages(turn, entries, self._ids)
+            else _messages(turn, entries, ids)
         ):
             written.blocks = [as_accepted(block, written.role) for block in written.blocks]
             blocks += written.blocks
@@ -319,7 +320,7 @@ def _call(turn: Turn, entry: Entry, ids: dict[str, str], names: dict[str, str]) 
     arguments = {"raw_arguments": call.arguments} if loaded is None else loaded
     own = {
         "type": "tool_use",
-        "id": ids.get(call.id, call.id),
+        "id": ids[call.id],
         "name": names.get(call.name, call.name),
         "input": arguments,
     }

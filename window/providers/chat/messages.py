@@ -10,6 +10,7 @@ from itertools import pairwise
 
 from attrs import Factory, asdict, define
 
+from ...call_ids import SentIds
 from ...part import PartKind
 from ...turn import Role, ToolCall, Turn
 from ...wire_text import compact, stand_in
@@ -53,8 +54,8 @@ def parse(messages: object, *, repair: bool = False, waiting: Iterable[str] = ()
     ... ).turns[0].role
     <Role.SYSTEM: 'system'>
     """
-    copies, waiting = copied_messages(Provider.OPENAI, messages), [*waiting]
-    modern = _modern(copies, is_called=LEGACY in waiting)
+    copies = copied_messages(Provider.OPENAI, messages)
+    modern = _modern(copies, is_called=LEGACY in [*waiting])
     turns = [
         (_parse_turn(message, Place(Provider.OPENAI, ("messages", index))), index)
         for index, message in enumerate(_named(modern, [*waiting]))
@@ -215,11 +216,7 @@ def _parse_calls(message: Message, role: Role, place: Place) -> list[tuple[ToolC
         raise place.refuse(rule, problem, "tool_calls on assistant messages only")
     if not isinstance(raw, list):
         raise place.refuse(rule, f"tool_calls is {shown(raw)}", "a list of calls, or no such field")
-    calls = [_parse_call(call, inner.into(number)) for number, call in enumerate(raw)]
-    if len({call.id for call, _ in calls}) < len(calls):
-        problem, legal = "two calls of this message share an id", "one id a call within a message"
-        raise place.refuse("duplicate-call-id", problem, legal)
-    return calls
+    return [_parse_call(call, inner.into(number)) for number, call in enumerate(raw)]
 
 
 def _parse_call(raw: object, place: Place) -> tuple[ToolCall, Message]:
@@ -260,7 +257,7 @@ class Writer:
 
     readable: bool = False
     _messages: list[Message] = Factory(list)
-    _ids: dict[str, str] = Factory(dict)
+    _ids: SentIds = Factory(lambda: SentIds(_is_legal, "turn"))
     _called: str = ""
     _room: MediaRoom = Factory(partial(MediaRoom, Provider.OPENAI))
 
@@ -278,10 +275,10 @@ class Writer:
             message = {"role": turn.role.value, "content": turn.content}
         if turn.name:
             message["name"] = turn.name if self.readable else speaker(turn.name)
-        if turn.tool_call_id == LEGACY:
+        if turn.tool_call_id == LEGACY and self._called:
             message |= {"role": "function", "name": message.get("name", self._called)}
         elif turn.tool_call_id is not None:
-            message["tool_call_id"] = self._ids.get(turn.tool_call_id, turn.tool_call_id)
+            message["tool_call_id"] = self._ids.sent.get(turn.tool_call_id, turn.tool_call_id)
         self._messages.append(message)
         self._room.add([message])
 
@@ -304,11 +301,18 @@ class Writer:
             further_of = {
                 entry.call: entry.data for entry in entries if entry.kind is PartKind.CALL
             }
-            self._ids = _render_ids(turn, further_of)
-            message["tool_calls"] = _render_calls(turn, further_of, self._ids)
+            # A long id that was read in this format is accepted by the server that made it.
+            long = {turn.tool_calls[each].id for each, data in further_of.items() if "id" in data}
+            self._called = ""
+            self._ids.add(turn, long)
+            message["tool_calls"] = _render_calls(turn, further_of, self._ids.sent)
         if (form is None or form is MISSING) and _may_be_absent(turn, message):
             return message if form is MISSING else {**message, "content": None}
         return {**message, "content": _render_content(turn, entries, is_list=form == [])}
+
+
+def _is_legal(call_id: str) -> bool:
+    return 0 < len(call_id) <= MAX_CALL_ID
 
 
 _ROLES_OF = {"developer": Role.SYSTEM, "function": Role.USER}
@@ -352,16 +356,6 @@ def _as_text(part: Message) -> Message:
     return {"type": "text", "text": part["refusal"]} if part["type"] == "refusal" else part
 
 
-def _render_ids(turn: Turn, further: Mapping[int, Message]) -> dict[str, str]:
-    """Return replacements for long ids, except for ids that were parsed from this format."""
-    ids = aliases((call.id for call in turn.tool_calls), MAX_CALL_ID, any_sign=True)
-    return {
-        call.id: ids[call.id]
-        for number, call in enumerate(turn.tool_calls)
-        if call.id in ids and "id" not in further[number]
-    }
-
-
 def _render_calls(
     turn: Turn, further: Mapping[int, Message], ids: Mapping[str, str]
 ) -> list[Message]:
@@ -369,7 +363,7 @@ def _render_calls(
     return [
         _render_call(
             further[number],
-            ids.get(call.id, call.id),
+            ids[call.id],
             names.get(call.name, call.name),
             call.arguments,
         )

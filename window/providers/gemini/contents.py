@@ -53,10 +53,9 @@ def parse(messages: object, *, repair: bool = False, waiting: Iterable[str] = ()
     (ToolCall(id='by-order:0:look', name='look', arguments='{"at":"Paris"}'),)
     """
     copies = copied_contents(messages)
-    earlier = tuple(waiting)
-    named = [(call_id, _made_of(call_id)) for call_id in earlier]
+    named = [(call_id, _made_of(call_id)) for call_id in waiting]
     turns = _turns(copies, named, are_late_answered=repair)
-    return paired(Provider.GEMINI, turns, copies, repair=repair, waiting=earlier)
+    return paired(Provider.GEMINI, turns, copies, repair=repair, waiting=waiting)
 
 
 def _turns(

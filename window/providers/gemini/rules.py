@@ -134,7 +134,7 @@ def _after(before: _Before, content: Message, place: Place) -> _Before:
         raise place.into("role").unsupported("unknown-role", "system", ("user", "model"))
     calls = sum(CALL in part for part in parts) if role == "model" else 0
     results = sum(RESULT in part for part in parts) if role == "user" else 0
-    if results > owed or (owed and not results and (role != "model" or last == "user")):
+    if results > owed or (owed and not results and (not calls or last == "user")):
         raise _uneven(place, owed)
     # The calls of several contents of the model are answered together.
     may_call = last == "user" or (last == "model" and owed)

@@ -13,6 +13,7 @@ from typing import Any
 
 from attrs import Factory, define
 
+from ...call_ids import SentIds
 from ...filler import OPENING
 from ...part import PartKind
 from ...turn import Role, Turn
@@ -42,6 +43,7 @@ class Writer:
     _contents: list[Message] = Factory(list)
     _calls: dict[str, Message] = Factory(dict)
     """The id and name that each of the last calls was written with."""
+    _ids: SentIds = Factory(lambda: SentIds(bool, "log"))
     _takes_results: bool = False
     _has_user: bool = False
     _introduced: tuple[str, ...] = ()
@@ -89,8 +91,8 @@ class Writer:
 
     def _joins(self, turn: Turn, *, is_anew: bool) -> bool:
         """Return whether the words of the model continue its last content; a call always does."""
-        follows = turn.role is Role.ASSISTANT and self._last == "model" and not self.readable
-        return follows and (bool(turn.tool_calls) or not is_anew)
+        follows = turn.role is Role.ASSISTANT and self._last == "model"
+        return follows and (bool(turn.tool_calls) or not (self.readable or is_anew))
 
     def _role(self, turn: Turn) -> str:
         if turn.role is Role.ASSISTANT:
@@ -116,6 +118,7 @@ class Writer:
         names = aliases((call.name for call in turn.tool_calls), MAX_NAME)
         if turn.tool_calls:
             self._calls = {}
+            self._ids.add(turn)
         for entry in entries:
             if entry.kind is PartKind.MESSAGE:
                 contents.append((without(entry.data, "joined", "empty"), []))
@@ -127,12 +130,16 @@ class Writer:
             elif entry.kind is PartKind.WORDS and entry.text:
                 contents[-1][1].append({"text": entry.text, **entry.data})
         written = [(further, parts) for further, parts in contents if parts]
+        calling = [any(CALL in part for part in parts) for _, parts in written]
+        if turn.tool_calls and not all(calling[calling.index(True) :]):
+            # Results must directly follow the content that calls.
+            written = [(written[0][0], [part for _, parts in written for part in parts])]
         return written or [(contents[-1][0], [{"text": stand_in(turn)}])]
 
     def _call(self, turn: Turn, entry: Entry, names: dict[str, str]) -> Message:
         call, inner = turn.tool_calls[entry.call], dict(entry.data.get(CALL, {}))
         loaded = loaded_object(call.arguments)
-        own: Message = {} if UNNAMED.fullmatch(call.id) else {"id": call.id}
+        own: Message = {} if UNNAMED.fullmatch(call.id) else {"id": self._ids.sent[call.id]}
         own["name"] = names.get(call.name, call.name)
         is_first = not self._calls
         self._calls[call.id] = dict(own)

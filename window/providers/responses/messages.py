@@ -16,7 +16,7 @@ from ...turn import Role, ToolCall, Turn
 from ...wire_text import compact
 from ..blocks import check_blocks, copied_messages
 from ..layout import MISSING, Collector, is_plain, without
-from ..places import Place, shown
+from ..places import Place
 from ..tool_pairs import CallNames, paired
 from ..wire import Message, Parsed, Provider
 from .rules import PROGRAM_OUTPUT
@@ -100,15 +100,14 @@ def _begun_by_the_user(kinds: Sequence[str], roles: Sequence[Role]) -> list[Role
 class _Reader:
     """Reads items one at a time.
 
-    `made` collects the current run of the model's items, and `called` the ids of its calls. `kinds`
-    holds the type of the last call of each id.
+    `made` collects the current run of the model's items. `kinds` holds the type of the last call of
+    each id.
     """
 
     answered: AbstractSet[str]
     turns: list[tuple[Turn, int]] = Factory(list)
     made: Collector | None = None
     start: int = 0
-    called: set[str] = Factory(set)
     kinds: dict[str, str] = Factory(dict)
 
     def read(self, item: Message, kind: str, role: Role, place: Place, *, is_last: bool) -> None:
@@ -121,7 +120,6 @@ class _Reader:
             return
         if self.made is None:
             self.made, self.start = Collector(Provider.RESPONSES), place.index or 0
-            self.called = set()
         if kind == "message":
             take_message(self.made, item, place)
         elif is_call(item, kind, self.answered, is_last=is_last):
@@ -139,13 +137,6 @@ class _Reader:
 
     def _call(self, made: Collector, item: Message, kind: str, place: Place) -> None:
         call, further = call_of(item, kind, place)
-        if call.id in self.called:
-            raise place.refuse(
-                "duplicate-call-id",
-                f"the id {shown(call.id)} is used twice",
-                "one id a call among those that wait",
-            )
-        self.called.add(call.id)
         self.kinds[call.id] = kind
         made.call(call, further)
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from attrs import Factory, asdict, define
 
+from ...call_ids import SentIds
 from ...part import PartKind
 from ...turn import Role, ToolCall, Turn
 from ...wire_text import loaded_object, stand_in
@@ -112,7 +113,7 @@ class Writer:
 
     readable: bool = False
     _items: list[Message] = Factory(list)
-    _ids: dict[str, str] = Factory(dict)
+    _ids: SentIds = Factory(lambda: SentIds(_is_legal, "log"))
     _kinds: dict[str, str] = Factory(dict)
     _programs: dict[str, int] = Factory(dict)
     """The places of the programs that have no output yet, by id."""
@@ -132,7 +133,7 @@ class Writer:
         if self._items and self._items[-1].get("type") == TRIGGER:
             self._items.pop()
         if turn.tool_calls:
-            self._ids = aliases((call.id for call in turn.tool_calls), MAX_ID, any_sign=True)
+            self._ids.add(turn)
             further = {entry.call: entry.data for entry in entries if entry.kind is PartKind.CALL}
             self._kinds = {
                 call.id: str(further[number].get("type", "function_call"))
@@ -141,13 +142,13 @@ class Writer:
         items = list[Message]()
         if turn.role is Role.TOOL:
             called = self._kinds.get(turn.tool_call_id or "", "function_call")
-            items = _output(turn, entries, self._ids, called)
+            items = _output(turn, entries, self._ids.sent, called)
         elif is_native(Provider.RESPONSES, turn):
             # The model does not see anything before a compaction, so earlier system messages move
             # after it.
             self._items = [*(entry.data for entry in entries), *self._items]
         else:
-            items = _items(turn, entries, self._ids)
+            items = _items(turn, entries, self._ids.sent)
         self._add(items)
         self._room.add(items)
 
@@ -214,6 +215,10 @@ class Writer:
         return Rendered(items)
 
 
+def _is_legal(call_id: str) -> bool:
+    return 0 < len(call_id) <= MAX_ID
+
+
 def _caller_of(item: Message) -> str | None:
     """Return the id of the program that makes this call of the client's tool, or None."""
     match item.get("caller"):
@@ -254,9 +259,7 @@ def _run(turn: Turn, entries: Sequence[Entry], ids: dict[str, str]) -> Iterator[
             message = None
         if entry.kind is PartKind.CALL:
             call = turn.tool_calls[entry.call]
-            yield call_item(
-                call, entry.data, ids.get(call.id, call.id), names.get(call.name, call.name)
-            )
+            yield call_item(call, entry.data, ids[call.id], names.get(call.name, call.name))
         elif entry.kind is PartKind.MESSAGE:
             message = _message(turn.role, entry.data)
         elif is_inside:
@@ -341,7 +344,7 @@ def _shaped(item: Message, turn: Turn) -> Message:
             part = {"stdout": stand_in(turn) if turn.content is None else turn.text}
             return {**item, "output": [{**part, "stderr": "", "outcome": outcome}]}
         case "local_shell_call_output" if BY_ID in item:
-            return without(item, BY_ID, "call_id")
+            return {**without(item, BY_ID, "call_id"), "id": call_id}
         case "local_shell_call_output" if "id" not in item:
             return {**item, "id": call_id}
         case "apply_patch_call_output" if "status" not in item:

@@ -1,0 +1,221 @@
+"""Ids of calls: taken as they come, sent unique and legal, and the same in every request."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from polycontext.adapters import Bridge
+from polycontext.adapters.wire_dialect import WireDialect
+from polycontext.polynomial import ContextSession, project
+from polycontext.testing.strict import findings
+from polycontext.window import InvalidMessagesError, OrderError, ToolCall, Turn
+from polycontext.window.call_ids import REUSED
+from polycontext.window.providers import Provider
+
+Ids = Sequence[Sequence[str]]
+IDS = [
+    "call_0",
+    "call_1",
+    "a.b",
+    "a:b",
+    "a_b",
+    "functions.Bash:0",
+    "x" * 70,
+    "x" * 71,
+    "toolu_01A",
+    "call_0_t5",
+    "by-order:0:look",
+    "\u00e9",
+]
+UNIQUE = (Provider.ANTHROPIC, Provider.RESPONSES, Provider.GEMINI)
+"""The formats in which an id is sent once; in chat messages, calls and results stand together."""
+
+
+def added(session: ContextSession, ids: Ids) -> ContextSession:
+    """Add a turn with calls of each of `ids`, and their results in order."""
+    for number, each in enumerate(ids):
+        calls = [
+            ToolCall(call_id, "look", json.dumps({"n": f"{len(session.log())}.{number}.{place}"}))
+            for place, call_id in enumerate(each)
+        ]
+        session.add_assistant_turn(None, tool_calls=calls)
+        for call_id in each:
+            session.add_tool_turn("seen " * 40, tool_call_id=call_id)
+    return session
+
+
+def looked(call_id: str) -> list[Turn]:
+    """Return a call and its result."""
+    calls = [ToolCall(call_id, "look", json.dumps({"n": call_id}))]
+    return [
+        Turn("assistant", None, tool_calls=calls),
+        Turn("tool", "seen", tool_call_id=call_id),
+    ]
+
+
+def begun(max_tokens: int = 100_000) -> ContextSession:
+    """Return a session with a task."""
+    session = ContextSession(max_tokens)
+    session.add_user_turn("Fix the price.")
+    return session
+
+
+def sent_ids(messages: object) -> Iterator[tuple[str, str]]:
+    """Yield the arguments and the id of each call of a request in any format."""
+    if isinstance(messages, list):
+        for each in messages:
+            yield from sent_ids(each)
+    if isinstance(messages, Mapping):
+        match messages:
+            case {"type": "tool_use", "id": call_id, "input": {"n": number}}:
+                yield number, call_id
+            case {"type": "function_call", "call_id": call_id, "arguments": text}:
+                yield json.loads(text)["n"], call_id
+            case {"type": "function", "id": call_id, "function": {"arguments": text}}:
+                yield json.loads(text)["n"], call_id
+            case {"functionCall": {"args": {"n": number}, **called}}:
+                yield number, str(called.get("id", number))
+        for inner in messages.values():
+            yield from sent_ids(inner)
+
+
+def ids_in(session: ContextSession, provider: Provider) -> dict[str, str]:
+    """Return the ids of a valid request by the arguments of the calls."""
+    messages = session.request(provider).messages
+    assert findings(messages, provider, foreign=True) == []
+    found = dict(sent_ids(messages))
+    if provider in UNIQUE:
+        assert len({*found.values()}) == len(found)
+    return found
+
+
+@given(
+    st.lists(st.lists(st.sampled_from(IDS), min_size=1, max_size=3), min_size=1, max_size=3),
+    st.lists(st.lists(st.sampled_from(IDS), min_size=1, max_size=2), max_size=2),
+)
+def test_ids_are_unique_and_stay_the_same(first: Ids, later: Ids) -> None:
+    """After later turns, a compression, and in a copy that was read from an export."""
+    session = added(begun(), first)
+    known = {provider: ids_in(session, provider) for provider in Provider}
+    added(session, later).compress(0.001)
+    again = ContextSession.history.load(session.history.export())
+    for provider, ids in known.items():
+        found = ids_in(session, provider)
+        assert all(ids.get(number, call_id) == call_id for number, call_id in found.items())
+        assert ids_in(again, provider) == found
+
+
+def test_an_id_stays_when_the_call_that_had_it_first_has_left_the_view(tmp_path: Path) -> None:
+    """It is the log that decides, also in a session that was opened with a snapshot."""
+    file = tmp_path / "a.db"
+    with ContextSession.open(file, "s", max_tokens=100_000) as session:
+        session.add_user_turn("Go.")
+        added(session, [["call_0"]])
+        session.extend([turn for number in range(130) for turn in looked(f"toolu_{number}")])
+        session.compress(0.001)
+        assert "call_0" not in ids_in(session, Provider.ANTHROPIC).values()
+    with ContextSession.open(file, "s") as session:
+        added(session, [["call_0"]])
+        (call_id,) = list(ids_in(session, Provider.ANTHROPIC).values())[-1:]
+        assert call_id == f"call_0_{session.log()[-2].resource_id}"
+        assert list(session.log()[-2].metadata[REUSED]) == ["call_0"]
+
+
+@pytest.mark.parametrize("provider", Provider)
+def test_ids_that_are_unique_and_legal_stay(provider: Provider) -> None:
+    """As the model gave them."""
+    ids = ["toolu_01A", "call_0", "a_b", "0usajhl5"]
+    session = added(begun(), [[each] for each in ids])
+    assert list(ids_in(session, provider).values()) == ids
+
+
+@pytest.mark.parametrize("provider", [Provider.OPENAI, Provider.ANTHROPIC, Provider.RESPONSES])
+def test_a_result_may_name_the_id_that_came_or_was_sent(provider: Provider) -> None:
+    """And the one that `open_calls` has; another one is refused, and nothing changes."""
+    for shown in ("came", "open", "sent"):
+        session = added(begun(), [["call_0"]])
+        calls = [ToolCall(each, "look", f'{{"n": "{each}"}}') for each in ("call_0", "a.b")]
+        session.add_assistant_turn(None, tool_calls=calls)
+        sent = dict(sent_ids(session.request(provider, allow_open=True).messages))
+        names = {"came": [*sent][-2:], "sent": [*sent.values()][-2:]}
+        names["open"] = [call.id for call in session.open_calls]
+        with pytest.raises(OrderError):
+            session.add_tool_turn("lost", tool_call_id="call_0_t1")
+        for name in reversed(names[shown]):
+            session.add_tool_turn(f"of {name}", tool_call_id=name)
+        assert [turn.tool_call_id for turn in session.log()[-2:]] == ["a.b", "call_0"]
+
+
+@pytest.mark.parametrize("result", ["dup", "dup_2"])
+def test_two_calls_of_one_id_are_told_apart(result: str) -> None:
+    """Their results answer them in order, in a message, a list, a projection and a bridge."""
+    calls = [{"id": "dup", "name": name, "input": {"n": name}} for name in ("read", "list")]
+    answer = {"role": "assistant", "content": [{"type": "tool_use", **call} for call in calls]}
+    given = [{"type": "tool_result", "tool_use_id": "dup", "content": "ONE"}]
+    given.append({"type": "tool_result", "tool_use_id": result, "content": "TWO"})
+    said: list[dict[str, Any]] = [
+        {"role": "user", "content": "Go."},
+        answer,
+        {"role": "user", "content": given},
+    ]
+    session = ContextSession(8_000)
+    session.add_message(said[0])
+    session.add_message(answer)
+    assert [(call.id, call.name) for call in session.open_calls] == [
+        ("dup", "read"),
+        ("dup_2", "list"),
+    ]
+    session.extend([{"role": "user", "content": given[:1]}], "anthropic")
+    session.extend([{"role": "user", "content": given[1:]}], "anthropic")
+    bridge = Bridge(WireDialect("anthropic"), model=8_000)
+    for sent in (
+        session.request("anthropic").messages,
+        project(said, 8_000).messages,
+        bridge.fit(said),
+        bridge.fit(said),
+    ):
+        assert findings(sent, "anthropic") == []
+        assert [(each["tool_use_id"], each["content"]) for each in sent[2]["content"]] == [
+            ("dup", "ONE"),
+            ("dup_2", "TWO"),
+        ]
+
+
+def test_a_third_result_of_two_calls_is_refused() -> None:
+    """It answers nothing."""
+    session = begun()
+    session.add_assistant_turn(None, tool_calls=[ToolCall("dup", "read")] * 2)
+    result = {"role": "tool", "tool_call_id": "dup", "content": "seen"}
+    with pytest.raises(InvalidMessagesError, match="duplicate-result"):
+        session.extend([result] * 3, "openai")
+    assert len(session.open_calls) == 2
+
+
+FOREIGN: dict[str, list[dict[str, Any]]] = {
+    "signs of another vendor": [{"id": "functions.Bash:0"}, {"id": "functions.Bash:0"}],
+    "long": [{"id": "x" * 70}, {"id": "x" * 71}],
+    "empty": [{"id": ""}, {"id": ""}],
+    "none": [{}, {}],
+}
+
+
+@pytest.mark.parametrize("ids", FOREIGN.values(), ids=FOREIGN)
+def test_ids_that_anthropic_refuses_are_read(ids: list[dict[str, Any]]) -> None:
+    """A gateway may give them in Anthropic's form; each result stays with its call."""
+    said: list[dict[str, Any]] = [{"role": "user", "content": "Go."}]
+    for number, each in enumerate(ids):
+        call = {"type": "tool_use", "name": "look", "input": {"n": number}, **each}
+        result = {"type": "tool_result", "content": f"KEY-{number}"}
+        result |= {"tool_use_id": each["id"]} if each else {}
+        said += [
+            {"role": "assistant", "content": [call]},
+            {"role": "user", "content": [result]},
+        ]
+    sent = project(said, 8_000, provider="anthropic").messages
+    assert findings(sent, "anthropic") == []
+    assert [message["content"][0].get("content") for message in sent[2::2]] == ["KEY-0", "KEY-1"]
