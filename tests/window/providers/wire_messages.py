@@ -363,7 +363,7 @@ def _contents_step(draw: st.DrawFn, number: int) -> list[Message]:
     run = draw(st.permutations([*calls, *beside]))
     cut = draw(st.integers(0, len(run)))
     made = [part for part in (run[:cut], run[cut:]) if part]
-    if not any("functionCall" in part for part in made[0]):
+    if not all(any("functionCall" in part for part in parts) for parts in made):
         made = [run]
     results = [
         {
