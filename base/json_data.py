@@ -12,8 +12,9 @@ the legal value.
 
 import re
 from collections.abc import Callable, ItemsView, Iterator, KeysView, Mapping, ValuesView
+from itertools import islice
 from math import isfinite
-from operator import is_
+from operator import is_, itemgetter
 from typing import Any, NamedTuple, NoReturn, TypeVar
 
 from .errors import InvalidDataError
@@ -54,6 +55,23 @@ def kind_of(value: object) -> str:
     ('an object', 'null', 'complex')
     """
     return _KINDS.get(type(value), type(value).__name__)
+
+
+_CONTAINER = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?|([\[{])', re.DOTALL)
+
+
+def has_more_containers(data: bytes, most: int) -> bool:
+    """Return whether JSON has more than `most` objects and lists, without reading it.
+
+    Read, an empty object takes 24 times the memory of its text.
+
+    >>> has_more_containers(b'[{}, "{[{"]', 1), has_more_containers(b'[{}, "{[{"]', 2)
+    (True, False)
+    """
+    if data.count(b"[") + data.count(b"{") <= most:
+        return False
+    found = filter(itemgetter(1), _CONTAINER.finditer(data))  # those outside of strings
+    return next(islice(found, most, None), None) is not None
 
 
 class FrozenDict(Mapping[str, V]):

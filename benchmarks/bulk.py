@@ -1,6 +1,6 @@
 """Measure data sets on all cores: throughput, scaling, kills and memory.
 
-Usage: just bench bulk throughput [--before PYTHON] | cores | kills | memory [--number N]
+Usage: just bench bulk throughput [--before PYTHON] | cores | kills | memory | bombs [--number N]
 
 Conversations are recordings with other digits, so that no row repeats another. CPU seconds are
 reported, because other work on the machine does not change them much.
@@ -8,6 +8,7 @@ reported, because other work on the machine does not change them much.
 
 import argparse
 import filecmp
+import gzip
 import json
 import random
 import re
@@ -21,6 +22,8 @@ from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
+
+import zstandard
 
 DATA = Path(__file__).resolve().parents[1] / "../shared/data/tau_airline_gpt4o.jsonl"
 BUDGET = 2_000
@@ -186,12 +189,63 @@ def memory(folder: Path, number: int) -> None:
     print(f"{size / 1e9:.1f} GB in {spent:,.0f} s ({cpu:,.0f} s CPU), {most:,.0f} MB a process")
 
 
+# --- bombs ------------------------------------------------------------------
+
+
+def bomb(path: Path, megabytes: int) -> Path:
+    """Write a row, a line of so many MB of one letter, and a row, packed as the name says."""
+    row, part = b'{"messages": [{"role": "user", "content": "Hello!"}]}\n', b"x" * 1_000_000
+    pack: Any
+    match path.suffix:
+        case ".gz":
+            pack = gzip.GzipFile(path, "wb")
+        case ".zst":
+            pack = zstandard.open(path, "wb")
+        case _:
+            pack = path.open("wb")
+    with pack as file:
+        file.write(row)
+        for _ in range(megabytes):
+            file.write(part)
+        file.write(b"\n" + row)
+    return path
+
+
+# A process starts at the peak of the one that it is forked from, so a small one starts the command.
+MEASURE = """
+import json, resource, subprocess, sys
+ran = subprocess.run(sys.argv[1:], capture_output=True)
+used = resource.getrusage(resource.RUSAGE_CHILDREN)
+print(json.dumps([ran.returncode, used.ru_utime + used.ru_stime, used.ru_maxrss / 1024]))
+"""
+
+
+def measured(*arguments: object) -> tuple[float, float]:
+    """Return the CPU seconds and the peak megabytes of the largest process of a command."""
+    command = [sys.executable, "-m", "polycontext", *map(str, arguments)]
+    ran = subprocess.run([sys.executable, "-c", MEASURE, *command], check=True, capture_output=True)  # noqa: S603
+    code, cpu, most = json.loads(ran.stdout)
+    assert code == 1, "a row is rejected, or no budget passes"
+    return cpu, most
+
+
+def bombs(folder: Path, number: int) -> None:
+    """Print what a line of so many MB costs, packed and plain."""
+    for name in ("bomb.jsonl.gz", "bomb.jsonl.zst", "line.jsonl"):
+        source = bomb(folder / name, number)
+        for command, output in (("compress", [folder / f"out-{name}"]), ("certify", [])):
+            cpu, most = measured(command, source, *output, "--max-tokens", BUDGET)
+            size = f"{source.stat().st_size:,} bytes, unpacked {number:,} MB"
+            print(f"{command:<8} {name:<14} {size}: {cpu:.1f} s CPU, {most:,.0f} MB a process")
+
+
 def main() -> None:
     """Run the named measurement."""
     measures: dict[str, tuple[Callable[[Path, int], None], int]] = {
         "cores": (cores, 20_000),
         "kills": (kills, 1_000),
         "memory": (memory, 10_000),
+        "bombs": (bombs, 2_000),
     }
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("measure", choices=["throughput", *measures])

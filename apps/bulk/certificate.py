@@ -19,7 +19,7 @@ from polycontext.window import Turn
 
 from .bounds import count_bound, share_bound
 from .lines import pieces_of
-from .pieces import Done, Engine, Piece, explained
+from .pieces import Done, Engine, Piece, excess, explained
 from .pool import Pool
 from .rows import Request, Row, RowCompressor
 
@@ -83,19 +83,19 @@ def measure(row: Row, compressors: Sequence[RowCompressor]) -> Loss:
     return Loss(total, tuple(each / total if total else 0.0 for each in lost))
 
 
-def _needs(turns: Sequence[Turn], places: Sequence[int]) -> Iterator[tuple[int, list[str]]]:
+def _needs(turns: Sequence[Turn], places: Sequence[int]) -> Iterator[tuple[int, set[str]]]:
     """Yield the place of each message that calls tools, and the arguments that stand before it."""
     said = ""
     for turn, place in zip(turns, places, strict=True):
         if turn.tool_calls:
             values = {value for call in turn.tool_calls for value in _values(call.arguments)}
-            standing = sorted(value for value in values if _stands(value, said))
+            standing = _standing(values, said)
             if standing:
                 yield place, standing
         said += _text(turn)
 
 
-def _lost(request: Request, place: int, values: Sequence[str], compressor: RowCompressor) -> int:
+def _lost(request: Request, place: int, values: set[str], compressor: RowCompressor) -> int:
     """Return how many of the values do not stand in the view of what is before a message."""
     try:
         view = compressor.fit(request, request.inline[:place])
@@ -104,7 +104,7 @@ def _lost(request: Request, place: int, values: Sequence[str], compressor: RowCo
     if not view.changed:
         return 0
     text = "".join(map(_text, request.wire.parse(view.messages, repair=True).turns))
-    return sum(not _stands(value, text) for value in values)
+    return len(values - _standing(values, text))
 
 
 def _text(turn: Turn) -> str:
@@ -132,9 +132,41 @@ def _values(arguments: str) -> Iterator[str]:
                 pass
 
 
-def _stands(value: str, text: str) -> bool:
-    """Return whether a value stands in a text and is not part of a longer word there."""
-    return re.search(rf"(?<!\w){re.escape(value)}(?!\w)", text) is not None
+def _standing(values: set[str], text: str) -> set[str]:
+    """Return the values that stand in a text and are not part of a longer word there.
+
+    The text is searched once for all of them: for the longest word of each.
+    """
+    keys = {value: max(_WORD.findall(value), key=len, default="") for value in values}
+    places: dict[str, list[int]] = {key: [] for key in keys.values() if key}
+    for found in _WORD.finditer(text):
+        if found[0] in places:
+            places[found[0]].append(found.start())
+    return {
+        value
+        for value, key in keys.items()
+        if any(
+            at >= 0 and text.startswith(value, at) and _is_apart(text, at, at + len(value))
+            for at in (
+                (place - value.index(key) for place in places[key]) if key else _found(value, text)
+            )
+        )
+    }
+
+
+_WORD = re.compile(r"\w+")
+
+
+def _found(value: str, text: str) -> Iterator[int]:
+    at = text.find(value)
+    while at >= 0:
+        yield at
+        at = text.find(value, at + 1)
+
+
+def _is_apart(text: str, start: int, end: int) -> bool:
+    around = text[max(0, start - 1) : start] + text[end : end + 1]
+    return not _WORD.search(around)
 
 
 def certify(
@@ -194,10 +226,13 @@ class MeasureWork:
         """Return the losses of the piece's rows."""
         done, lines = Done(piece), list[str]()
         for number, line in enumerate(piece.data.split(b"\n"), piece.start):
+            if what := excess(piece, number, line, self.compressors[0].most_row_bytes):
+                done.reject(number, what, None)
+                continue
             try:
                 loss = measure(json.loads(line.decode()), self.compressors)
             except (PolycontextError, ValueError, RecursionError) as error:
-                done.reject(number, *explained(error, line))
+                done.reject(number, explained(error, line)[0], None)
             else:
                 done.figures.rows += 1
                 lines.append(json.dumps([loss.arguments, loss.shares]))
@@ -234,7 +269,7 @@ def certify_file(
         InvalidOptionError: an option is out of range, or the file is not JSONL.
     """
     work, losses, rejected = MeasureWork(tuple(compressors)), list[Loss](), 0
-    for done in (engine or Pool()).map(work, pieces_of(source)):
+    for done in (engine or Pool()).map(work, pieces_of(source, compressors[0].most_row_bytes)):
         losses.extend(losses_in(done))
         rejected += len(done.rejected)
     budgets = [each.max_tokens or 0 for each in compressors]

@@ -2,13 +2,14 @@
 
 import pickle
 from collections.abc import Callable, Iterable, Iterator
-from itertools import islice
+from io import BytesIO
 from typing import Any
 
 from attrs import frozen
 
 from polycontext.base import InvalidDataError, PolycontextError
 
+from .lines import PIECE_BYTES
 from .pieces import Done, Piece, Rejected
 from .pool import Pool
 from .rows import Row, RowCompressor
@@ -53,22 +54,34 @@ def compress_rows(
 
 
 def _pieces(rows: Iterable[Row], size: int) -> Iterator[Piece]:
-    left, start = iter(rows), 1
-    while held := [*islice(left, size)]:
-        yield Piece(start, 0, pickle.dumps(held))
-        start += len(held)
+    held, start = bytearray(), 1
+    number = 0
+    for number, row in enumerate(rows, 1):
+        held += pickle.dumps(row)
+        if number - start + 1 >= size or len(held) >= PIECE_BYTES:
+            yield Piece(start, number, bytes(held))
+            held, start = bytearray(), number + 1
+    if held:
+        yield Piece(start, number, bytes(held))
+
+
+def _rows(piece: Piece) -> Iterator[tuple[int, Row]]:
+    """Yield the rows of a piece with their numbers."""
+    data = BytesIO(piece.data)
+    for number in range(piece.start, piece.end + 1):
+        yield number, pickle.load(data)  # noqa: S301 - written by us
 
 
 @frozen
 class _RowWork:
-    """Shortens a piece that is a pickled list of rows."""
+    """Shortens a piece that is pickled rows."""
 
     compressor: RowCompressor
 
     def __call__(self, piece: Piece) -> Done:
         """Return the shortened piece."""
         done, shortened = Done(piece), list[Row]()
-        for number, row in enumerate(pickle.loads(piece.data), piece.start):  # noqa: S301 - ours
+        for number, row in _rows(piece):
             try:
                 new, projection = self.compressor.compressed(row)
             except PolycontextError as error:
@@ -81,5 +94,5 @@ class _RowWork:
 
     def split(self, piece: Piece) -> Iterator[Piece]:
         """Yield the rows of a piece as pieces of their own."""
-        for number, row in enumerate(pickle.loads(piece.data), piece.start):  # noqa: S301 - ours
-            yield Piece(number, 0, pickle.dumps([row]))
+        for number, row in _rows(piece):
+            yield Piece(number, number, pickle.dumps(row))

@@ -10,14 +10,18 @@ from attrs import frozen
 
 from polycontext.base import InvalidDataError, InvalidOptionError, is_installed, require_extra
 
-from .pieces import MOST_ROW_BYTES, LineWork, Pack, Piece
-from .rows import RowCompressor
+from .pieces import LineWork, Pack, Piece
+from .rows import MOST_ROW_BYTES, RowCompressor
 
 SUFFIXES = (".jsonl", ".ndjson")
 PIECE_BYTES = 2**19
 """The size of a piece: about 30 conversations of 4,000 tokens."""
 
 _BLOCK = 2**18
+_STEP = 2**8
+"""The bytes that are decompressed at once: zstd makes 8 MB of them at most, gzip 264 kB."""
+_ROW_COST = 2**7
+"""The bytes that a row counts in a piece besides its text, so that a piece has few empty rows."""
 _BOM = b"\xef\xbb\xbf"
 
 
@@ -27,6 +31,7 @@ class LineFormat:
 
     read: str
     write: str
+    most_row_bytes: int = MOST_ROW_BYTES
 
     def work(self, compressor: RowCompressor) -> LineWork:
         """Return the work for the pieces of a file."""
@@ -40,10 +45,11 @@ class LineFormat:
         Raises:
             InvalidDataError: the file is not whole or not in the format that its name says.
         """
-        splitter = _Splitter(position, rows)
+        splitter = _Splitter(position, rows, self.most_row_bytes)
         try:
-            for splitter.share, block in self._blocks(path, position):
-                yield from splitter.feed(block)
+            for splitter.share, text in self._blocks(path, position):
+                for start in range(0, len(text), _BLOCK):
+                    yield from splitter.feed(text[start : start + _BLOCK])
         except _damages() as error:
             # What was read until here can still be shortened: the error comes after it.
             yield from splitter.finish(torn=True)
@@ -74,12 +80,13 @@ _WHOLE = "a whole file; the rows before are finished, and the same command goes 
 class _Splitter:
     """Cuts text into pieces of whole lines."""
 
-    def __init__(self, position: int, rows: int) -> None:
+    def __init__(self, position: int, rows: int, most: int) -> None:
         self.position, self.row, self.share = position, rows, 0.0
+        self._most = most
         self._lines: list[bytes] = []
         self._oversize: set[int] = set()
         self._size = 0
-        self._open = b""  # the line whose end is not read yet
+        self._open = bytearray()  # the line whose end is not read yet
         self._length = 0
         self._cut = False  # that line is too long, so only its beginning is held
 
@@ -91,8 +98,6 @@ class _Splitter:
             if self._size >= PIECE_BYTES:
                 yield self._piece()
         self._extend(rest)
-        if len(self._open) > MOST_ROW_BYTES:
-            self._open, self._cut = self._open[:_HEAD], True
 
     def finish(self, *, torn: bool = False) -> Iterator[Piece]:
         """Yield the last piece; a `torn` last line is left out."""
@@ -103,14 +108,17 @@ class _Splitter:
 
     def _extend(self, part: bytes) -> None:
         self._length += len(part)
-        self._open = self._open if self._cut else self._open + part
+        if not self._cut:
+            self._open += part
+        if len(self._open) > self._most:
+            self._open, self._cut = self._open[:_HEAD], True
 
     def _add(self, end: bytes, terminator: int) -> None:
         self._extend(end)
         self.position += self._length + terminator
         is_first = self.position == self._length + terminator
-        line, is_long = self._open, self._cut or len(self._open) > MOST_ROW_BYTES
-        self._open, self._cut, self._length = b"", False, 0
+        line, is_long = bytes(self._open), self._cut
+        self._open, self._cut, self._length = bytearray(), False, 0
         if is_first:
             line = line.removeprefix(_BOM)
         line = line.strip(b"\r\t ")
@@ -119,9 +127,8 @@ class _Splitter:
         self.row += 1
         if is_long:
             self._oversize.add(self.row)
-            line = line[:_HEAD]
         self._lines.append(line)
-        self._size += len(line)
+        self._size += len(line) + _ROW_COST
 
     def _piece(self) -> Piece:
         piece = Piece(
@@ -142,13 +149,14 @@ def _unpacked(blocks: Iterator[bytes], codec: str) -> Iterator[bytes]:
     """Yield the text of a file in gzip or zstd, which may consist of several members."""
     unpack: Any = None
     for block in blocks:
-        data = block
-        while data:
-            unpack = unpack or _decompressor(codec)
-            if text := unpack.decompress(data):
-                yield text
-            data = unpack.unused_data if unpack.eof else b""
-            unpack = None if unpack.eof else unpack
+        for start in range(0, len(block), _STEP):
+            data = block[start : start + _STEP]
+            while data:
+                unpack = unpack or _decompressor(codec)
+                if text := unpack.decompress(data):
+                    yield text
+                data = unpack.unused_data if unpack.eof else b""
+                unpack = None if unpack.eof else unpack
     if unpack is not None:
         raise EOFError("its last part is missing")
 
@@ -188,7 +196,7 @@ def _damages() -> tuple[type[Exception], ...]:
     return zlib.error, EOFError, *zstd
 
 
-def line_format(source: Path, output: Path) -> LineFormat:
+def line_format(source: Path, output: Path, most_row_bytes: int = MOST_ROW_BYTES) -> LineFormat:
     """Return the format of two files of lines, by the ends of their names.
 
     Raises:
@@ -201,7 +209,7 @@ def line_format(source: Path, output: Path) -> LineFormat:
     read, write = codec_of(source) or "", codec_of(output) or ""
     if ".zst" in (read, write):
         _zstandard()
-    return LineFormat(read, write)
+    return LineFormat(read, write, most_row_bytes)
 
 
 def codec_of(path: Path) -> str | None:
@@ -214,7 +222,7 @@ def codec_of(path: Path) -> str | None:
     return codec if Path(path.name.removesuffix(codec)).suffix in SUFFIXES else None
 
 
-def pieces_of(source: Path) -> Iterator[Piece]:
+def pieces_of(source: Path, most_row_bytes: int) -> Iterator[Piece]:
     """Yield the pieces of a file of lines.
 
     Raises:
@@ -225,7 +233,7 @@ def pieces_of(source: Path) -> Iterator[Piece]:
         legal = "a name that ends in .jsonl, .jsonl.gz or .jsonl.zst"
         raise InvalidOptionError("input", str(source), legal)
     check_readable(source)
-    yield from line_format(source, source).pieces(source, 0, 0)
+    yield from line_format(source, source, most_row_bytes).pieces(source, 0, 0)
 
 
 def check_readable(source: Path) -> None:

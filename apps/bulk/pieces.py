@@ -4,9 +4,10 @@ import json
 from collections.abc import Callable, Iterator
 from typing import Any, Protocol
 
-from attrs import asdict, define, field, frozen
+from attrs import asdict, define, evolve, field, frozen
 
 from polycontext.base import PolycontextError
+from polycontext.base.json_data import has_more_containers
 
 from .figures import Figures
 from .rows import RowCompressor
@@ -33,7 +34,10 @@ class Piece:
 
 @frozen
 class Rejected:
-    """A row that cannot be shortened: its number from 1, the reason, and the row itself."""
+    """A row that cannot be shortened: its number from 1, the reason, and the row itself.
+
+    A row of a file of lines is the line, as bytes, if it is JSON; otherwise the beginning as text.
+    """
 
     number: int
     error: str
@@ -42,14 +46,24 @@ class Rejected:
 
     def as_line(self) -> bytes:
         """Return the record as a line of JSON."""
+        if isinstance(self.row, bytes):  # JSON already: parsed, it would take thirty times the room
+            head = json.dumps(asdict(self, filter=lambda name, _: name.name != "row")).encode()
+            return b'%s, "row": %s}\n' % (head[:-1], self.row)
         return json.dumps(asdict(self, recurse=False), default=str).encode() + b"\n"
+
+
+def _without_data(piece: Piece) -> Piece:
+    return evolve(piece, data=b"")
 
 
 @define
 class Done:
-    """A shortened piece: its rows as bytes to append, its rejected rows, and its figures."""
+    """A shortened piece: its rows as bytes to append, its rejected rows, and its figures.
 
-    piece: Piece
+    The data of the `piece` are not kept.
+    """
+
+    piece: Piece = field(converter=_without_data)
     data: bytes = field(default=b"", repr=False)
     rejected: list[Rejected] = field(factory=list, repr=False)
     figures: Figures = field(factory=Figures)
@@ -92,10 +106,7 @@ class LineWork:
         """Return the shortened piece."""
         done, lines = Done(piece), list[bytes]()
         for number, line in enumerate(piece.data.split(b"\n"), piece.start):
-            if number in piece.oversize:
-                what = (
-                    f"the row is longer than {MOST_ROW_BYTES:,} bytes. Shorten it or leave it out."
-                )
+            if what := excess(piece, number, line, self.compressor.most_row_bytes):
                 done.reject(number, what, line[:_EXCERPT].decode(errors="replace"))
                 continue
             try:
@@ -122,18 +133,28 @@ class LineWork:
             yield Piece(number, piece.end, line, piece.oversize & {number})
 
 
-MOST_ROW_BYTES = 2**24
-"""The length of the longest row that is read."""
+def excess(piece: Piece, number: int, line: bytes, most: int) -> str | None:
+    """Return why a row would take too much memory to be read, or None."""
+    if number in piece.oversize:
+        return f"the row is longer than {most:,} bytes. Shorten it, or allow longer rows."
+    containers = most // _BYTES_OF_CONTAINER
+    if has_more_containers(line, containers):
+        what = f"the row holds more than {containers:,} objects and lists"
+        return f"{what}. Shorten it, or allow longer rows."
+    return None
 
+
+_BYTES_OF_CONTAINER = 2**7
 _EXCERPT = 200
+_MOST_TEXT = 2**16
 
 
 def explained(error: Exception, line: bytes) -> tuple[Exception | str, Any]:
-    """Return the reason for a rejection, and the row as JSON data if it is."""
-    text = line.decode(errors="replace")
+    """Return the reason for a rejection, and the row: the line if it is JSON, or its beginning."""
+    text = line[:_MOST_TEXT].decode(errors="replace")
     match error:
         case PolycontextError():
-            return error, json.loads(text)
+            return error, line
         case UnicodeDecodeError():
             return f"byte {error.start + 1} is 0x{line[error.start]:02x}, which is no UTF-8", text
         case RecursionError():

@@ -13,6 +13,8 @@ from attrs import field, frozen
 
 from .pieces import Done, Piece, Work
 
+_MOST_HELD = 2**25
+
 
 def cores() -> int:
     """Return the number of cores that this process may use."""
@@ -23,8 +25,9 @@ def cores() -> int:
 class Pool:
     """Runs work in processes of this machine; with one worker, in this process.
 
-    Results come in the order of the pieces. At most `2 * workers` pieces are held at a time. If a
-    worker dies, its pieces run again; a row at which a worker dies twice is rejected.
+    Results come in the order of the pieces. At most `2 * workers` pieces are held at a time, or
+    32 MiB and a piece. If a worker dies, its pieces run again; a row at which a worker dies twice
+    is rejected.
     """
 
     workers: int = field(factory=cores)
@@ -53,7 +56,11 @@ class Pool:
         futures = deque[Future[Done]]()
         try:
             while True:
-                while len(pending) < 2 * self.workers and (piece := next(pieces, None)):
+                while (
+                    len(pending) < 2 * self.workers
+                    and sum(len(each.data) for each in pending) < _MOST_HELD
+                    and (piece := next(pieces, None))
+                ):
                     pending.append(piece)
                     futures.append(pool.submit(work, piece))
                 if not futures:

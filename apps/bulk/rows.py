@@ -15,6 +15,9 @@ from .training import aligned, origins
 Row = Any
 """A row: a mapping with a column of messages, or a bare list of messages."""
 
+MOST_ROW_BYTES = 2**23
+"""The length of the longest line that is read: read, it takes up to 200 MB."""
+
 
 def _names(columns: Sequence[str]) -> tuple[str, ...]:
     return tuple(columns)
@@ -36,6 +39,8 @@ class RowCompressor:
         keep: columns with one number for each message; they stay aligned, with 0 for summaries.
         provider: the message format; by default it is detected for each row.
         keep_recent: the number of recent messages to shorten last.
+        most_row_bytes: the longest line that is read from a file; a longer one is rejected, and so
+            is one with more than an object or list for each 128 of these bytes.
         repair: mend the order of calls and results, as `project` does, instead of rejecting the
             row.
 
@@ -51,10 +56,12 @@ class RowCompressor:
     provider: Provider | str = AUTO
     keep_recent: int = 6
     repair: bool = False
+    most_row_bytes: int = MOST_ROW_BYTES
 
     def __attrs_post_init__(self) -> None:
         has_size = self.max_tokens is not None or self.model is not None
         require("max_tokens", None, has_size, "a number of tokens, or the name of a model")
+        require("most_row_bytes", self.most_row_bytes, self.most_row_bytes > 0, "a number of bytes")
         # Every other option is checked before the first row.
         project(_HELLO, self.model, max_tokens=self.max_tokens, keep_recent=self.keep_recent)
 

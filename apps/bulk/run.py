@@ -169,7 +169,7 @@ class _Run:
 
     def go(self, engine: Engine, advance: Callable[[Progress], None]) -> Report:
         """Run from the last checkpoint to the end."""
-        form = _format(self.source, self.output)
+        form = _format(self.source, self.output, self.compressor.most_row_bytes)
         check_readable(self.source)
         saved = self._resumed()
         written, rejected = self._beside("partial"), self._beside("rejected.jsonl")
@@ -283,7 +283,7 @@ def _until_torn(pieces: Iterator[Piece], torn: list[InvalidDataError]) -> Iterat
         torn.append(error)
 
 
-def _format(source: Path, output: Path) -> Format:
+def _format(source: Path, output: Path, most_row_bytes: int) -> Format:
     if source.suffix == ".parquet":
         from .arrow import table_format  # noqa: PLC0415 - an extra
 
@@ -291,4 +291,4 @@ def _format(source: Path, output: Path) -> Format:
     if codec_of(source) is None:
         legal = "a name that ends in .jsonl, .jsonl.gz, .jsonl.zst or .parquet"
         raise InvalidOptionError("input", str(source), legal)
-    return line_format(source, output)
+    return line_format(source, output, most_row_bytes)

@@ -10,7 +10,7 @@ from polycontext.bulk import Certificate, Pool, RowCompressor, certify_file
 from polycontext.window.providers import AUTO
 
 from .command import command
-from .options import Json, KeepRecent, MessageFormat, Repair, complete_file
+from .options import Json, KeepRecent, MaxRow, MessageFormat, Repair, complete_file
 from .output import FAULT, CommandError, tell, write, write_columns, write_json
 
 
@@ -56,6 +56,7 @@ def certify(
     form: MessageFormat,
     keep_recent: KeepRecent,
     repair: Repair,
+    max_row: MaxRow,
     workers: int | None,
     as_json: Json,
 ) -> int:
@@ -63,7 +64,8 @@ def certify(
 
     DATA is JSONL of recorded conversations that are independent of each other. An argument counts
     if it stood in the messages before its call; it vanishes if it does not stand in their
-    projection. The bounds hold for any distribution. Exits with 1 if no budget passes --at-most.
+    projection, character for character. The bounds hold for any distribution, but only if you leave
+    out near-copies: they are not detected. Exits with 1 if no budget passes --at-most.
     """
     first, *others = (
         RowCompressor(
@@ -73,6 +75,7 @@ def certify(
             provider=form or AUTO,
             keep_recent=keep_recent,
             repair=repair,
+            most_row_bytes=max_row * 2**20,
         )
         for budget in _falling(budgets)
     )

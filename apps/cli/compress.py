@@ -22,6 +22,7 @@ from .command import command
 from .options import (
     Json,
     KeepRecent,
+    MaxRow,
     MessageFormat,
     Repair,
     WindowOptions,
@@ -75,6 +76,7 @@ def compress(
     form: MessageFormat,
     keep_recent: KeepRecent,
     repair: Repair,
+    max_row: MaxRow,
     workers: int | None,
     engine: str,
     address: str | None,
@@ -97,6 +99,7 @@ def compress(
         provider=form or AUTO,
         keep_recent=keep_recent,
         repair=repair,
+        most_row_bytes=max_row * 2**20,
     )
     started = monotonic()
     report = _run(Path(source), Path(output), compressor, _engine(engine, workers, address))

@@ -279,6 +279,17 @@ Repair = Annotated[
         help="Mend the order of calls and results, and add missing results, instead of refusing.",
     ),
 ]
+MaxRow = Annotated[
+    int,
+    click.Option(
+        ["--max-row"],
+        type=click.IntRange(min=1),
+        default=8,
+        metavar="MB",
+        help="The longest row of JSON to read, in MB; longer ones are rejected.",
+    ),
+]
+"""In MB of 2**20 bytes."""
 Model = Annotated[
     str | None,
     click.Option(

@@ -12,6 +12,7 @@ from polycontext.bulk import Loss, Pool, RowCompressor, certify, certify_file, m
 from polycontext.bulk.bounds import count_bound, share_bound
 from tests.bulk.data_sets import as_lines, saved
 from tests.cli.command import assistant, chat, result, user
+from tests.growth import BOUND, growth
 
 DRAWS = 1_000
 
@@ -50,6 +51,54 @@ def test_a_part_of_a_word_is_not_the_argument() -> None:
     """HAT13 does not stand where HAT136 stands."""
     assert measure(calling('{"flight": "HAT13"}'), [WHOLE]).arguments == 0
     assert measure(calling("not JSON"), [WHOLE]).arguments == 0
+
+
+@pytest.mark.parametrize(
+    ("argument", "text", "stands"),
+    [
+        ("1,000", "It costs 1000.", False),  # another form, as docs/bulk.md says
+        ("2026-01-02", "On 2 January 2026.", False),
+        ("HAT136", "hat136", False),
+        ("the 7", "See the 77, then (the 7).", True),
+        ("-5.5", "x-5.5 and 1 -5.5", True),
+        ("-5.5", "x-5.5", False),
+        ("?!!", "What?!!", False),
+        ("?!!", "What?!! ?!!", True),
+        ("late flight", "flight", False),
+    ],
+)
+def test_an_argument_stands_verbatim_as_whole_words(
+    argument: str, text: str, *, stands: bool
+) -> None:
+    """Only the same characters count, and only apart from other words."""
+    call = assistant(None, "c1")
+    call["tool_calls"][0]["function"]["arguments"] = json.dumps([argument])
+    row = [user(text), call, result("c1", "It is done.")]
+    assert measure(row, [WHOLE]).arguments == stands
+
+
+def test_many_arguments_are_found_in_one_reading() -> None:
+    """The cost grows with the text, not with the text times the arguments."""
+
+    def read(number: int) -> Loss:
+        values = [f"the {each * 7}" for each in range(1_000, 1_000 + number)]
+        call = assistant(None, "c1")
+        call["tool_calls"][0]["function"]["arguments"] = json.dumps(values, indent=4)
+        row = [user("; ".join(values)), call, result("c1", "It is done.")]
+        return measure(row, [RowCompressor(max_tokens=900_000)])
+
+    assert read(50).arguments == 50
+    assert growth(read, 1_000) < BOUND
+
+
+def test_a_row_that_is_too_large_is_counted_and_not_read(tmp_path: Path) -> None:
+    """A long line, and one of very many objects, are skipped like other bad rows."""
+    good = {"messages": calling('{"flight": "HAT136"}')}
+    long = json.dumps({"messages": [user("x" * 9_000)]}).encode()
+    source = saved(tmp_path / "in.jsonl", as_lines([good, [{}] * 400]) + long)
+    small = RowCompressor(max_tokens=9_000, most_row_bytes=8_000)
+    found, rejected = certify_file(source, [small], engine=Pool(1))
+    assert (rejected, found.conversations) == (2, 1)
 
 
 def test_a_conversation_without_calls_does_not_count() -> None:

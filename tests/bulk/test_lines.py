@@ -1,6 +1,7 @@
 """Files of lines, plain or compressed, are read in pieces from any position."""
 
 import gzip
+import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
 
@@ -23,14 +24,13 @@ SOME = as_lines(rows(60))
 
 @pytest.fixture(autouse=True)
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let pieces hold a few rows, and rows at most 100 kB."""
+    """Let pieces hold a few rows."""
     monkeypatch.setattr(lines, "PIECE_BYTES", 8_000)
-    monkeypatch.setattr(lines, "MOST_ROW_BYTES", 100_000)
 
 
 def pieces(path: Path, codec: str, position: int = 0, row: int = 0) -> list[Piece]:
     """Return the pieces of a file from a position."""
-    return [*LineFormat(codec, "").pieces(path, position, row)]
+    return [*LineFormat(codec, "", 100_000).pieces(path, position, row)]
 
 
 @pytest.mark.parametrize("codec", PACKED)
@@ -86,6 +86,24 @@ def test_a_row_that_is_too_long_is_cut_and_counted(tmp_path: Path) -> None:
     text = b"\n".join(each.data for each in found).splitlines()
     assert [len(line) for line in text] == [7, 1_000, 7]
     assert found[-1].end == path.stat().st_size
+
+
+@pytest.mark.parametrize("text", [b"x" * 64_000_000, b"ab\n" * 30_000], ids=["line", "lines"])
+@pytest.mark.parametrize("codec", PACKED)
+def test_a_file_is_unpacked_in_steps(codec: str, text: bytes, tmp_path: Path) -> None:
+    """A bomb takes the memory of a step, however much it unpacks to."""
+    data = PACKED[codec](b'{"a":1}\n' + text + b"\n" + b'{"c":3}')
+    path, read = saved(tmp_path / "a", data), 0
+    tracemalloc.start()
+    try:
+        for piece in LineFormat(codec, "", 100_000).pieces(path, 0, 0):
+            read = piece.start + piece.data.count(b"\n")
+            assert len(piece.data) < 20_000
+            assert read - piece.start < 100
+        assert tracemalloc.get_traced_memory()[1] < 25_000_000
+    finally:
+        tracemalloc.stop()
+    assert read == text.count(b"\n") + 3 - text.endswith(b"\n")
 
 
 def test_an_empty_file_has_no_pieces(tmp_path: Path) -> None:

@@ -57,6 +57,20 @@ def test_results_come_in_order_and_few_pieces_are_held() -> None:
     assert len(taken) == 12
 
 
+def test_few_bytes_are_held() -> None:
+    """Large pieces are held one at a time, and none of them comes back with its result."""
+    taken = list[int]()
+
+    def taking() -> Iterator[Piece]:
+        for number in range(4):
+            taken.append(number)
+            yield Piece(number, number, b"x" * 34_000_000)
+
+    for index, done in enumerate(Pool(2).map(Echo(), taking())):
+        assert taken[-1] == index
+        assert done.piece.data == b""
+
+
 def test_a_worker_that_dies_once_changes_nothing(tmp_path: Path) -> None:
     """Its piece runs again; nothing is rejected, lost or doubled."""
     found = [*Pool(2).map(Echo(b"a3", tmp_path / "died"), iter(pieces(8)))]

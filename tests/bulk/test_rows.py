@@ -2,6 +2,7 @@
 
 import json
 from collections import UserDict
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -181,6 +182,21 @@ def test_rows_come_in_order_from_any_number_of_workers(workers: int) -> None:
     """An iterable gives the rows of one compressor, in their order."""
     given = rows(70)
     assert [*compress_rows(iter(given), BUDGET, workers=workers)] == [*map(SMALL, given)]
+
+
+@pytest.mark.gate
+def test_large_rows_are_handed_over_in_small_pieces() -> None:
+    """Two workers take a few rows at a time if each is large."""
+    taken = list[int]()
+
+    def given() -> Iterator[dict[str, Any]]:
+        for number in range(40):
+            taken.append(number)
+            yield {"id": number, "messages": chat(2), "picture": "x" * 600_000}
+
+    for index, row in enumerate(compress_rows(given(), BUDGET, workers=2)):
+        assert row["id"] == index
+        assert len(taken) <= index + 4
 
 
 def test_a_rejected_row_ends_the_iteration_or_is_handed_over() -> None:

@@ -76,22 +76,31 @@ def test_bad_rows_go_to_a_file_of_their_own(tmp_path: Path) -> None:
         b'{"messages": [{"role": "user", "content": "\xff"}]}',
         b"not JSON",
         b'{"text": "no messages"}',
-        b"[" * 100_000,
+        b"[" * 60_000,
         b'{"messages": [{"role": "poet", "content": "x"}]}',
         b'{"messages": [{"role": "user", "content": "' + b"x " * 50_000_000 + b'"}]}',
+        b'{"messages": [' + b"{}," * 70_000 + b"{}]}",
     ]
     good = as_lines(rows(8)).splitlines()
-    mixed = [line for pair in zip(good, [*bad, b"", b""], strict=True) for line in pair]
+    mixed = [line for pair in zip(good, [*bad, b""], strict=True) for line in pair]
     output, report = compressed(saved(tmp_path / "in.jsonl", b"\n".join(mixed)))
     assert read(output) == [*map(SMALL, rows(8))]
     told = read(tmp_path / "out.jsonl.rejected.jsonl")
-    assert [each["number"] for each in told] == [2, 4, 6, 8, 10, 12]
-    reasons = ("0xff", "not JSON", "messages: is missing", "nested", "openai rule", "longer than")
+    assert [each["number"] for each in told] == [2, 4, 6, 8, 10, 12, 14]
+    reasons = (
+        "0xff",
+        "not JSON",
+        "messages: is missing",
+        "nested",
+        "openai rule",
+        "longer than",
+        "objects",
+    )
     for record, reason in zip(told, reasons, strict=True):
         assert reason in record["reason"]
     assert told[2]["row"] == {"text": "no messages"}
     assert report.figures.as_json()["rejected"] == {
-        "InvalidDataError": 5,
+        "InvalidDataError": 6,
         "InvalidMessagesError": 1,
     }
 

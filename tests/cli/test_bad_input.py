@@ -470,6 +470,16 @@ def test_an_input_that_never_ends_is_refused(
     assert complaint.startswith("/dev/zero: longer than 1,048,576 bytes. Use a smaller file, or")
 
 
+def test_a_document_of_too_many_objects_is_refused(
+    polycontext: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Parsed, they would take many times the memory of their text."""
+    monkeypatch.setattr(documents, "MOST_CONTAINERS", 100)
+    path = saved(tmp_path, "chat.json", json.dumps([{}] * 100))
+    told = "more than 100 objects and lists. Use a smaller file, or JSONL with one conversation"
+    assert told in polycontext("project", path, "--max-tokens", 100).complaint
+
+
 def test_a_document_of_too_many_lines_is_refused(
     polycontext: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks import bulk
 from polycontext.base import is_installed
 from polycontext.bulk import Pool, Progress, RowCompressor, lines
 from polycontext.cli import compress
@@ -37,6 +38,32 @@ def test_rejected_rows_end_with_1(polycontext: Command, tmp_path: Path) -> None:
     assert "rejected  1 InvalidDataError\n" in ran.out
     assert "1 row was rejected: " in ran.err
     assert [row["number"] for row in read(tmp_path / "out.jsonl.rejected.jsonl")] == [4]
+
+
+def test_a_row_over_the_limit_is_rejected(polycontext: Command, tmp_path: Path) -> None:
+    """`--max-row` sets the limit in MB."""
+    long = {"messages": [{"role": "user", "content": "Hi!"}], "note": "x" * 1_100_000}
+    source = saved(tmp_path / "in.jsonl", as_lines([rows(3)[0], long]))
+    asked = ("compress", source, tmp_path / "a.jsonl", *SMALL, "--max-row")
+    ran = polycontext(*asked, 1)
+    assert ran.code == 1
+    (told,) = read(tmp_path / "a.jsonl.rejected.jsonl")
+    assert told["number"] == 2
+    assert "longer than 1,048,576 bytes. Shorten it, or allow longer rows." in told["reason"]
+    asked = ("compress", source, tmp_path / "b.jsonl", *SMALL, "--max-row")
+    assert polycontext(*asked, 2).code == 0
+
+
+@pytest.mark.gate
+@pytest.mark.no_cover
+@pytest.mark.parametrize("name", ["bomb.jsonl.gz", "bomb.jsonl.zst", "line.jsonl"])
+@pytest.mark.parametrize("command", ["compress", "certify"])
+def test_no_file_takes_more_than_300_megabytes(command: str, name: str, tmp_path: Path) -> None:
+    """Small files that unpack to gigabytes, and a line without an end, are read in steps."""
+    source = bulk.bomb(tmp_path / name, 600)
+    output = [tmp_path / "out.jsonl"] if command == "compress" else []
+    _, megabytes = bulk.measured(command, source, *output, "--max-tokens", 1_000)
+    assert megabytes < 300
 
 
 def test_an_interrupted_run_says_how_to_go_on(

@@ -15,6 +15,7 @@ from attrs import field, frozen
 
 from polycontext.base import InvalidDataError
 from polycontext.base.codec import is_cut_off
+from polycontext.base.json_data import has_more_containers
 
 from ..output import tell
 
@@ -22,11 +23,15 @@ Place = tuple[str | int, ...]
 """The keys and indices that lead to a value inside a document."""
 
 STANDARD_INPUT = "-"
-MOST_BYTES = 2**28
-"""The size of the longest document that is read: an input need not end."""
+MOST_BYTES, MOST_CONTAINERS = 50_000_000, 500_000
+"""The size of the longest document that is read, in bytes and in objects and lists.
+
+An input need not end, and a parsed document takes many times the memory of its text.
+"""
 
 _FILES = "a readable file, or - for standard input"
 _JSON = "JSON (one document), or JSONL (one document a line)"
+_SMALLER = "a smaller file, or JSONL with one conversation a line"
 _LINE_SUFFIXES = (".jsonl", ".ndjson")
 _BOM = b"\xef\xbb\xbf"
 _TEXT = "text in UTF-8, which iconv -f LATIN1 -t UTF-8 makes of others"
@@ -113,8 +118,7 @@ def _lines(source: str, stream: BinaryIO) -> Iterator[bytes]:
 def check_size(source: str, size: int) -> None:
     """Raise `InvalidDataError` if a document has more than `MOST_BYTES`, as of /dev/zero."""
     if size > MOST_BYTES:
-        legal = "a smaller file, or JSONL with one conversation a line"
-        raise unreadable(source, None, None, f"longer than {MOST_BYTES:,} bytes", legal)
+        raise unreadable(source, None, None, f"longer than {MOST_BYTES:,} bytes", _SMALLER)
 
 
 def size_of(names: Iterable[str]) -> int | None:
@@ -209,7 +213,12 @@ def decoded(source: str, line: int | None, data: bytes) -> str:
 
 
 def _parsed(source: str, line: int, text: str) -> Document:
-    size = len(text.encode())
+    data = text.encode()
+    size = len(data)
+    if has_more_containers(data, MOST_CONTAINERS):
+        problem = f"more than {MOST_CONTAINERS:,} objects and lists"
+        raise unreadable(source, line, None, problem, _SMALLER)
+    del data
     # Report a missing end on the last line that has text.
     text = text.rstrip()
     try:
