@@ -1,4 +1,4 @@
-"""Texts that make careless parsers slow: 92 kinds, each of any length.
+"""Texts that make careless parsers slow: 98 kinds, each of any length.
 
 Pass them to a parser of yours:
 
@@ -47,6 +47,7 @@ _RUNS = {
     "open braces": "{",
     "open parentheses": "(",
     "closing brackets": "]",
+    "line separators": "\u2028",
 }
 _PAIRS = {
     "star and letter": "*a",
@@ -68,6 +69,9 @@ _PAIRS = {
     "links": "](",
     "spaced quotations": "> ",
     "double stars": "**a",
+    "letter and newline": "a\n",
+    "letter and form feed": "a\f",
+    "letter and line separator": "a\u2028",
 }
 _STRUCTURES = {
     "nested JSON": '{"a":',
@@ -80,6 +84,8 @@ _STRUCTURES = {
     "table": "| a | b |\n",
     "headings": "# a\n",
     "fences": "```\na\n",
+    "indented keys": '    "key": "value",\n',
+    "numbered list": "1. Read the page.\n",
     "key=value": "k=v ",
     "log": "2024-01-01 12:00:00 ERROR x failed\n",
     "tracebacks": 'File "a.py", line 1, in f\n  x = 1\n',
@@ -119,7 +125,7 @@ def hostile_text(kind: str, characters: int) -> str:
     """Return a text of that kind and of that many characters.
 
     >>> hostile_text("star and letter", 5), len(KINDS)
-    ('*a*a*', 92)
+    ('*a*a*', 98)
     """
     unit = KINDS[kind]
     return (unit * (characters // len(unit) + 1))[:characters]

@@ -277,9 +277,9 @@ def excerpt(text: str, query: str = "", *, demands: bool = False) -> str:
     >>> "step 51234 is done\n\u2026" in found, len(found) < len(log) / 5
     (True, True)
     """
-    if len(text) + _LINE * text.count("\n") <= MOST_CHARS:
+    lines = text.splitlines()  # which end not only with "\n"
+    if len(text) + _LINE * (len(lines) - 1) <= MOST_CHARS:
         return text
-    lines = text.splitlines()
     longest = max(_LONG_LINE, MOST_CHARS // (2 * len(lines)))
     lines = [line if len(line) <= longest else _shortened(line, longest // 2) for line in lines]
     scores = [

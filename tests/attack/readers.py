@@ -10,6 +10,7 @@ from typing import Final
 
 from polycontext.agents import Agent, AgentMachine, Tool, Understanding, read_answer
 from polycontext.base import PolycontextError
+from polycontext.bulk import RowCompressor, measure
 from polycontext.linearity import constraint_sentences
 from polycontext.pills import PillDocument
 from polycontext.pills.tree import is_ignored
@@ -22,6 +23,8 @@ from polycontext.window.items.markdown import fenced_text
 from polycontext.window.media_sizes import image_size
 
 Reader = Callable[[str], object]
+SMALL = 100
+"""The length of the messages that the reader "extend" makes of a text."""
 _ROOM = 10_000_000
 _EXACT = TiktokenCounter()
 
@@ -40,6 +43,61 @@ def _session(text: str, *, by_tool: bool) -> ContextSession:
 
 def _messages(text: str) -> object:
     return _session(text, by_tool=True).messages()
+
+
+def _in_window(role: Role) -> Reader:
+    """Return a reader of a text in a window that it fills many times over."""
+
+    def read(text: str) -> object:
+        session = ContextSession(8_000)
+        session.add_user_turn("task")
+        if role is Role.TOOL:
+            session.add_assistant_turn(None, [ToolCall("c1", "read", "{}")])
+            session.add_tool_turn(text, tool_call_id="c1", oversize="truncate")
+        else:
+            session.add_assistant_turn("Yes?")
+            session.add_user_turn(text or "-", oversize="truncate")
+        session.add_assistant_turn("Done.")
+        session.add_user_turn("go")
+        return session.request("openai")
+
+    return read
+
+
+def _extended(text: str) -> object:
+    """Add messages of `SMALL` characters to a window that holds few of them."""
+    parts = [text[start : start + SMALL] for start in range(0, len(text), SMALL)]
+    session = ContextSession(8_000)
+    return session.extend(
+        [
+            {"role": ("user", "assistant")[index % 2], "content": part.strip() or "-"}
+            for index, part in enumerate(parts)
+        ]
+    )
+
+
+def _synced(text: str) -> object:
+    turns = [Turn(Role.USER, "task"), Turn(Role.ASSISTANT, text or "-")]
+    session = ContextSession(8_000)
+    session.sync([*turns, Turn(Role.USER, "go")])
+    return session.sync([*turns, Turn(Role.USER, "go"), Turn(Role.ASSISTANT, "Done.")])
+
+
+def _traced(text: str) -> object:
+    session = _session(text, by_tool=False)
+    return session.history.trace("user: words that nobody said")
+
+
+def _certified(text: str) -> object:
+    """Measure a call whose arguments are many values that stand in the text before it."""
+    values = text.split() or ["-"]
+    call = {"name": "write", "arguments": json.dumps(dict(enumerate(values)), indent=4)}
+    row = [
+        {"role": "user", "content": text or "-"},
+        {"role": "assistant", "tool_calls": [{"id": "c1", "type": "function", "function": call}]},
+        {"role": "tool", "tool_call_id": "c1", "content": "Done."},
+    ]
+    return measure(row, [RowCompressor(max_tokens=8_000)])
 
 
 def _projected(role: str, task: str = "task") -> Reader:
@@ -113,6 +171,12 @@ _ALL: dict[str, Reader] = {
     "user turn": lambda text: _session(text, by_tool=False),
     "tool turn": lambda text: _session(text, by_tool=True),
     "messages": _messages,
+    "window: user": _in_window(Role.USER),
+    "window: tool": _in_window(Role.TOOL),
+    "extend": _extended,
+    "sync": _synced,
+    "trace": _traced,
+    "certify": _certified,
     "project: assistant": _projected("assistant"),
     "project: user": _projected("user"),
     "project: with a rule": _projected("user", "From now on, never push to main."),

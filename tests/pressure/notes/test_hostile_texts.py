@@ -219,6 +219,12 @@ def test_a_long_text_is_read_at_its_ends() -> None:
     assert excerpt(PROSE[:MOST_CHARS]) == PROSE[:MOST_CHARS]
 
 
+@pytest.mark.parametrize("end", ["\n", "\r", "\f", "\x85", "\u2028"])
+def test_lines_of_one_letter_count_however_they_end(end: str) -> None:
+    """Each line costs more than its letters, so few of very many are read."""
+    assert len(excerpt(f"a{end}" * 50_000).splitlines()) < 3_000
+
+
 @pytest.mark.parametrize(
     "text",
     [f"{each}Never delete the ledger.\n{each}" for each in (PROSE[: MOST_CHARS // 2], LOG * 2)],
