@@ -73,6 +73,9 @@ def sentences(text: str) -> Iterator[str]:
 def sentence_spans(text: str) -> Iterator[tuple[int, int]]:
     """Yield where each sentence of `text` begins and ends, as `sentences` finds them."""
     for start, end in _paragraphs(text):
+        if not _TERMINATOR.search(text, start, end):
+            yield start, end
+            continue
         # Of the same length, so that places in it are places in the text.
         paragraph = _LINE_END.sub(" ", text[start:end])
         for first, last in _split(paragraph):
@@ -185,8 +188,7 @@ def _paragraphs(text: str) -> Iterator[tuple[int, int]]:
 def _split(paragraph: str) -> Iterator[tuple[int, int]]:
     start = 0
     # Inside a quotation, only its last mark can end a sentence.
-    said = unquoted(paragraph) if _TERMINATOR.search(paragraph) else ""
-    for mark in _TERMINATOR.finditer(said):
+    for mark in _TERMINATOR.finditer(unquoted(paragraph)):
         if _ends_sentence(paragraph, start, mark):
             yield from _stripped(paragraph, start, mark.end())
             start = mark.end()

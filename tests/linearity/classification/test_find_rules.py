@@ -1,8 +1,11 @@
 """A found rule is a place in the text, with its kind and its scope."""
 
+from collections.abc import Iterator
+
 import pytest
 
-from polycontext.linearity.classification import RuleKind, find_rules
+from polycontext.linearity.classification import RuleKind, constraints, find_rules
+from polycontext.polynomial import ContextSession
 
 WRAPPED = "When you have finished the work on the parser you must\r\n  never commit untested code."
 
@@ -52,3 +55,22 @@ def test_a_scope_that_ends_with_a_full_stop_belongs_to_the_rule_after_it(gap: st
     (rule,) = find_rules(f"Hello. {said} Thanks!")
     assert rule.text == said
     assert rule.scope == "For the rest of this session"
+
+
+def test_a_long_text_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A write asks for the rules of a message several times, however long it is."""
+    read = list[str]()
+
+    def counted(rule: constraints.ConstraintRule, content: str) -> Iterator[constraints.FoundRule]:
+        read.append(content)
+        return stated(rule, content)
+
+    stated = constraints._stated
+    monkeypatch.setattr(constraints, "_stated", counted)
+    text = "Read these rows.\n" + "one,two,three\n" * 500
+    assert find_rules(text) == find_rules(text) == ()
+    session = ContextSession(3_000)
+    session.add_user_turn("Begin.")
+    session.add_assistant_turn("Yes?")
+    session.add_user_turn(text * 4, oversize="truncate")
+    assert read.count(text) == read.count(text * 4) == 1
