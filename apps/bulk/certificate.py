@@ -135,38 +135,28 @@ def _values(arguments: str) -> Iterator[str]:
 def _standing(values: set[str], text: str) -> set[str]:
     """Return the values that stand in a text and are not part of a longer word there.
 
-    The text is searched once for all of them: for the longest word of each.
+    The text is searched once for all of them, for the longest word of each.
     """
     keys = {value: max(_WORD.findall(value), key=len, default="") for value in values}
-    places: dict[str, list[int]] = {key: [] for key in keys.values() if key}
+    places: dict[str, list[int]] = {key: [] for key in keys.values()}
     for found in _WORD.finditer(text):
         if found[0] in places:
             places[found[0]].append(found.start())
     return {
         value
         for value, key in keys.items()
-        if any(
-            at >= 0 and text.startswith(value, at) and _is_apart(text, at, at + len(value))
-            for at in (
-                (place - value.index(key) for place in places[key]) if key else _found(value, text)
-            )
-        )
+        if any(_is_at(place - value.index(key), value, text) for place in places[key])
+        or (not key and value in text)
     }
 
 
 _WORD = re.compile(r"\w+")
 
 
-def _found(value: str, text: str) -> Iterator[int]:
-    at = text.find(value)
-    while at >= 0:
-        yield at
-        at = text.find(value, at + 1)
-
-
-def _is_apart(text: str, start: int, end: int) -> bool:
-    around = text[max(0, start - 1) : start] + text[end : end + 1]
-    return not _WORD.search(around)
+def _is_at(start: int, value: str, text: str) -> bool:
+    end = start + len(value)
+    around = text[max(0, start - 1) : max(0, start)] + text[end : end + 1]
+    return start >= 0 and text.startswith(value, start) and not _WORD.search(around)
 
 
 def certify(

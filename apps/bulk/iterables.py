@@ -2,19 +2,15 @@
 
 import pickle
 from collections.abc import Callable, Iterable, Iterator
-from io import BytesIO
 from typing import Any
 
 from attrs import frozen
 
 from polycontext.base import InvalidDataError, PolycontextError
 
-from .lines import PIECE_BYTES
 from .pieces import Done, Piece, Rejected
 from .pool import Pool
 from .rows import Row, RowCompressor
-
-_PIECE_ROWS = 32
 
 
 def compress_rows(
@@ -27,7 +23,7 @@ def compress_rows(
 ) -> Iterator[Row]:
     """Yield each row with its messages shortened, in order; takes the options of `RowCompressor`.
 
-    At most a few dozen rows for each worker are held at a time. With several workers, a script
+    At most two rows for each worker are held at a time. With several workers, a script
     needs ``if __name__ == "__main__":``, because they import it.
 
     Args:
@@ -43,7 +39,7 @@ def compress_rows(
     [[{'role': 'user', 'content': 'Hello!'}]]
     """
     work = _RowWork(RowCompressor(max_tokens=max_tokens, **options))
-    pieces = _pieces(rows, 1 if workers == 1 else _PIECE_ROWS)
+    pieces = (Piece(number, number, pickle.dumps(row)) for number, row in enumerate(rows, 1))
     for done in Pool(workers).map(work, pieces):
         for each in done.rejected:
             if rejected is None:
@@ -53,46 +49,25 @@ def compress_rows(
         yield from pickle.loads(done.data)  # noqa: S301 - written by our own worker
 
 
-def _pieces(rows: Iterable[Row], size: int) -> Iterator[Piece]:
-    held, start = bytearray(), 1
-    number = 0
-    for number, row in enumerate(rows, 1):
-        held += pickle.dumps(row)
-        if number - start + 1 >= size or len(held) >= PIECE_BYTES:
-            yield Piece(start, number, bytes(held))
-            held, start = bytearray(), number + 1
-    if held:
-        yield Piece(start, number, bytes(held))
-
-
-def _rows(piece: Piece) -> Iterator[tuple[int, Row]]:
-    """Yield the rows of a piece with their numbers."""
-    data = BytesIO(piece.data)
-    for number in range(piece.start, piece.end + 1):
-        yield number, pickle.load(data)  # noqa: S301 - written by us
-
-
 @frozen
 class _RowWork:
-    """Shortens a piece that is pickled rows."""
+    """Shortens a piece that is a pickled row."""
 
     compressor: RowCompressor
 
     def __call__(self, piece: Piece) -> Done:
-        """Return the shortened piece."""
-        done, shortened = Done(piece), list[Row]()
-        for number, row in _rows(piece):
-            try:
-                new, projection = self.compressor.compressed(row)
-            except PolycontextError as error:
-                done.reject(number, error, row)
-            else:
-                shortened.append(new)
-                done.figures.count(projection)
+        """Return the piece as a pickled list of the shortened row, which is empty if it is bad."""
+        done, row, shortened = Done(piece), pickle.loads(piece.data), list[Row]()  # noqa: S301 - ours
+        try:
+            new, projection = self.compressor.compressed(row)
+        except PolycontextError as error:
+            done.reject(piece.start, error, row)
+        else:
+            shortened.append(new)
+            done.figures.count(projection)
         done.data = pickle.dumps(shortened)
         return done
 
     def split(self, piece: Piece) -> Iterator[Piece]:
-        """Yield the rows of a piece as pieces of their own."""
-        for number, row in _rows(piece):
-            yield Piece(number, number, pickle.dumps(row))
+        """Yield the piece, which is one row."""
+        yield piece

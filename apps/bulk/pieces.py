@@ -133,15 +133,14 @@ class LineWork:
             yield Piece(number, piece.end, line, piece.oversize & {number})
 
 
-def excess(piece: Piece, number: int, line: bytes, most: int) -> str | None:
-    """Return why a row would take too much memory to be read, or None."""
+def excess(piece: Piece, number: int, line: bytes, most: int) -> str:
+    """Return why a row would take too much memory to be read, or nothing."""
+    containers, what = most // _BYTES_OF_CONTAINER, ""
     if number in piece.oversize:
-        return f"the row is longer than {most:,} bytes. Shorten it, or allow longer rows."
-    containers = most // _BYTES_OF_CONTAINER
-    if has_more_containers(line, containers):
-        what = f"the row holds more than {containers:,} objects and lists"
-        return f"{what}. Shorten it, or allow longer rows."
-    return None
+        what = f"longer than {most:,} bytes"
+    elif has_more_containers(line, containers):
+        what = f"of more than {containers:,} objects and lists"
+    return what and f"the row is {what}. Shorten it, or allow longer rows."
 
 
 _BYTES_OF_CONTAINER = 2**7

@@ -5,7 +5,7 @@ a false match.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from enum import Enum
 from functools import cache, lru_cache
 
@@ -27,9 +27,6 @@ _AROUND = " *_.…:"
 """What may stand around a sentence that is only a scope."""
 _SPEAKER = re.compile(r"\A(?:[A-Z][\w.]* ){1,2}[A-Z]\w*: ")
 """A speaker's name before a statement, as in the minutes of a meeting."""
-
-
-Span = tuple[int, int]
 
 
 class RuleKind(Enum):
@@ -138,7 +135,7 @@ def _stated(rule: ConstraintRule, content: str) -> Iterator[FoundRule]:
         led = span if lead is None else (lead, span[1])
         lead = None
         # A line that states an instruction may follow a line that has no full stop.
-        for start, last in _readings(content, led, span):
+        for start, last in dict.fromkeys((led, span, *_line_spans(content, *span))):
             text = content[start:last]
             sentence = one_line(text)
             if (sentence, place) not in known:
@@ -159,7 +156,7 @@ def _stated(rule: ConstraintRule, content: str) -> Iterator[FoundRule]:
                 lead = start
 
 
-def _placed(model: Model, content: str) -> Iterator[tuple[Span, int]]:
+def _placed(model: Model, content: str) -> Iterator[tuple[tuple[int, int], int]]:
     """Yield where each sentence stands, and what its place in the text adds to its score.
 
     The first sentence tells what the text is about, and the one before what it has come to.
@@ -178,16 +175,9 @@ def _placed(model: Model, content: str) -> Iterator[tuple[Span, int]]:
             place = first + known[text]
 
 
-def _readings(content: str, led: Span, span: Span) -> Iterable[Span]:
-    """Return the spans that may be the rule: the sentence with its scope, alone, and its lines."""
-    lines = content[slice(*span)].splitlines(keepends=True)
-    if led is span and len(lines) == 1:
-        return (span,)
-    return dict.fromkeys((led, span, *_line_spans(lines, span[0])))
-
-
-def _line_spans(lines: Sequence[str], start: int) -> Iterator[Span]:
+def _line_spans(content: str, start: int, end: int) -> Iterator[tuple[int, int]]:
     """Yield where the lines of a sentence begin and end, if it has several."""
+    lines = content[start:end].splitlines(keepends=True)
     for line in lines if len(lines) > 1 else ():
         body = line.strip()
         first = start + len(line) - len(line.lstrip())

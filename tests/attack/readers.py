@@ -85,7 +85,7 @@ def _synced(text: str) -> object:
 
 def _traced(text: str) -> object:
     session = _session(text, by_tool=False)
-    return session.history.trace("user: words that nobody said")
+    return session.history.trace(f"user: {text[:SMALL]}")
 
 
 def _certified(text: str) -> object:

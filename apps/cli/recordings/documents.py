@@ -213,12 +213,10 @@ def decoded(source: str, line: int | None, data: bytes) -> str:
 
 
 def _parsed(source: str, line: int, text: str) -> Document:
-    data = text.encode()
-    size = len(data)
-    if has_more_containers(data, MOST_CONTAINERS):
+    size = len(text.encode())
+    if has_more_containers(text.encode(), MOST_CONTAINERS):
         problem = f"more than {MOST_CONTAINERS:,} objects and lists"
         raise unreadable(source, line, None, problem, _SMALLER)
-    del data
     # Report a missing end on the last line that has text.
     text = text.rstrip()
     try:
