@@ -7,6 +7,7 @@ import re
 import unicodedata
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -234,22 +235,15 @@ def clip(text: str, max_tokens: int, counter: TokenCounter, mark: str = "") -> s
     def started(end: int) -> str:
         return text if end >= whole else f"{text[:end]}{mark}" if end else ""
 
-    def longest(ends: Sequence[int]) -> str:
-        count = most(
-            len(ends), lambda number: counter.count(started(ends[number - 1])) <= max_tokens
-        )
-        return started(ends[count - 1]) if count else ""
+    def longest(limit: int, end: Callable[[int], int]) -> str:
+        number = most(limit, lambda number: counter.count(started(end(number))) <= max_tokens)
+        return started(end(number)) if number else ""
 
-    return longest([match.end() for match in re.finditer(r"\S+", text)]) or longest(
-        [*_letter_ends(text[: 16 * max_tokens + 16])]
+    words = [0, *(match.end() for match in re.finditer(r"\S+", text))]
+    head = text[: 16 * max_tokens + 16]
+    return longest(len(words) - 1, words.__getitem__) or longest(
+        len(head), partial(whole_letter, head)
     )
-
-
-def _letter_ends(text: str) -> Iterator[int]:
-    place = 0
-    while place < len(text):
-        place = whole_letter(text, place + 1)
-        yield place
 
 
 def most(limit: int, fits: Callable[[int], bool]) -> int:

@@ -11,7 +11,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from polycontext.pressure import ExtractiveSummariser
-from polycontext.pressure.notes.pieces import GAP, MOST_CHARS, excerpt
+from polycontext.pressure.notes import pieces
+from polycontext.pressure.notes.pieces import GAP, MOST_CHARS, clip, excerpt, whole_letter
 from polycontext.pressure.notes.truncation import MOST_CHARS_A_TOKEN, truncate
 from polycontext.testing import FAST, TEXTS
 from polycontext.window import TokenCounter, ToolCall, Turn
@@ -235,3 +236,18 @@ def test_a_demand_in_the_middle_of_a_long_text_is_kept(text: str) -> None:
     assert "Never delete the ledger." in summarise(
         [Turn("user", f"[Summary of earlier messages]\n{text}", metadata={"gist": True})], 400
     )
+
+
+def test_letters_are_only_looked_at_where_a_text_may_be_cut(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The end of a text without words is found by bisection, not letter by letter."""
+    looked = list[int]()
+
+    def counted(text: str, place: int) -> int:
+        looked.append(place)
+        return whole_letter(text, place)
+
+    monkeypatch.setattr(pieces, "whole_letter", counted)
+    assert len(clip("e\u0301" * 50_000, 1_000, EXACT)) > 1_000
+    assert len(looked) < 50
