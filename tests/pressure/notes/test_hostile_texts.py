@@ -249,5 +249,5 @@ def test_letters_are_only_looked_at_where_a_text_may_be_cut(
         return whole_letter(text, place)
 
     monkeypatch.setattr(pieces, "whole_letter", counted)
-    assert len(clip("e\u0301" * 50_000, 1_000, EXACT)) > 1_000
+    assert len(clip("e\u0301" * 50_000, 1_000, EXACT)) >= 1_000
     assert len(looked) < 50
