@@ -15,6 +15,7 @@ BENCHMARKS = {
     "budget": ("benchmarks.budget", "each limit of speed and size beside its measurement"),
     "bulk": ("benchmarks.bulk", "data sets on all cores: throughput, scaling, kills, memory"),
     "cache_peers": ("benchmarks.budget", "what a prompt cache keeps of other libraries' lists"),
+    "erasing": ("benchmarks.erasing", "erasures in a file of 1 GB beside two writers"),
     "fuzz": ("benchmarks.fuzz_agent_context", "100,000 mutated documents for the AgentContext"),
     "large_window": ("benchmarks.large_window", "windows of many turns"),
     "long_session": ("benchmarks.long_session", "one durable session of 400,000 turns"),

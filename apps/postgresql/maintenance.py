@@ -83,28 +83,18 @@ class Altering:
 
         A copy has the same time and role, and the same content or the same id.
         """
-        sessions, texts, other = (
-            self._tables.sessions,
-            self._tables.texts,
-            self._tables.events.alias(),
-        )
-        own, its = self._tables.events, texts.alias()
+        sessions, own = self._tables.sessions, self._tables.events
+        other = own.alias()
         session, _ = self._journals.found(db, name)
-        same = (own.c.resource_id == other.c.resource_id) | texts.c.content.is_not_distinct_from(
-            its.c.content
-        )
         found = (
             select(sessions.c.name, other.c.resource_id)
             .select_from(own)
             .join(other, (other.c.at == own.c.at) & (other.c.kind == own.c.kind))
             .join(sessions, sessions.c.id == other.c.session)
-            .join(texts, texts.c.id == own.c.text, isouter=True)
-            .join(its, its.c.id == other.c.text, isouter=True)
             .where(
                 own.c.session == session,
                 own.c.resource_id.in_([escape(each) for each in resource_ids]),
                 own.c.kind != "promote",
-                same,
             )
         )
         holders: dict[str, set[str]] = {}

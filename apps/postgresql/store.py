@@ -243,9 +243,9 @@ class PostgreSQLStore:
         )
 
     def holders(self, session_id: str, resource_ids: Collection[str]) -> dict[str, set[str]]:
-        """Return, by session, the ids of all copies of these turns.
+        """Return, by session, the ids of the turns that may be copies of these.
 
-        A copy has the same time and role, and the same content or the same id.
+        A copy has the same time and role.
         """
         return self._server.read(lambda db: self._altering.holders(db, session_id, resource_ids))
 

@@ -1,5 +1,6 @@
 """Copies of a turn in a journal: erasing its words erases theirs."""
 
+import re
 from collections.abc import Collection, Sequence
 from operator import attrgetter
 
@@ -12,8 +13,8 @@ def copies_of(turn: Turn, events: Sequence[Event], candidates: Collection[str]) 
     """Return the ids of the copies of `turn` in a journal.
 
     They are those `candidates` that have its id, or say the same and do not stand beside it in one
-    log; turns that a rewind undid and that say the same; and system turns that do, which `clear`
-    adds again.
+    log, or tell a child its rules; turns that a rewind undid and that say the same; and system
+    turns that do, which `clear` adds again.
     """
     came = [event.turn for event in events if isinstance(event, TurnEvent)]
     itself = {turn.resource_id}.intersection(candidates)
@@ -24,7 +25,31 @@ def copies_of(turn: Turn, events: Sequence[Event], candidates: Collection[str]) 
     if turn.role is Role.SYSTEM:
         return same | itself
     others = same.intersection(candidates) if itself.isdisjoint(stand) else set[str]()
-    return itself | (same - stand) | others
+    told = {
+        each.resource_id
+        for each in came
+        if each.resource_id in candidates and each.timestamp == turn.timestamp
+        if _tells(each.text, turn.text)
+    }
+    return itself | (same - stand) | others | told
 
 
+def told_rules(sentences: Sequence[str]) -> str:
+    """Return the text of a turn that tells a child session the rules of one of its parent's turns.
+
+    >>> print(told_rules(["Never  fly."]))
+    This holds throughout:
+    - Never fly.
+    """
+    return "\n- ".join([_TELLS, *(" ".join(sentence.split()) for sentence in sentences)])
+
+
+def _tells(text: str, said: str) -> bool:
+    """Return whether a text tells rules in the words of another one."""
+    head, *rules = text.split("\n- ")
+    return head == _TELLS and not {*_WORD.findall(" ".join(rules))}.difference(_WORD.findall(said))
+
+
+_TELLS = "This holds throughout:"
+_WORD = re.compile(r"\w+")
 _said = attrgetter("role", "name", "content", "tool_calls", "tool_call_id")

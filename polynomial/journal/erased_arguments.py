@@ -46,6 +46,22 @@ def without_words(
     return changed
 
 
+def calls_with_words(events: Sequence[Event], resource_ids: Collection[str]) -> set[str]:
+    """Return the ids of the turns that call tools for an agent in the exchanges of these turns.
+
+    The arguments repeat what the agent's answers say.
+    """
+    numbers = _exchange_numbers(events)
+    answered = {n for n, event in zip(numbers, events, strict=True) if isinstance(event, MoveEvent)}
+    turns = [
+        (number, event.turn)
+        for number, event in zip(numbers, events, strict=True)
+        if isinstance(event, TurnEvent) and number in answered
+    ]
+    own = {number for number, turn in turns if turn.resource_id in resource_ids}
+    return {turn.resource_id for number, turn in turns if number in own and turn.tool_calls}
+
+
 def _exchange_numbers(events: Sequence[Event]) -> list[int]:
     """Return the number of the exchange to which each event belongs.
 

@@ -28,7 +28,7 @@ from ..machine.step import ContextPolicy, Step
 from ..stores.session_store import Rewritten
 from .conversation import Conversation, replay, replayed
 from .conversation import evolve as evolve_conversation
-from .erased_arguments import without_words
+from .erased_arguments import calls_with_words, without_words
 from .events import (
     ERASED,
     CompressEvent,
@@ -87,7 +87,7 @@ def forgetting(
     policy: ContextPolicy,
     at: datetime,
 ) -> Rewritten | None:
-    """Return the rewritten journal without the words of these turns.
+    """Return the rewritten journal without the words of these turns, and of an agent's calls.
 
     Return None if they are all forgotten already. `events` is the whole journal, `empty` the
     conversation it begins with.
@@ -100,6 +100,7 @@ def forgetting(
     )
     if all(turn.metadata.get(ERASED) == "forgotten" for turn in came):
         return None
+    resource_ids = calls_with_words(journal.events, resource_ids).union(resource_ids)
     journal.hide(_texts_of(journal.events, resource_ids))
     journal.changed |= without_words(journal.events, resource_ids, empty.machine)
     journal.erase(resource_ids, lambda gist: not _is_apart(gist.sources, resource_ids))

@@ -24,6 +24,7 @@ from polycontext.window.items import item_turn
 from ..errors import ContextOverflowError
 from ..inputs import ContextOutput
 from ..journal.conversation import Conversation
+from ..journal.copies import told_rules
 from .commands import Add, Command, Patch, Together
 from .construction import open_beside
 from .context_tools import LEAST_TOKENS, quote
@@ -160,15 +161,19 @@ def _told(
     """Yield the child's first turns: system, standing instructions, quoted turns, task."""
     window = parent.window
     own = (
-        [turn.text for turn in window.all_turns() if turn.role is Role.SYSTEM]
+        [turn for turn in window.all_turns() if turn.role is Role.SYSTEM]
         if system is None
-        else [system]
+        else [parent._turn(Role.SYSTEM, system)]
     )
-    for text in filter(str.strip, own):
-        yield Add(parent._turn(Role.SYSTEM, text))
+    # A copy has the time of its original, by which `forget` finds it.
+    for turn in own:
+        if turn.text.strip():
+            yield Add(Turn(Role.SYSTEM, turn.text, timestamp=turn.timestamp))
     most = max(LEAST_TOKENS, child.window.max_tokens // TOLD_SHARE)
-    if rules := _rules(window, most):
-        yield Add(parent._turn(Role.USER, rules), ResourceClass.PRESERVED)
+    for turn_id, rules in _rules(window, most).items():
+        log = parent.conversation.log
+        at = log[log.place(turn_id)].timestamp if log.knows(turn_id) else parent._now()
+        yield Add(Turn(Role.USER, told_rules(rules), timestamp=at), ResourceClass.PRESERVED)
     quoted = quote(parent.conversation, partial(search, parent), tells, most) if tells else ""
     if quoted:
         item = ContextItem(quoted, "text", timestamp=parent._now())
@@ -178,20 +183,16 @@ def _told(
     yield Add(parent._turn(Role.USER, task), ResourceClass.PRESERVED)
 
 
-def _rules(window: ContextWindow, most: int) -> str:
-    """Return the user's rules that stand, as one text; the newest if they exceed `most` tokens."""
-    kept: list[str] = []
+def _rules(window: ContextWindow, most: int) -> dict[str, list[str]]:
+    """Return the user's rules that stand, by turn; the newest if they exceed `most` tokens."""
+    kept: dict[str, list[str]] = {}
     for rule in reversed(window.rules.standing):
-        if window.counter.count(_listed([rule.text, *kept])) > most:
+        rules = [rule.text, *kept.get(rule.turn_id, [])]
+        most -= window.counter.count(told_rules(rules[:1]))
+        if most < 0:
             break
-        kept.insert(0, rule.text)
-    return _listed(kept) if kept else ""
-
-
-def _listed(sentences: Sequence[str]) -> str:
-    return "This holds throughout:\n" + "\n".join(
-        f"- {' '.join(sentence.split())}" for sentence in sentences
-    )
+        kept[rule.turn_id] = rules
+    return dict(reversed(kept.items()))
 
 
 # --- results -----------------------------------------------------------------------

@@ -1,6 +1,6 @@
 """The history of a session: past states, rewinding, search and erasure (docs/history.md)."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext, suppress
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -309,17 +309,31 @@ def forget(session: Session, resource_id: str, at: datetime) -> bool:
 
     def rewritten(store: ErasingStore) -> Mapping[str, Rewritten]:
         found = {}
-        own = copies_of(turn, writer.events(), (resource_id,))
-        for name, candidates in store.holders(writer.session_id, own).items():
-            events = store.load(name).events
-            ids = copies_of(turn, events, candidates)
-            ids |= endings_of(ids, events)
+        for name, (events, copies) in _copies(writer, store, turn).items():
+            ids = copies | endings_of(copies, events)
             journal = forgetting(events, ids, writer.empty, writer.policy, at)
             if journal is not None:
                 found[name] = journal
         return found
 
     return _erase(writer, rewritten)
+
+
+def _copies(
+    writer: Writer, store: ErasingStore, turn: Turn
+) -> dict[str, tuple[Sequence[Event], set[str]]]:
+    """Return the journals that hold copies of a turn, and copies of those, with their ids."""
+    own = copies_of(turn, writer.events(), (turn.resource_id,))
+    found: dict[str, tuple[Sequence[Event], set[str]]] = {}
+    waiting = [(writer.session_id, own)]
+    while waiting:
+        for name, candidates in store.holders(*waiting.pop()).items():
+            events, ids = found.get(name) or (store.load(name).events, set[str]())
+            more = copies_of(turn, events, candidates) - ids
+            if more:
+                found[name] = events, ids | more
+                waiting.append((name, more))
+    return found
 
 
 def retain(writer: Writer, days: float | None, max_bytes: int | None, at: datetime) -> int:

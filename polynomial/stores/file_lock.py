@@ -1,7 +1,6 @@
 """Locks on a file between threads, processes and machines.
 
-The system holds them, so a lock ends with its process, and queues those that wait: a writer that
-looked again from time to time would hardly ever find the lock free.
+The system holds them, so a lock ends with its process.
 """
 
 import ctypes
@@ -9,9 +8,9 @@ import os
 import platform
 from contextlib import suppress
 from pathlib import Path
+from random import uniform
 from struct import pack
-from threading import Event, Thread
-from time import sleep
+from time import monotonic, sleep
 
 if os.name == "posix":
     import fcntl
@@ -20,6 +19,9 @@ POSIX = os.name == "posix"
 
 PRIVATE = 0o600
 """The mode of files with conversations: only the owner can read and write them."""
+
+_PAUSE, _SHORT = 0.002, 0.0002
+"""The longest pauses in seconds before a waiter asks again to be the next, and for the lock."""
 
 _LOCKED = 33
 """The number of Windows' error for a lock that another handle has."""
@@ -31,59 +33,52 @@ _FAR = 1 << 30
 class FileLock:
     """One locking of a file, through a handle of its own; every other one waits meanwhile.
 
+    Waiting in the system's queue can only be given up by a thread that stays there, so a waiter
+    asks again and again. Only the one that has the file `next` beside it may ask for the lock:
+    whoever releases it cannot take it again before those that wait.
+
     Raises:
-        OSError: the file cannot be opened and written.
+        OSError: the files cannot be opened and written.
     """
 
     def __init__(self, place: Path) -> None:
-        self._handle = os.open(place, os.O_RDWR | os.O_CREAT, PRIVATE)
-        self._users = ["the last one"]
+        self._next = _opened(place.with_suffix(".next"))
+        try:
+            self._handle = _opened(place)
+        except BaseException:
+            os.close(self._next)
+            raise
 
     def acquire(self, timeout: float) -> bool:
-        """Lock the file, and return whether that succeeded within `timeout` seconds.
-
-        A thread waits for it: no other way of waiting in the system's queue can be given up.
-        """
-        if _lock(self._handle):
-            return True
-        if not timeout:
-            return False
-        ended = Event()
-        self._users.append("")
-        try:
-            Thread(target=self._wait, args=(ended,), daemon=True).start()
-        except RuntimeError:  # the interpreter ends, and starts no threads
-            self._users.pop()
-            sleep(timeout)
-            return _lock(self._handle)
-        return ended.wait(timeout)
-
-    def _wait(self, ended: Event) -> None:
-        _lock(self._handle, wait=True)
-        ended.set()
-        self.release()
+        """Lock the file, and return whether that succeeded within `timeout` seconds."""
+        until = monotonic() + timeout
+        is_locked = _wait(self._next, until, _PAUSE) and _wait(self._handle, until, _SHORT)
+        _unlock(self._next)
+        return is_locked
 
     def release(self) -> None:
-        """Unlock the file, once its thread waits no more."""
-        if self._users.pop():
-            # Closing alone does not unlock it while a process that was forked has a copy.
-            _unlock(self._handle)
-            os.close(self._handle)
+        """Unlock and close the file."""
+        # Closing alone does not unlock it while a process that was forked has a copy.
+        for handle in (self._next, self._handle):
+            _unlock(handle)
+            os.close(handle)
 
 
 class MachineLock:
     """A lock for all processes of one machine, for as long as one of them keeps it.
 
-    `other` is the name of another machine that has the lock, empty if it is this one's.
+    `other` is the name of another machine that has the lock, empty if it is this one's. `is_first`
+    is whether no other process had it.
 
     Raises:
         OSError: the file cannot be opened and written.
     """
 
     def __init__(self, place: Path) -> None:
-        self._handle = os.open(place, os.O_RDWR | os.O_CREAT, PRIVATE)
+        self._handle = _opened(place)
         name, system = this_machine()
-        if _lock(self._handle):
+        self.is_first = _lock(self._handle)
+        if self.is_first:
             os.ftruncate(self._handle, 0)
             os.write(self._handle, f"{system} {name}".encode())
             _unlock(self._handle)
@@ -109,13 +104,23 @@ def this_machine() -> tuple[str, str]:
     return name, name
 
 
-def _lock(handle: int, *, shared: bool = False, wait: bool = False) -> bool:
-    """Lock a file through a handle, and return whether that succeeded."""
+def _opened(place: Path) -> int:
+    return os.open(place, os.O_RDWR | os.O_CREAT, PRIVATE)
+
+
+def _wait(handle: int, until: float, pause: float) -> bool:
+    """Lock a file through a handle, and return whether that succeeded in time."""
+    while not (is_locked := _lock(handle)) and monotonic() < until:
+        sleep(uniform(0, pause))
+    return is_locked
+
+
+def _lock(handle: int, *, shared: bool = False) -> bool:
+    """Lock a file through a handle if it is free, and return whether that succeeded."""
     if not POSIX:
-        return _on_windows("LockFileEx", handle, 2 * (not shared) + (not wait), 0, 1, 0)
+        return _on_windows("LockFileEx", handle, 2 * (not shared) + 1, 0, 1, 0)
     try:
-        kind = fcntl.LOCK_SH if shared else fcntl.LOCK_EX
-        fcntl.flock(handle, kind if wait else kind | fcntl.LOCK_NB)
+        fcntl.flock(handle, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
     return True
@@ -123,7 +128,8 @@ def _lock(handle: int, *, shared: bool = False, wait: bool = False) -> bool:
 
 def _unlock(handle: int) -> None:
     if not POSIX:
-        _on_windows("UnlockFileEx", handle, 0, 1, 0)
+        with suppress(OSError):  # it was not locked
+            _on_windows("UnlockFileEx", handle, 0, 1, 0)
     else:
         fcntl.flock(handle, fcntl.LOCK_UN)
 

@@ -37,18 +37,10 @@ class _Kept:
             self.turns.append(None)
 
     def ids_of(self, sought: Sequence[Turn]) -> set[str]:
-        """Return the ids of turns that are copies of one of `sought`.
-
-        A copy has the same time, and the same content or the same id.
-        """
-        words = {(turn.timestamp, turn.content) for turn in sought}
-        ids = {(turn.timestamp, turn.resource_id) for turn in sought}
+        """Return the ids of turns that may be copies of one of `sought`, of the same time."""
+        times = {(turn.timestamp, turn.role) for turn in sought}
         own = (turn for turn in self.turns if turn is not None)
-        return {
-            turn.resource_id
-            for turn in own
-            if (turn.timestamp, turn.content) in words or (turn.timestamp, turn.resource_id) in ids
-        }
+        return {turn.resource_id for turn in own if (turn.timestamp, turn.role) in times}
 
     def since(self, place: int) -> tuple[Event, ...]:
         """Return the events from `place` on."""
@@ -121,9 +113,9 @@ class InMemoryStore:
             )
 
     def holders(self, session_id: str, resource_ids: Collection[str]) -> dict[str, set[str]]:
-        """Return, by session, the ids of all copies of these turns.
+        """Return, by session, the ids of the turns that may be copies of these.
 
-        A copy has the same time, and the same content or the same id.
+        A copy has the same time and role.
         """
         with self._lock:
             own = self._sessions.get(session_id) or _Kept()

@@ -217,10 +217,10 @@ class ErasingStore(SessionStore, Protocol):
     def holders(
         self, session_id: str, resource_ids: Collection[str]
     ) -> Mapping[str, Collection[str]]:
-        """Return, by session, the ids of all copies of these turns.
+        """Return, by session, the ids of the turns that may be copies of these.
 
-        A copy has the same time, and the same content or the same id. Forks, copies and the session
-        itself are searched.
+        A copy has the same time and role, and does not always say the same. Forks, children, copies
+        and the session itself are searched.
         """
         ...
 

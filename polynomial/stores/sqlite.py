@@ -4,7 +4,7 @@ import struct
 import weakref
 import zlib
 from collections.abc import Collection, Generator, Hashable, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import partial
 from pathlib import Path
 
@@ -20,8 +20,9 @@ from ..journal.events import Event
 from . import sqlite_schema as sql
 from .search_query import AskedWords
 from .session_store import Found, Opened, Rewritten, Snapshot, Stored, check_fork
+from .sqlite_deletion import delete_rows
 from .sqlite_file import SQLiteFile, may_exist
-from .sqlite_index import drop_index, updated_index
+from .sqlite_index import is_indexed, read_index, update_index
 from .sqlite_journals import SQLiteJournals
 
 
@@ -95,42 +96,43 @@ class SQLiteStore:
     def search(self, session_id: str, query: str, limit: int) -> tuple[Found, ...]:
         """Return the turns of a session that match `query`, best first.
 
-        New turns are indexed first (docs/history.md).
+        New turns are indexed first, or in memory if the file cannot be written at once
+        (docs/history.md).
 
         Raises:
-            StoreError: new turns could not be indexed; says what to do.
+            StoreError: the file could not be read; says what to do.
         """
-        asked, made_anew = AskedWords.of(query), False
-        while True:
-            try:
-                found = self._search(session_id, asked, limit)
-            except (KeyError, struct.error):
-                if made_anew:
-                    raise
-                made_anew = True
-                # The index is derived, so a damaged one is made again from the texts.
-                with self._writing() as journals:
-                    session, _ = journals.find(session_id)
-                    if session is not None:
-                        drop_index(journals, session)
-            else:
-                if found is not None:
-                    return found
+        asked = AskedWords.of(query)
+        with suppress(StoreError):
+            while self._index_some(session_id):
+                pass
+        try:
+            return self._search(session_id, asked, limit)
+        except (KeyError, struct.error):
+            # The index is derived, so a damaged one is made again from the texts.
+            with suppress(StoreError), self._writing(erases=True) as journals:
+                journals.db.execute(sql.DROP_INDEX, (journals.find(session_id)[0],))
+            return self._search(session_id, asked, limit, is_sound=False)
 
-    def _search(self, session_id: str, asked: AskedWords, limit: int) -> tuple[Found, ...] | None:
-        """Index a batch of new turns and search.
+    def _index_some(self, session_id: str) -> bool:
+        """Index some new turns, and return whether there are more; others can write in between."""
+        with self._reading() as journals:
+            session, revision = journals.find(session_id)
+            if session is None or is_indexed(journals, session, revision):
+                return False
+        with self._reading(writes=True) as journals:
+            session, revision = journals.find(session_id)
+            return session is not None and update_index(journals, session, revision)
 
-        Return None if there is more to index; others can write between two batches.
-        """
-        for writes in (False, True):
-            with self._reading(writes=writes) as journals:
-                session, revision = journals.find(session_id)
-                if session is None:
-                    return ()
-                index = updated_index(journals, session, revision, may_write=writes)
-                if index is not None:
-                    return index.search(asked, limit, partial(journals.turns_at, session))
-        return None
+    def _search(
+        self, session_id: str, asked: AskedWords, limit: int, *, is_sound: bool = True
+    ) -> tuple[Found, ...]:
+        with self._reading() as journals:
+            session, revision = journals.find(session_id)
+            if session is None:
+                return ()
+            index = read_index(journals, session, revision, is_sound=is_sound)
+            return index.search(asked, limit, partial(journals.turns_at, session))
 
     def committed(self, session_id: str, key: str) -> int | None:
         """Return the revision to which the command with that key led, None if there is none."""
@@ -143,8 +145,7 @@ class SQLiteStore:
     def list_sessions(self) -> tuple[str, ...]:
         """Return the ids of all sessions, in alphabetical order."""
         with self._reading() as journals:
-            found = journals.db.execute("SELECT name FROM sessions ORDER BY name")
-            return tuple(name for (name,) in found)
+            return tuple(name for (name,) in journals.db.execute(sql.NAMES))
 
     def revision(self, session_id: str) -> int | None:
         """Return the number of events of a session, None if there is no such session."""
@@ -218,9 +219,9 @@ class SQLiteStore:
             journals.copy_snapshot(session, fork, revision)
 
     def holders(self, session_id: str, resource_ids: Collection[str]) -> dict[str, set[str]]:
-        """Return, by session, the ids of all copies of these turns.
+        """Return, by session, the ids of the turns that may be copies of these.
 
-        A copy has the same time and role, and the same content or the same id.
+        A copy has the same time and role.
         """
         found: dict[str, set[str]] = {}
         with self._reading() as journals:
@@ -244,8 +245,8 @@ class SQLiteStore:
                     raise ConflictError("session revision", journal.base, revision)
                 there.replace_events(session, journal.events)
                 there.add_events(session, revision, journal.added)
-                drop_index(there, session)
-                there.delete_rows(session, "snapshots")
+                there.db.execute(sql.DROP_INDEX, (session,))
+                delete_rows(there.db, session, "snapshots")
 
     def delete(self, session_id: str) -> bool:
         """Delete a session with all its data; return whether there was one.
@@ -258,10 +259,7 @@ class SQLiteStore:
             session, _ = journals.find(session_id)
             if session is None:  # another thread was first
                 return False
-            # Texts that another session shares are kept.
-            journals.db.execute(sql.DELETE_OWN_TEXTS, (session, session))
-            journals.delete_rows(session, *sql.OF_A_SESSION)
-            journals.db.execute("DELETE FROM sessions WHERE id = ?", (session,))
+            journals.db.execute(sql.DELETE_SESSION, (session,))
         return True
 
     def close(self) -> None:
@@ -282,9 +280,9 @@ class SQLiteStore:
     def _reading(self, *, writes: bool = False) -> Generator[SQLiteJournals]:
         """Yield the journals for reading; unreadable data raises the error for a damaged file.
 
-        What is derived may be written, too.
+        What is derived may be written, too, unless others are writing.
         """
-        with self._open.transaction() if writes else self._open.reading() as db:
+        with self._open.transaction(timeout=0) if writes else self._open.reading() as db:
             try:
                 yield SQLiteJournals(db)
             except (TypeError, ValueError, AttributeError, zlib.error) as error:

@@ -2,26 +2,31 @@
 
 Any number of processes write a file, one at a time: SQLite 3.7 to 3.51.2 can lose a commit beside a
 checkpoint of another connection (https://sqlite.org/wal.html#walresetbug), so both are made under a
-lock on a file next to the database. Readers need no lock.
+lock on a file next to the database. Readers need no lock, and no right to write.
 """
 
 import logging
 import os
 import sqlite3
 from collections.abc import Callable, Generator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
-from threading import Lock, RLock, get_ident
-from typing import ClassVar, TypeVar
+from threading import TIMEOUT_MAX, Lock, RLock, get_ident
+from time import monotonic, sleep
+from typing import BinaryIO, ClassVar, TypeVar
 
 from ..errors import StoreBusyError, StoreError
 from .file_lock import PRIVATE, FileLock, MachineLock
+from .sqlite_deletion import delete_some
+from .sqlite_pages import STEP, has_plain_pages, wipe_gaps
 from .sqlite_schema import (
     DAMAGED,
-    IS_UNCLEAN,
     MARK_CLEAN,
     MARK_UNCLEAN,
+    SCHEMA,
     create_tables,
+    is_new,
+    newest_mark,
     problem_of,
 )
 
@@ -80,6 +85,22 @@ _PROBLEMS = {
 
 _LOST = "the file was moved, removed or replaced while it was open; nothing of this was stored"
 _FIND = "Put it back, or keep what history.export() returns, and open the file again"
+_UNWRITABLE = {
+    sqlite3.SQLITE_FULL,
+    sqlite3.SQLITE_IOERR,
+    sqlite3.SQLITE_READONLY,
+    sqlite3.SQLITE_CANTOPEN,
+}
+"""The errors after which a file may still be readable."""
+
+_PAUSE = 0.01
+"""The seconds between two steps of cleaning, in which writers that wait are let in."""
+
+_PATIENCE = 0.1
+"""The seconds in which readers can let go of the log, in each step."""
+
+_READABLE = "the file can be read, but not written; nothing of this was stored"
+_MAKE_WRITABLE = "Make room on the disk, or use a file and a folder that this user may write to"
 _COPIES = "the data is deleted, but the file may still hold copies of it"
 _REOPEN = "Make room on the disk and open the file again, which cleans it"
 _LOG = logging.getLogger("polycontext.stores")
@@ -99,16 +120,18 @@ class SQLiteFile:
         self.users = 0
         self._timeout = timeout
         self._writer: tuple[int, int] | None = None
-        self.using = Lock()
+        self.turn, self.using = Lock(), Lock()
         self._connection: sqlite3.Connection | None = None
-        with self.alone():
-            self._machine = self._lock(MachineLock, ".machine")
-            try:
-                with self._translate_errors():
-                    self._connect()
-            except BaseException:
-                self._machine.release()
-                raise
+        self._is_writable = False
+        self._raw: BinaryIO | None = None
+        self._has_erased = False
+        self._machine: MachineLock | None = None
+        try:
+            with self._translate_errors():
+                self._connect()
+        except BaseException:
+            self._release_machine()
+            raise
 
     # --- shared within the process ----------------------------------------------
 
@@ -119,8 +142,8 @@ class SQLiteFile:
         Call `release` once for each call.
 
         Raises:
-            StoreBusyError: other processes write it for longer than `timeout` seconds, or another
-                machine has it open.
+            StoreBusyError: another machine has it open, or it is new and others write it for longer
+                than `timeout` seconds.
             StoreError: it cannot be opened.
         """
         key = os.path.realpath(path)
@@ -130,11 +153,14 @@ class SQLiteFile:
         with SQLiteFile.opening:
             there = (each for each in _OPEN if str(each.path) == key and not each.is_lost())
             file = next(there, None)
+            is_open = file is not None
             if file is None:
                 file = SQLiteFile(Path(key), timeout)
                 _OPEN.append(file)
             file.users += 1
-            return file
+        if not is_open:
+            file.clean_up()
+        return file
 
     def release(self) -> None:
         """Close the file if nothing else in this process uses it."""
@@ -143,7 +169,7 @@ class SQLiteFile:
             if self.users == 0:
                 _OPEN.remove(self)
                 self.part(parted)
-                self._machine.release()
+                self._release_machine()
 
     def part(self, parted: ExitStack) -> None:
         """Close the connection, and keep it closed until `parted` is closed.
@@ -160,8 +186,10 @@ class SQLiteFile:
     # --- using it -----------------------------------------------------------------
 
     @contextmanager
-    def alone(self) -> Generator[None]:
+    def alone(self, timeout: float | None = None) -> Generator[None]:
         """Keep all other threads and processes from writing during the block.
+
+        Afterwards the files are cleaned, if data was erased.
 
         Raises:
             StoreBusyError: others wrote for longer than the timeout.
@@ -170,24 +198,39 @@ class SQLiteFile:
         if self._writer == me:
             yield
             return
-        lock = self._lock(FileLock, ".lock")
+        seconds = self._timeout if timeout is None else timeout
+        until = monotonic() + seconds
+        turn = self.turn
+        if not turn.acquire(timeout=min(seconds, TIMEOUT_MAX)):
+            raise self._busy(seconds)
         try:
-            if not lock.acquire(self._timeout):
-                problem = f"others wrote to it for more than the {self._timeout:g} seconds waited"
-                raise StoreBusyError(self.name, problem, "Try again, or raise the timeout")
-            self._writer = me
-            yield
+            lock = self._lock(FileLock, ".lock")
+            try:
+                if not lock.acquire(until - monotonic()):
+                    raise self._busy(seconds)
+                self._writer = me
+                yield
+                has_erased, self._has_erased = self._has_erased, False
+            finally:
+                # A process that was forked meanwhile leaves the lock alone.
+                if me[0] == os.getpid():
+                    self._writer = None
+                    lock.release()
         finally:
-            # A process that was forked meanwhile leaves the lock alone.
             if me[0] == os.getpid():
-                self._writer = None
-                lock.release()
+                turn.release()
+        if has_erased:
+            self._clean()
 
     @contextmanager
     def reading(self) -> Generator[sqlite3.Connection]:
         """Yield the connection in a transaction that sees nothing that is written meanwhile."""
         while True:
             with self.using, self._translate_errors():
+                can_connect = not self._is_writable and self._is_stale() and not self.is_lost()
+                if self.users and can_connect:
+                    self._disconnect()
+                    self._connect()
                 db = self._connection
                 if self.users and db is not None and not self._is_stale():
                     db.execute("BEGIN")
@@ -201,7 +244,7 @@ class SQLiteFile:
                 pass
 
     @contextmanager
-    def transaction(self) -> Generator[sqlite3.Connection]:
+    def transaction(self, timeout: float | None = None) -> Generator[sqlite3.Connection]:
         """Yield the connection in a transaction.
 
         After the block, all changes are durable, or none was made.
@@ -209,7 +252,7 @@ class SQLiteFile:
         Raises:
             StoreError: it could not be stored; says what to do.
         """
-        with self.alone(), self.using, self._translate_errors():
+        with self.alone(timeout), self.using, self._translate_errors():
             db = self._connected()
             db.execute("BEGIN IMMEDIATE")
             try:
@@ -231,7 +274,7 @@ class SQLiteFile:
     def erasing(self) -> Generator[sqlite3.Connection]:
         """Yield the connection in a transaction that deletes data; then clean the files of it.
 
-        `secure_delete` overwrites deleted cells, but not the copies that moving a cell leaves.
+        If the caller is already `alone`, they are cleaned once it is no more.
 
         Raises:
             StoreError: it could not be stored, or the files could not be cleaned; opening the file
@@ -239,13 +282,24 @@ class SQLiteFile:
         """
         with self.alone():
             with self.transaction() as db:
-                db.execute(MARK_UNCLEAN)
+                for statement in MARK_UNCLEAN:
+                    db.execute(statement)
                 yield db
-            try:
-                with self.using, self._translate_errors():
-                    _clean(self._connected())
-            except StoreError as error:
-                raise StoreError(self.name, f"{_COPIES}: {error}", _REOPEN) from error
+            self._has_erased = True
+
+    def clean_up(self) -> None:
+        """Clean the files of what was erased by a process that was killed before it cleaned them.
+
+        While others have the file open, one of them may be cleaning it.
+        """
+        is_first = self._machine is not None and self._machine.is_first
+        with self.reading() as db:
+            if not is_first or newest_mark(db) is None:
+                return
+        try:
+            self._clean()
+        except StoreError as error:
+            _LOG.warning("%s", error)
 
     def closed(self) -> StoreError:
         """Return the error for a file or store that was closed."""
@@ -263,29 +317,81 @@ class SQLiteFile:
             problem = f"its folder cannot be written to ({error.strerror})"
         raise StoreError(self.name, problem, _FOLDER)
 
-    def _connect(self) -> None:
+    def _busy(self, seconds: float) -> StoreBusyError:
+        problem = f"others wrote to it for more than the {seconds:g} seconds waited"
+        return StoreBusyError(self.name, problem, "Try again, or raise the timeout")
+
+    def _release_machine(self) -> None:
+        if self._machine is not None:
+            self._machine.release()
+
+    def _connect(self, *, writes: bool = False) -> None:
+        """Connect; if the file cannot be written and nobody `writes`, for reading alone."""
+        try:
+            self._open("rwc")
+        except StoreBusyError:
+            raise
+        except (StoreError, *_FAILED) as error:
+            code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_READONLY) & 0xFF
+            may_be_read = code in _UNWRITABLE
+            if writes and may_be_read and not isinstance(error, StoreError):
+                raise StoreError(self.name, f"{_READABLE} ({error})", _MAKE_WRITABLE) from error
+            if writes or not may_be_read or not self._open_for_reading():
+                raise
+
+    def _open_for_reading(self) -> bool:
+        """Connect to a file that cannot be written, and return whether that succeeded.
+
+        SQLite needs a file beside the database to read the log, but not where there is none.
+        """
+        for mode in ("ro", "ro&immutable=1") if _size_of(self.path) else ():
+            with suppress(*_FAILED):
+                if mode == "ro" or not _size_of(self._beside[0]):
+                    self._open(mode)
+                    return True
+        return False
+
+    def _open(self, mode: str) -> None:
+        is_writable = mode == "rwc"
+        with ExitStack() as creating:  # several processes may create it at once
+            if is_writable:
+                if not _size_of(self.path):
+                    creating.enter_context(self.alone())
+                self._make_writable()
+            db = self._connection_in(mode)
+            try:
+                self._check(db)
+                if is_writable:
+                    if is_new(db):
+                        creating.enter_context(self.alone())
+                    for setting in _SETTINGS:
+                        db.execute(setting)
+                    create_tables(db)
+            except BaseException:
+                db.close()
+                raise
+        self._connection, self.own, self._is_writable = db, self._inodes(), is_writable
+        self._inode = os.stat(self.path).st_ino  # noqa: PTH116 - twice as fast
+
+    def _make_writable(self) -> None:
+        """Raise if the file cannot be written or another machine has it, and create a new one."""
+        if self._machine is None:
+            self._machine = self._lock(MachineLock, ".machine")
         if self._machine.other:
             problem = f"machine {self._machine.other} has it open, and a file serves one at a time"
             raise StoreBusyError(self.name, problem, _ELSEWHERE)
         make_private(self.path)
-        db = sqlite3.connect(
-            self.path, self._timeout or 1, isolation_level=None, check_same_thread=False
+        if self.path.exists() and not os.access(self.path, os.R_OK | os.W_OK):
+            raise StoreError(self.name, *_PROBLEMS[sqlite3.SQLITE_READONLY])
+
+    def _connection_in(self, mode: str, seconds: float | None = None) -> sqlite3.Connection:
+        return sqlite3.connect(
+            f"{self.path.as_uri()}?mode={mode}",
+            (self._timeout or 1) if seconds is None else seconds,
+            isolation_level=None,
+            check_same_thread=False,
+            uri=True,
         )
-        try:
-            self._check(db)
-            for setting in _SETTINGS:
-                db.execute(setting)
-            create_tables(db)
-            if db.execute(IS_UNCLEAN).fetchone():
-                try:
-                    _clean(db)
-                except sqlite3.Error as error:
-                    _LOG.warning("%s: %s: %s. %s.", self.name, _COPIES, error, _REOPEN)
-        except BaseException:
-            db.close()
-            raise
-        self._connection, self.own = db, self._inodes()
-        self._inode = os.stat(self.path).st_ino  # noqa: PTH116 - twice as fast
 
     def is_lost(self) -> bool:
         """Return whether the file at the path is another one than was opened, or none.
@@ -297,10 +403,17 @@ class SQLiteFile:
         except OSError:
             return True
 
+    def _check(self, db: sqlite3.Connection) -> None:
+        """Raise if a file is not a store, before anything in it is changed."""
+        if problem := problem_of(db):
+            raise StoreError(self.name, *problem)
+
     def _inodes(self) -> list[int]:
-        """Return the inodes of SQLite's files next to the database, none if one is missing."""
+        """Return the inodes of the files next to the database, or when it was changed last."""
         with suppress(OSError):
             return [os.stat(each).st_ino for each in self._beside]  # noqa: PTH116 - as above
+        with suppress(OSError):
+            return [self.path.stat().st_mtime_ns]
         return []
 
     def _is_stale(self) -> bool:
@@ -313,21 +426,15 @@ class SQLiteFile:
             return True
         return self._inodes() != self.own and not self.is_lost()
 
-    def _check(self, db: sqlite3.Connection) -> None:
-        """Raise if a file is not writable or not a store, before anything in it is changed."""
-        writable = not self.path.exists() or os.access(self.path, os.R_OK | os.W_OK)
-        if problem := problem_of(db) if writable else _PROBLEMS[sqlite3.SQLITE_READONLY]:
-            raise StoreError(self.name, *problem)
-
     def _connected(self) -> sqlite3.Connection:
         """Return the connection; a new one only under the lock."""
         if self.users == 0:
             raise self.closed()
         if self.is_lost():
             raise StoreError(self.name, _LOST, _FIND)
-        if self._is_stale():
+        if self._is_stale() or not self._is_writable:
             self._disconnect()
-            self._connect()
+            self._connect(writes=True)
         assert self._connection is not None
         return self._connection
 
@@ -336,7 +443,7 @@ class SQLiteFile:
 
         It would delete the log that is there now, even one that is not its own: that one is kept.
         """
-        connection, self._connection = self._connection, None
+        connection, self._connection, self._is_writable = self._connection, None, False
         if connection is not None:
             log, kept = Path(self._beside[0]), Path(f"{self.path}-wal-kept")
             with suppress(OSError):
@@ -345,10 +452,69 @@ class SQLiteFile:
                     kept.hardlink_to(log)
             with suppress(*_FAILED):
                 connection.close()
+            if self._raw is not None:
+                self._raw.close()
+                self._raw = None
             with suppress(OSError):
                 log.hardlink_to(kept)
             with suppress(OSError):
                 kept.unlink()
+
+    def _clean(self) -> None:
+        """Remove the copies of erased data from all files, in steps between which others write.
+
+        Raises:
+            StoreError: it could not be done.
+        """
+        try:
+            while True:
+                with self.transaction() as db:
+                    has_more, mark = delete_some(db), newest_mark(db)
+                sleep(_PAUSE)
+                if not has_more:
+                    break
+            if mark is not None:  # nobody else cleaned it meanwhile
+                self._wipe(mark)
+        except StoreError as error:
+            raise StoreError(self.name, f"{_COPIES}: {error}", _REOPEN) from error
+
+    def _wipe(self, mark: int) -> None:
+        start, until = 0, monotonic() + self._timeout
+        while start >= 0:
+            with self.alone(), self.using, self._translate_errors():
+                after = self._wipe_some(start, mark)
+            if after != start:
+                start, until = after, monotonic() + self._timeout
+            elif monotonic() > until:
+                raise StoreError(self.name, *_PROBLEMS[sqlite3.SQLITE_BUSY])
+            sleep(_PAUSE)
+
+    def _wipe_some(self, start: int, mark: int) -> int:
+        """Wipe the database from a place on, and return the next place; -1 at the end.
+
+        The connection is one of its own, since what the shared one remembers of a page may have
+        copies. After its commit all others read the pages again. Closing the file drops SQLite's
+        locks, so it is kept open beside the connection.
+        """
+        self._connected()
+        if self._raw is None:
+            self._raw = self.path.open("r+b", buffering=0)
+        with closing(self._connection_in("rw", _PATIENCE)) as db:
+            if not has_plain_pages(db):
+                db.execute("PRAGMA auto_vacuum = NONE")
+                db.execute("VACUUM")
+            db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            db.execute("BEGIN IMMEDIATE")
+            if _size_of(self._beside[0]):  # a reader needs the log
+                return start
+            has_more = has_plain_pages(db) and wipe_gaps(self._raw, start, db)
+            db.execute(f"PRAGMA user_version = {SCHEMA}")
+            if not has_more:
+                os.fsync(self._raw.fileno())
+                if newest_mark(db) == mark:
+                    db.execute(MARK_CLEAN)
+            db.execute("COMMIT")
+            return start + STEP if has_more else -1
 
     @contextmanager
     def _translate_errors(self) -> Generator[None]:
@@ -362,15 +528,10 @@ class SQLiteFile:
             raise StoreError(self.name, f"{problem} ({error})", legal) from error
 
 
-def _clean(db: sqlite3.Connection) -> None:
-    """Move everything into the database file, without gaps, and empty the write-ahead log."""
-    db.execute("VACUUM")
-    (is_busy, *_) = db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
-    if is_busy:
-        error = sqlite3.OperationalError("a reader needs the old log")
-        error.sqlite_errorcode = sqlite3.SQLITE_BUSY
-        raise error
-    db.execute(MARK_CLEAN)
+def _size_of(path: str | Path) -> int:
+    with suppress(OSError):
+        return os.stat(path).st_size  # noqa: PTH116 - as above
+    return 0
 
 
 def may_exist(path: Path) -> bool:
@@ -405,5 +566,13 @@ def _go_on_all() -> None:
     _PARTED.pop_all().close()
 
 
+def _go_on_in_child() -> None:
+    for file in _OPEN:
+        file.turn = Lock()  # another thread of the parent may have it
+    _go_on_all()
+
+
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=_part_all, after_in_parent=_go_on_all, after_in_child=_go_on_all)
+    os.register_at_fork(
+        before=_part_all, after_in_parent=_go_on_all, after_in_child=_go_on_in_child
+    )

@@ -15,6 +15,7 @@ from ..journal.events import Event
 from ..journal.rows import Row, event_of_row, row_of, rows_of, turn_of_row
 from . import sqlite_schema as sql
 from .session_store import Snapshot, Stored
+from .sqlite_deletion import delete_rows, delete_unused
 
 T = TypeVar("T")
 
@@ -131,7 +132,7 @@ class SQLiteJournals:
 
     def replace_events(self, session: int, events: Mapping[int, Event]) -> None:
         """Replace events by their numbers, and delete texts that no event uses any more."""
-        texts = []
+        texts = list[int]()
         for number, event in events.items():
             row = row_of(event, lambda ids: self._numbers_of(session, ids))
             place = (session, number)
@@ -139,7 +140,7 @@ class SQLiteJournals:
             texts += self.db.execute(select, place).fetchone()
             self.db.execute("DELETE FROM events WHERE session = ? AND number = ?", place)
             self._add_row(session, number, row)
-        self.db.execute(sql.DELETE_TEXTS, (orjson.dumps(texts).decode(),))
+        delete_unused(self.db, texts)
 
     def _numbers_of(self, session: int, resource_ids: Sequence[str]) -> dict[str, int]:
         """Return the numbers of the events that added turns, by the turns' ids.
@@ -172,7 +173,7 @@ class SQLiteJournals:
         """Store a snapshot if it continues the newest one, or replaces all (base 0)."""
         newest = self._newest(session)
         if snapshot.base == 0:
-            self.delete_rows(session, "snapshots")
+            delete_rows(self.db, session, "snapshots")
         elif snapshot.base != newest:
             return
         drop = "UPDATE snapshots SET head = NULL WHERE session = ? AND revision = ?"
@@ -187,11 +188,6 @@ class SQLiteJournals:
         """
         if self._newest(session) <= revision:
             self.db.execute(sql.COPY_SNAPSHOT, (fork, session))
-
-    def delete_rows(self, session: int, *tables: str) -> None:
-        """Delete all rows of a session from some tables."""
-        for table in tables:
-            self.db.execute(sql.DELETE_ROWS.format(table=table), (session,))
 
 
 def _check(holds: object, what: str) -> None:

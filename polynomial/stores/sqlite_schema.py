@@ -42,9 +42,6 @@ CREATE TABLE words (session INTEGER NOT NULL, term TEXT NOT NULL, block INTEGER 
 DAMAGED = "Restore a copy of the file, or what `sqlite3 FILE .recover` brings back of it"
 """The advice for a file that differs from what was written."""
 
-OF_A_SESSION = ("words", "snapshots", "commands", "companions", "events")
-"""The tables whose rows belong to one session."""
-
 # --- statements ---------------------------------------------------------------------------
 
 FIND = "SELECT id, revision FROM sessions WHERE name = ?"
@@ -61,15 +58,9 @@ text, checksum FROM events WHERE session = ? AND number <= ?
 HOLDERS = """
 SELECT DISTINCT sessions.name, other.resource_id FROM events own JOIN events other ON other.at
 = own.at AND other.kind = own.kind
-JOIN sessions ON sessions.id = other.session LEFT JOIN texts said ON said.id = own.text LEFT
-JOIN texts its ON its.id = other.text
+JOIN sessions ON sessions.id = other.session
 WHERE own.session = (SELECT id FROM sessions WHERE name = ?) AND own.kind <> 'promote'
-AND own.resource_id IN (SELECT value FROM json_each(?))
-AND (own.resource_id = other.resource_id OR said.content IS its.content)
-"""
-DELETE_TEXTS = """
-DELETE FROM texts WHERE id IN (SELECT value FROM json_each(?)) AND id NOT IN (SELECT text FROM
-events WHERE text IS NOT NULL)
+AND own.resource_id IN (SELECT value FROM json_each(?)) AND typeof(sessions.name) = 'text'
 """
 TURNS = "'system', 'user', 'assistant', 'tool'"
 NUMBERS = """
@@ -77,24 +68,30 @@ SELECT resource_id, min(number) FROM events WHERE session = ? AND kind IN ('syst
 'assistant', 'tool') AND resource_id IN (SELECT value FROM json_each(?))
 GROUP BY resource_id HAVING count(*) = 1
 """
-DELETE_OWN_TEXTS = """
-DELETE FROM texts WHERE id IN (SELECT text FROM events WHERE session = ? EXCEPT SELECT text
-FROM events WHERE session <> ?)
-"""
-
+NAMES = "SELECT name FROM sessions WHERE typeof(name) = 'text' ORDER BY name"
+DELETE_SESSION = "UPDATE sessions SET name = CAST(id AS BLOB), indexed = -1 WHERE id = ?"
+DROP_INDEX = "UPDATE sessions SET indexed = -1 WHERE id = ?"
+"""Mark what `sqlite_deletion` deletes in steps; no name of a session is a blob."""
 
 SNAPSHOT = "SELECT max(revision) FROM snapshots WHERE session = ?"
 COPY_SNAPSHOT = """
 INSERT INTO snapshots SELECT ?, revision, piece, head FROM snapshots WHERE session = ?
 """
-MARK_UNCLEAN = "CREATE TABLE IF NOT EXISTS unclean (mark)"
-"""States that the file may hold copies of deleted data, until it is cleaned."""
+MARK_UNCLEAN = "CREATE TABLE IF NOT EXISTS unclean (mark)", "INSERT INTO unclean VALUES (NULL)"
+"""State that the file may hold copies of deleted data, until it is cleaned."""
 
-IS_UNCLEAN = "SELECT 1 FROM sqlite_master WHERE name = 'unclean'"
-MARK_CLEAN = "DROP TABLE IF EXISTS unclean"
+MARK_CLEAN = "DROP TABLE unclean"
 SET_REVISION = "UPDATE sessions SET revision = ? WHERE id = ?"
 PUT_COMPANION = "INSERT OR REPLACE INTO companions VALUES (?, ?, ?, ?)"
-DELETE_ROWS = "DELETE FROM {table} WHERE session = ?"
+
+
+def newest_mark(db: sqlite3.Connection) -> int | None:
+    """Return the number of the last erasure, None if the file has been cleaned since."""
+    if db.execute("SELECT 1 FROM sqlite_master WHERE name = 'unclean'").fetchone() is None:
+        return None
+    newest: int | None
+    (newest,) = db.execute("SELECT max(rowid) FROM unclean").fetchone()
+    return newest or 0
 
 
 def problem_of(db: sqlite3.Connection) -> tuple[str, str] | None:
@@ -120,10 +117,14 @@ def problem_of(db: sqlite3.Connection) -> tuple[str, str] | None:
     return None
 
 
+def is_new(db: sqlite3.Connection) -> bool:
+    """Return whether a file has no tables yet."""
+    return bool(db.execute("PRAGMA user_version").fetchone() == (0,))
+
+
 def create_tables(db: sqlite3.Connection) -> None:
     """Create the tables in an empty file, whose version is 0, in one transaction."""
-    (version,) = db.execute("PRAGMA user_version").fetchone()
-    if version == SCHEMA:
+    if not is_new(db):
         return
     db.executescript(
         f"BEGIN IMMEDIATE; {TABLES} PRAGMA application_id = {APPLICATION_ID};"

@@ -70,7 +70,7 @@ def filled(folder: Path, rounds: int, random: Random) -> Tally:
 
 
 def read_only(folder: Path, rounds: int, random: Random) -> Tally:
-    """Open a read-only file or folder as an unprivileged user; nothing may change."""
+    """Read and write a read-only file or folder as an unprivileged user; nothing may change."""
     # Not in `folder`: pytest shuts others out of its folders anew whenever it is started somewhere.
     with TemporaryDirectory(prefix="polycontext-") as outside:
         Path(outside).chmod(0o755)
@@ -90,7 +90,9 @@ def _read_only(folder: Path, rounds: int) -> Tally:
         for _ in range(rounds):
             tally.rounds += 1
             try:
-                opened(path)
+                with opened(path) as session:
+                    judge(session, 19, tally)
+                    say(session, 20)
             except StoreError as error:
                 tally.told += bool(error.legal)
             else:

@@ -1,6 +1,7 @@
 """Files uploaded to a chat: accepted and rejected ones, and that only their names are shown."""
 
 import asyncio
+import threading
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ import pytest
 
 from polycontext.pills import InvalidPillNameError
 from polycontext.polynomial import ContextSession
+from polycontext.polynomial.stores import sqlite_file
 from polycontext.polynomial.stores.in_memory import InMemoryStore
 from polycontext.polynomial.stores.session_store import SessionStore
 from polycontext.polynomial.stores.sqlite import SQLiteStore
@@ -324,3 +326,35 @@ def test_a_name_is_one_that_a_pill_can_have() -> None:
     for name in (None, "", "a/../b"):
         with pytest.raises(InvalidPillNameError):
             parse_name(name)
+
+
+def test_others_are_served_while_an_upload_is_erased(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between two steps of erasing, another chat is read and written, and none is told to wait."""
+    step, go_on, steps_taken = threading.Event(), threading.Event(), list[bool]()
+
+    def pause(_: float) -> None:
+        step.set()
+        steps_taken.append(go_on.wait(60))
+
+    async def steps(front: Front) -> None:
+        made = await front.put("notes.md", f"{HELD}: plums\n".encode())
+        assert made.status_code == 201
+        other = (await front.browser.post("http://localhost/api/sessions")).json()["sessionId"]
+        monkeypatch.setattr(sqlite_file, "sleep", pause)
+        erasing = asyncio.create_task(front.browser.delete(f"/{front.name}/uploads/t1"))
+        await until(step.is_set)
+        sent = await front.browser.post(f"/{other}/messages", json={"content": "Which?"})
+        assert sent.status_code < 300
+        await until(lambda: bool(front.model.sent))
+        assert (await front.browser.get(f"/{other}")).status_code == 200
+        assert not erasing.done()
+        go_on.set()
+        assert (await erasing).status_code == 200
+
+    store = SQLiteStore(tmp_path / "chats.db", timeout=0)
+    talk(store, steps)
+    store.close()
+    assert all(steps_taken)
+    assert not any(HELD.encode() in file.read_bytes() for file in tmp_path.iterdir())

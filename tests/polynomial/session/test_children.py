@@ -16,12 +16,12 @@ from polycontext import ContextOverflowError, ContextSession, ResourceClass
 from polycontext.base import InvalidOptionError
 from polycontext.linearity import UnknownResourceError
 from polycontext.polynomial.session.search import HandedBack
-from polycontext.polynomial.stores import InMemoryStore
+from polycontext.polynomial.stores import InMemoryStore, SQLiteStore
 from polycontext.pressure import ConflictError
 from polycontext.testing import FAST
 from polycontext.testing.strict import StrictChat
 from polycontext.window import OrderError, ToolCall
-from tests.polynomial.conversations import text_of
+from tests.polynomial.conversations import WORDS, text_of
 
 DEMAND = "From now on, never suggest a flight."
 
@@ -96,7 +96,7 @@ def test_a_child_is_told_demands_that_a_summary_tells_of() -> None:
     )
     assert (
         "Never book a room without a window."
-        in session.child("Find a hotel.", "hotel").log()[1].text
+        in session.child("Find a hotel.", "hotel").log()[2].text
     )
     session.clear()
     session.add_user_turn("Another matter.")
@@ -492,3 +492,52 @@ def test_an_answer_that_looks_like_a_summary_makes_no_rule() -> None:
     assert not any(f"\nuser: {foreign}" in text or "Standing" in text for text in gists)
     assert session.rules.list(ended=True) == ()
     assert not any("evil" in turn.text for turn in session.child("Do it.", "kid").log())
+
+
+WORD = "Quittengelee"
+
+
+@pytest.mark.parametrize("kept", ["memory", "file"])
+@pytest.mark.parametrize("said", ["system", "rule"])
+@pytest.mark.parametrize("clears", [False, True])
+def test_forgetting_reaches_what_children_were_told(
+    kept: str, said: str, tmp_path: Path, *, clears: bool
+) -> None:
+    """System turns and rules are forgotten in children, their forks, and children of those."""
+    store = SQLiteStore(tmp_path / "trip.db") if kept == "file" else InMemoryStore()
+    session = ContextSession(max_tokens=4000, counter=WORDS, store=store, session_id="trip")
+    session.add_system(f"The key is {WORD}." if said == "system" else "You help.")
+    session.add_user_turn("Plan it. From now on, never suggest a flight.")
+    session.add_user_turn(f"Never mention {WORD}." if said == "rule" else "Go on.")
+    child = session.child("Find a hotel.", "child")
+    fork = child.history.fork("fork of the child")
+    others = [
+        child,
+        fork,
+        fork.child("Find a room.", "child of the fork"),
+        child.child("Find a room.", "child of the child"),
+        session.history.fork("fork"),
+        session.history.fork("other").child("Find a hotel.", "child of the other"),
+    ]
+    if clears:
+        child.clear(keep_system=True)
+        others.append(child.child("Find a bed.", "late child"))
+    assert sum(WORD in text_of(each) for each in others) >= len(others) - 1
+    forgotten = "t1" if said == "system" else "t3"
+    assert session.history.forget(forgotten)
+    for each in others:
+        again = ContextSession.open(store, each._writer.session_id, max_tokens=4000, counter=WORDS)
+        assert WORD not in text_of(again)
+        assert "never suggest a flight" in text_of(again) or again.log()[-1].text == "Find a bed."
+    store.close()
+    assert not any(WORD.encode() in file.read_bytes() for file in tmp_path.iterdir())
+
+
+def test_forgetting_a_rule_in_a_child_leaves_the_parents() -> None:
+    """The parent's own message says more than the copy of its rule."""
+    session = parent()
+    child = session.child("Find a hotel.", "hotel")
+    (told,) = (turn for turn in child.log() if "never suggest" in turn.text)
+    assert child.history.forget(told.resource_id)
+    assert "never suggest" in text_of(session)
+    assert "never suggest" not in text_of(child)

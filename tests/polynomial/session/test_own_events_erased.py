@@ -81,3 +81,22 @@ def test_two_messages_before_an_answer_are_one_exchange() -> None:
     session.send("noted", "is pregnant")
     session.history.forget("t1")
     assert "pregnant" not in text_of(session)
+
+
+def test_calls_of_the_same_exchange_lose_their_arguments() -> None:
+    """An answer of an agent is a call as well; names and results stay, and so do later calls."""
+    session = ContextSession(max_tokens=4000, machine=Noting)
+    for number, secret in enumerate(("caretaker", "gardener")):
+        session.add_user_turn(f"The {secret} lives in house {number}.")
+        session.send("noted", f"asks for the {secret}")
+        asked = {"name": "look_up", "arguments": f'{{"who": "{secret}"}}'}
+        call = {"id": f"c{number}", "type": "function", "function": asked}
+        session.add_assistant_turn(None, [call])
+        session.add_tool_turn("found", tool_call_id=f"c{number}")
+        session.add_assistant_turn("Done.")
+    assert session.history.forget("t1")
+    written = text_of(session)
+    assert "caretaker" not in written
+    assert "gardener" in written
+    assert [call.name for turn in session.log() for call in turn.tool_calls] == ["look_up"] * 2
+    assert ContextSession.history.load(written, machine=Noting).log() == session.log()

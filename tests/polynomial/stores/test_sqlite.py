@@ -14,6 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from random import Random
 from textwrap import dedent
+from typing import BinaryIO
 
 import pytest
 
@@ -21,7 +22,13 @@ from polycontext.base import InvalidOptionError
 from polycontext.polynomial import ContextSession
 from polycontext.polynomial.errors import StoreError
 from polycontext.polynomial.journal.events import CompressEvent
-from polycontext.polynomial.stores import InMemoryStore, Snapshot, SQLiteStore, sqlite_file
+from polycontext.polynomial.stores import (
+    InMemoryStore,
+    Snapshot,
+    SQLiteStore,
+    sqlite_file,
+    sqlite_pages,
+)
 from polycontext.polynomial.stores.sqlite_schema import SCHEMA
 from polycontext.pressure import ConflictError
 from polycontext.testing.store_lives import lived_events
@@ -320,17 +327,17 @@ def test_a_file_that_could_not_be_cleaned_is_cleaned_when_it_is_opened_again(
     path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """The error says so; what is erased stays erased, and the file opens even if it fails again."""
-    clean, cleaned = sqlite_file._clean, list[bool]()
+    wipe, cleaned = sqlite_pages.wipe_gaps, list[bool]()
 
-    def fail(db: sqlite3.Connection) -> None:
+    def fail(*_: object) -> bool:
         cleaned.append(False)
         raise sqlite3.OperationalError("database or disk is full")
 
-    def succeed(db: sqlite3.Connection) -> None:
+    def succeed(file: BinaryIO, start: int, db: sqlite3.Connection) -> bool:
         cleaned.append(True)
-        clean(db)
+        return wipe(file, start, db)
 
-    monkeypatch.setattr(sqlite_file, "_clean", fail)
+    monkeypatch.setattr(sqlite_file, "wipe_gaps", fail)
     with opened(path) as session:
         session.add_user_turn("the secret is Quittengelee")
         with pytest.raises(StoreError, match=r"may still hold copies of it.*open the file again"):
@@ -338,7 +345,7 @@ def test_a_file_that_could_not_be_cleaned_is_cleaned_when_it_is_opened_again(
         assert [turn.text for turn in session.log()] == ["[forgotten]"]
     with opened(path):
         assert "may still hold copies" in caplog.text
-    monkeypatch.setattr(sqlite_file, "_clean", succeed)
+    monkeypatch.setattr(sqlite_file, "wipe_gaps", succeed)
     for _ in range(2):
         with opened(path) as session:
             assert not any(b"Quittengelee" in file.read_bytes() for file in path.parent.iterdir())

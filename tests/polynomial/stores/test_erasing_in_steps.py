@@ -1,0 +1,203 @@
+"""Erasing in a SQLite file: no byte is left, and others write between two steps."""
+
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+
+from polycontext.polynomial import ContextSession
+from polycontext.polynomial.stores import (
+    SQLiteStore,
+    sqlite_deletion,
+    sqlite_file,
+    sqlite_pages,
+)
+from polycontext.polynomial.stores.file_lock import FileLock
+from tests.polynomial.conversations import WORDS
+
+STEP = 65_536
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """Return where a store may be."""
+    return tmp_path / "sessions.db"
+
+
+@pytest.fixture
+def between(monkeypatch: pytest.MonkeyPatch) -> list[Callable[[], None]]:
+    """Let functions run between two short steps."""
+    acts = list[Callable[[], None]]()
+    monkeypatch.setattr(sqlite_pages, "STEP", STEP)
+    monkeypatch.setattr(sqlite_file, "STEP", STEP)
+    monkeypatch.setattr(sqlite_deletion, "_MOST_BYTES", STEP)
+    monkeypatch.setattr(sqlite_file, "sleep", lambda _: [act() for act in acts])
+    return acts
+
+
+def opened(path: Path, session_id: str, **options: Any) -> ContextSession:
+    """Return a session in a file."""
+    return ContextSession.open(path, session_id, max_tokens=4_000, counter=WORDS, **options)
+
+
+def raw(path: Path) -> bytes:
+    """Return all bytes of all files."""
+    return b"".join(file.read_bytes() for file in path.parent.iterdir())
+
+
+def is_whole(path: Path) -> bool:
+    """Return whether SQLite finds nothing wrong in a file."""
+    db = sqlite3.connect(path)
+    try:
+        return bool(db.execute("PRAGMA integrity_check").fetchone() == ("ok",))
+    finally:
+        db.close()
+
+
+def filled(path: Path, marked: str, seed: int) -> None:
+    """Fill a file with two sessions in turn, searched so often that rows of the index move."""
+    random = Random(seed)  # noqa: S311 - no secret
+    with opened(path, "stays") as stays, opened(path, "goes") as goes:
+        for number in range(60):
+            for session, word in (stays, "word"), (goes, marked):
+                said = " ".join(f"{word}w{random.randrange(9_000)}" for _ in range(number))
+                session.add_user_turn(f"{word}{number}x {said}")
+                if number % 5 == 0:
+                    session.history.search("nothing")
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_no_byte_is_left_whatever_others_write_meanwhile(
+    path: Path, between: list[Callable[[], None]], seed: int
+) -> None:
+    """They write through connections that remember pages with copies of what is erased."""
+    filled(path, "quittengelee", seed)
+    with opened(path, "goes") as goes, opened(path, "others", timeout=0) as others:
+        chosen = [turn for turn in goes.log() if "quittengelee" in turn.text]
+        written = list[str]()
+
+        def write() -> None:
+            others.add_user_turn(f"written {len(written)}")
+            others.history.search("written")
+            written.append(others.log()[-1].text)
+
+        between.append(write)
+        for turn in chosen[::9]:
+            assert goes.history.forget(turn.resource_id)
+        left = raw(path)
+        assert not [t.text for t in chosen[::9] if t.text.split()[0].encode() in left]
+        assert chosen[1].text.encode() in left
+        assert len(written) > len(chosen[::9]) * path.stat().st_size / STEP
+        assert ContextSession.history.delete(path, "goes")
+        assert b"quittengelee" not in raw(path)
+        assert [turn.text for turn in others.log()] == written
+    assert b"quittengelee" not in raw(path)
+    assert is_whole(path)
+    with opened(path, "stays") as stays:
+        assert len(stays.log()) == 60
+        assert len(stays.history.search("word1x word2x word3x")) > 0
+
+
+def test_the_file_is_never_kept_from_others_for_long(
+    path: Path, between: list[Callable[[], None]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No step reads or writes more than its limit, whatever the size of the file."""
+    filled(path, "quittengelee", 3)
+    sizes, holds = list[int](), list[int]()
+    wipe, acquire = sqlite_pages.gap_of, FileLock.acquire
+
+    def counted(page: bytes, head: int = 0) -> tuple[int, int]:
+        sizes[-1] += len(page)
+        return wipe(page, head)
+
+    def locked(self: FileLock, timeout: float) -> bool:
+        sizes.append(0)
+        holds.append(1)
+        return acquire(self, timeout)
+
+    monkeypatch.setattr(sqlite_pages, "gap_of", counted)
+    monkeypatch.setattr(FileLock, "acquire", locked)
+    with opened(path, "goes") as goes:
+        assert goes.history.forget("t1")
+        assert 0 < max(sizes) <= STEP
+        assert sum(sizes) >= path.stat().st_size - STEP
+        logs = list[int]()
+        between.append(lambda: logs.append(path.with_name("sessions.db-wal").stat().st_size))
+    ContextSession.history.delete(path, "goes")
+    assert max(logs) < 20 * STEP
+
+
+def test_a_deleted_session_is_gone_before_its_rows_are(
+    path: Path, between: list[Callable[[], None]]
+) -> None:
+    """Nobody lists, loads or finds it meanwhile, and its name can be used again."""
+    filled(path, "quittengelee", 4)
+    store, seen = SQLiteStore(path), list[object]()
+
+    def look() -> None:
+        seen.append((store.list_sessions(), len(store.load("goes").events)))
+        store.search("goes", "quittengelee0x", 3)
+
+    between.append(look)
+    assert store.delete("goes")
+    assert set(seen) == {(("stays",), 0)}
+    assert not store.delete("goes")
+    with opened(path, "goes") as again:
+        again.add_user_turn("anew")
+        assert len(again.log()) == 1
+    store.close()
+
+
+def test_what_a_killed_process_left_is_deleted_by_the_next_that_opens_the_file(
+    path: Path, between: list[Callable[[], None]]
+) -> None:
+    """A process that ends between two steps leaves nothing for long."""
+
+    def killed() -> None:
+        raise KeyboardInterrupt
+
+    filled(path, "quittengelee", 5)
+    store = SQLiteStore(path)
+    between.append(killed)
+    with pytest.raises(KeyboardInterrupt):
+        store.delete("goes")
+    between.clear()
+    store.close()
+    assert b"quittengelee" in raw(path)
+    with opened(path, "stays") as stays:
+        assert b"quittengelee" not in raw(path)
+        assert len(stays.log()) == 60
+    assert is_whole(path)
+
+
+def test_a_file_with_vacuuming_of_its_own_is_cleaned(path: Path) -> None:
+    """Its pages cannot be told apart, so it is written anew once."""
+    db = sqlite3.connect(path)
+    db.executescript("PRAGMA auto_vacuum = FULL; VACUUM")
+    db.close()
+    filled(path, "quittengelee", 6)
+    with opened(path, "goes") as goes:
+        assert goes.history.forget("t1")
+        assert b"quittengelee0x" not in raw(path)
+    assert is_whole(path)
+
+
+def test_copies_that_moved_rows_left_are_overwritten(path: Path) -> None:
+    """SQLite leaves copies where it moves rows; sessions that stay keep the pages of others."""
+    random = Random(0)  # noqa: S311 - no secret
+    names = [("stays", "goes")[number % 2] + str(number) for number in range(8)]
+    sessions = [opened(path, name) for name in names]
+    for _ in range(8):
+        for session, name in zip(sessions, names, strict=True):
+            words = (f"{name[:4]}w{random.randrange(9_000)}" for _ in range(random.randrange(40)))
+            session.add_user_turn(" ".join(["word", *words]))
+            session.history.search("nothing")
+    for name in names[1::2]:
+        assert ContextSession.history.delete(path, name)
+    assert b"goesw" not in raw(path)
+    for session in sessions:
+        session.close()
+    assert is_whole(path)
