@@ -34,13 +34,15 @@ def delete_some(db: sqlite3.Connection) -> bool:
     session, is_gone = found
     if db.execute(_DELETE_WORDS, (session,)).rowcount:
         return True
-    if not is_gone:
-        db.execute("UPDATE sessions SET indexed = 0 WHERE id = ?", (session,))
-    elif not _delete_events(db, session):
+    if is_gone and _delete_events(db, session):
+        return True
+    last = "UPDATE sessions SET indexed = 0 WHERE id = ?"
+    if is_gone:
         for table in ("snapshots", "commands", "companions"):
             delete_rows(db, session, table)
-        db.execute("DELETE FROM sessions WHERE id = ?", (session,))
-    return True
+        last = "DELETE FROM sessions WHERE id = ?"
+    # In a damaged file, a row that is found cannot always be changed.
+    return db.execute(last, (session,)).rowcount > 0
 
 
 def _delete_events(db: sqlite3.Connection, session: int) -> bool:
@@ -52,9 +54,9 @@ def _delete_events(db: sqlite3.Connection, session: int) -> bool:
         size += _MOST_BYTES // _MOST_ROWS + sum(length or 0 for length in lengths)
         if size > _MOST_BYTES:
             break
-    db.execute("DELETE FROM events WHERE session = ? AND number <= ?", (session, last))
+    deleted = db.execute("DELETE FROM events WHERE session = ? AND number <= ?", (session, last))
     delete_unused(db, texts)
-    return last > 0
+    return deleted.rowcount > 0
 
 
 def delete_unused(db: sqlite3.Connection, texts: list[int]) -> None:
