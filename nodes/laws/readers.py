@@ -101,7 +101,7 @@ def what_leaves_is_within_budget(session: ContextSession, wire: WireFormat) -> N
 
 @law(_OUTSIDE)
 def what_leaves_says_what_the_view_says(session: ContextSession, wire: WireFormat) -> None:
-    """A request holds every text of the view, and every call and result in order.
+    """A request holds every text of the view, and every call and its result in order.
 
     White space at the end of a text may be missing, because some providers refuse it.
     """
@@ -116,11 +116,16 @@ def what_leaves_says_what_the_view_says(session: ContextSession, wire: WireForma
         agree([turn.text for turn in turns if turn.text.rstrip() not in said], [], request=request)
 
 
-def _calls(turns: Iterable[Turn]) -> Iterator[tuple[str, str]]:
+def _calls(turns: Iterable[Turn]) -> Iterator[tuple[int, str]]:
+    """Yield the calls by their numbers, since a request may have other ids, and their results."""
+    numbers: dict[str, int] = {}
+    count = 0
     for turn in turns:
-        yield from ((call.id, call.name) for call in turn.tool_calls)
+        for call in turn.tool_calls:
+            numbers[call.id] = count = count + 1
+            yield count, call.name
         if turn.tool_call_id:
-            yield turn.tool_call_id, "result"
+            yield numbers.get(turn.tool_call_id, 0), "result"
 
 
 @law(_OUTSIDE)

@@ -411,8 +411,7 @@ def test_a_classifier_is_told_what_the_window_knows() -> None:
         "tools": (),
     }
     share = {"constraint_tokens": 0, "preserved_share_tokens": 52}
-    # Half of what is left beside the task, which takes 9.
-    behind = share | {"preserved_share_tokens": 48}
+    # The task, which is not PRESERVED here, takes nothing of the room.
     costs = [turn.tokens for turn in window.all_turns()]
     assert listening.told == [
         {
@@ -440,7 +439,7 @@ def test_a_classifier_is_told_what_the_window_knows() -> None:
             "has_parts": True,
             "tools": tuple(call.name for call in CALL.tool_calls),
             "tokens": costs[2],
-            **behind,
+            **share,
         },
     ]
     assert window_of().classify(USER) is ResourceClass.PRESERVED
