@@ -1,6 +1,14 @@
 from .classifier import Yielding, classified_by
 from .constraints import FoundRule, RuleKind, find_rules
-from .prose import sentence_spans, sentences, unquoted, wording_of
+from .prose import (
+    is_reminder,
+    sentence_spans,
+    sentences,
+    unquoted,
+    without_elements,
+    wording_of,
+)
+from .sentence_ends import sentence_ends
 
 __all__ = [
     "FoundRule",
@@ -8,8 +16,11 @@ __all__ = [
     "Yielding",
     "classified_by",
     "find_rules",
+    "is_reminder",
+    "sentence_ends",
     "sentence_spans",
     "sentences",
     "unquoted",
+    "without_elements",
     "wording_of",
 ]

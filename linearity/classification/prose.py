@@ -5,30 +5,15 @@ so no input causes backtracking.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import lru_cache
+
+from .sentence_ends import sentence_ends
 
 _FENCES = ("```", "~~~")
 _INDENTED_CODE = ("    ", "\t")
 _BULLET = re.compile(r"(?:[-*•‣+]|[0-9]{1,3}[.)])[ \t](?:\[[ xX]\][ \t])?")
 _MARKUP = re.compile(r"\A#{1,6}[ \t]+|\*{1,3}")
-_TERMINATOR = re.compile(r"[.!?…。！？；]+[\"'”’»)\]」』）]*")
-_BREAKS_WITHOUT_SPACE = "。！？；"
-_ABBREVIATIONS = (
-    "e.g",
-    "i.e",
-    "z.b",
-    "d.h",
-    "p.ex",
-    " vs",
-    " mr",
-    " mrs",
-    " ms",
-    " dr",
-    "prof",
-    " bzw",
-    " ca",
-)
-_LONGEST_ABBREVIATION = 4
 _CLOSING = ".!?…。！？"
 _AROUND_WORDS = ".,!?;:…–—()\"'’“”„«»`。、，！？；："
 _HARD_WRAP = 50
@@ -42,11 +27,20 @@ _QUOTED = re.compile(
     r"|(?<!\w)‘[^‘’\n]{2,400}’(?!\w)|`[^`\n]{1,2000}`"
 )
 _MARK = re.compile(r"[\"“„«»「『‘`'](?<!\w')")
-# An element whose name shows that its content was written by somebody else; <rules> and
-# <instructions> are the user's own.
-_BLOCK = re.compile(
-    r"<(output|stdout|stderr|logs?|files?|code|documents?|results?|tool_result|error|traceback"
-    r"|diff|data|quote|blockquote|e?mail|source|page|attachments?|context|transcript)\b[^<>]*>"
+# The elements whose content somebody else wrote: those with one of these words in the name, and
+# those whose name has several words, as the hosts of agents write them ("system-reminder"). The
+# user's own are those that end as in <user_query>, <rules> or <instructions>.
+_TAG = re.compile(r"<(/?)([A-Za-z][\w.:-]{0,60}+)(?:\s[^<>]{0,2000}+)?>")
+_OTHERS = re.compile(
+    r"[A-Za-z]+[-_:.]|[a-z]+[A-Z]|(?i:output|std(?:out|err)|logs?|files?|code|documents?|results?"
+    r"|error|traceback|diff|data|quote|blockquote|e?mail|source|page|attachments?|context|transcript"
+    r"|environment|reminder|example)$"
+)
+_HOSTS = re.compile(r"(?i)system|reminder|command|hook|tool|stdout|stderr|env")
+_REMINDERS = re.compile(r"(?i)reminder|environment|caveat")
+_OWN = re.compile(
+    r"(?i)(?:rules?|instructions?|guidelines|preferences|requirements|constraints|task|query"
+    r"|request|message|prompt|feedback|answer)$"
 )
 # The head of a mail that somebody else wrote; nothing tells where the mail ends.
 _MAIL = re.compile(
@@ -136,12 +130,12 @@ def prose_lines(text: str) -> Iterator[tuple[int, int]]:
     """Yield where the lines of `text` without code and pasted lines begin and end.
 
     Code is fenced (CommonMark 0.31 §4.5, at any indentation) or indented by at least four spaces or
-    a tab. Pasted lines are the content of elements such as ``<output>``, quoted and numbered lines,
-    lines that begin like a log entry, a command, JSON, XML, a diff or a stack trace, and mails. An
-    empty line stands for what is left out.
+    a tab. Pasted are the content of elements such as ``<output>`` or ``<system-reminder>``, quoted
+    and numbered lines, lines that begin like a log entry, a command, JSON, XML, a diff or a stack
+    trace, and mails. An empty line stands for what is left out.
     """
     fence, after = "", 0
-    for line in text.splitlines(keepends=True):
+    for line in _own_words(text).splitlines(keepends=True):
         body, start = line.strip(), after + len(line) - len(line.lstrip())
         after += len(line)
         is_prose = False
@@ -149,9 +143,7 @@ def prose_lines(text: str) -> Iterator[tuple[int, int]]:
             fence = "" if _closes(body, fence) else fence
         elif opening := _parse_fence(body):
             fence = opening
-        elif (block := _BLOCK.match(body)) and f"</{block[1]}>" not in body:
-            fence = f"</{block[1]}>"
-        elif _MAIL.match(body):
+        elif _MAIL.match(body) or _opens_element(body):
             fence = "\n"  # which no line contains
         else:
             is_code = line.startswith(_INDENTED_CODE) and not is_bullet(body)
@@ -159,8 +151,60 @@ def prose_lines(text: str) -> Iterator[tuple[int, int]]:
         yield start, start + len(body) if is_prose else start
 
 
+def _own_words(text: str) -> str:
+    """Return `text`, at the same length, without elements of others and tags around the user's."""
+    rest = without_elements(text, is_of_others)
+    return _TAG.sub(_untagged, rest) if "</" in rest else rest
+
+
+def _untagged(tag: re.Match[str]) -> str:
+    return " " * (len(tag[0]) - 1) + "\n" if _OWN.search(tag[2]) else tag[0]
+
+
+def without_elements(text: str, is_left_out: Callable[[str], bool]) -> str:
+    """Return `text`, at the same length, with blank lines for the elements of these names.
+
+    >>> without_elements("Go.<system-reminder>Ask.</system-reminder>", is_reminder).split()
+    ['Go.']
+    """
+    if "</" not in text:
+        return text
+    tags = [*_TAG.finditer(text)]
+    ends: dict[str, int] = {}
+    closing = {}
+    for tag in reversed(tags):
+        if tag[1]:
+            ends[tag[2]] = tag.end()
+        elif tag[2] in ends and is_left_out(tag[2]):
+            closing[tag.start()] = ends[tag[2]]
+    kept, after = [], 0
+    for start in sorted(closing):
+        if start >= after:
+            kept += [text[after:start], "\n", " " * (closing[start] - start - 2), "\n"]
+            after = closing[start]
+    return "".join([*kept, text[after:]])
+
+
+def _opens_element(body: str) -> bool:
+    """Return whether a line begins with an element of others, which is closed nowhere."""
+    tag = _TAG.match(body)
+    return tag is not None and not tag[1] and tag[0][-2] != "/" and is_of_others(tag[2])
+
+
+@lru_cache(1_024)
+def is_of_others(name: str) -> bool:
+    """Return whether an element of this name holds what the user did not write."""
+    is_own = _OWN.search(name) and not _HOSTS.search(name)
+    return not is_own and _OTHERS.match(name) is not None
+
+
+def is_reminder(name: str) -> bool:
+    """Return whether an element of this name is what a host tells the model in passing."""
+    return _REMINDERS.search(name) is not None
+
+
 def _closes(body: str, fence: str) -> bool:
-    return fence in body if fence[0] == "<" else body.startswith(fence) and not body.strip(fence[0])
+    return body.startswith(fence) and not body.strip(fence[0])
 
 
 def _parse_fence(body: str) -> str:
@@ -188,25 +232,12 @@ def _paragraphs(text: str) -> Iterator[tuple[int, int]]:
 def _split(paragraph: str) -> Iterator[tuple[int, int]]:
     start = 0
     # Inside a quotation, only its last mark can end a sentence.
-    for mark in _TERMINATOR.finditer(unquoted(paragraph)):
-        if _ends_sentence(paragraph, start, mark):
-            yield from _stripped(paragraph, start, mark.end())
-            start = mark.end()
+    for end in sentence_ends(unquoted(paragraph)):
+        yield from _stripped(paragraph, start, end)
+        start = end
     yield from _stripped(paragraph, start, len(paragraph))
 
 
 def _stripped(paragraph: str, start: int, end: int) -> Iterator[tuple[int, int]]:
     if words := paragraph[start:end].lstrip():
         yield end - len(words), end
-
-
-def _ends_sentence(paragraph: str, start: int, end: re.Match[str]) -> bool:
-    if end[0][0] in _BREAKS_WITHOUT_SPACE:
-        return True
-    if end.end() < len(paragraph) and not paragraph[end.end()].isspace():
-        return False
-    if end[0] != ".":
-        return True
-    before = paragraph[max(start, end.start() - _LONGEST_ABBREVIATION) : end.start()].lower()
-    is_numbering = end.start() - start <= _LONGEST_ABBREVIATION and before.strip().isdigit()
-    return not is_numbering and not before.endswith(_ABBREVIATIONS)

@@ -12,6 +12,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from polycontext.linearity import constraint_sentences
+from polycontext.linearity.classification import sentence_ends
 from polycontext.window import TokenCounter
 
 from ..terms import relevance
@@ -30,13 +31,6 @@ _SHORT = 24
 _WRAPPED = 55
 """A line of at least this many characters was wrapped if the next one goes on in lower case."""
 
-_ABBREVIATION = re.compile(
-    r"(?:\b(?:Mr|Mrs|Ms|Dr|St|No|vs|etc|e\.g|i\.e|approx|Fig|Jr|Sr|cf|al|z\.B|bzw)|\b[A-Z]"
-    r"|^\s*\d{1,3}|(?:,|\b(?:am|vom|zum|bis|im|d(?:er|em|en|ie|as))) \d{1,2})\.$"
-)
-_SENTENCE_END = re.compile(
-    r"[.!?…。！？；।؟](?:(?<=[。！？；।؟])|['\")\]*_`’”]{0,4}\s+(?![a-z(,;&-]))"
-)
 _HEAD = re.compile(
     r"^(?:export )?(?:async )?(?:class|def|func|fn|function|interface|struct|impl|module)\b"
     r"|^\[[\w .\"-]{1,60}\]$|^#{1,6} |^(?!\d+:)[^{}]*[^:]:[*_]*$"
@@ -146,15 +140,12 @@ def _goes_on(line: str, below: str) -> bool:
 
 def _sentences(line: str) -> Iterator[str]:
     start = 0
-    for match in _SENTENCE_END.finditer(line):
-        end = whole_letter(line, match.end())
-        if end - start > _SHORT and not _ABBREVIATION.search(
-            line, max(start, match.start() - 12), match.start() + 1
-        ):
-            yield line[start:end].rstrip()
+    for end in sentence_ends(line):
+        if end - start > _SHORT:
+            yield line[start:end].strip()
             start = end
-    if start < len(line):
-        yield line[start:]
+    if last := line[start:].strip():
+        yield last
 
 
 def _parted(text: str, glue: str) -> Iterator[Piece]:

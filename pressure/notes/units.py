@@ -13,6 +13,7 @@ from typing import Any
 from attrs import define, field
 
 from polycontext.linearity import constraint_sentences
+from polycontext.linearity.classification import is_reminder, without_elements
 from polycontext.window import Role, TokenCounter, ToolCall, Turn
 from polycontext.window.items import attached_outline, attachment_of
 
@@ -155,7 +156,7 @@ class _TurnParser:
                 self._output(self.add(opening, turn, index, Role.TOOL, changes=changes), turn.text)
             else:
                 number = self.add(opening, turn, index, turn.role)
-                self._text(number, unnamed(turn.text, turn.name or ""))
+                self._text(number, unnamed(_said(turn), turn.name or ""))
 
     def gist(self, turn: Turn, index: int) -> None:
         for told in parse_summary(turn):
@@ -310,6 +311,11 @@ def parse_turns(
         calls = {call.id: parser.call(turn, index, call) for call in turn.tool_calls}
         parser.command = _command(turn) if turn.role is Role.ASSISTANT else ""
     return parser.entries, [*with_topics(parser.entries, parser.units)]
+
+
+def _said(turn: Turn) -> str:
+    """Return the words of a turn; a host's reminders in a user's message are not the user's."""
+    return without_elements(turn.text, is_reminder) if turn.role is Role.USER else turn.text
 
 
 def _as_read(unit: Unit) -> Unit:

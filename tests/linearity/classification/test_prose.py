@@ -69,3 +69,23 @@ def test_code_is_no_prose(text: str, expected: list[str]) -> None:
 def test_list_items_are_recognised(sentence: str, expected: bool) -> None:
     """A bullet or a small number opens a list item."""
     assert is_bullet(sentence) is expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("<system-reminder>\nAsk first.\n</system-reminder>\nGo on.", ["Go on."]),
+        ("<local-command-stdout>Ask first.</local-command-stdout>", []),
+        ("Go on. <env_details>\nAsk first.\n\nWait.</env_details> Stop.", ["Go on.", "Stop."]),
+        ("<reminderInstructions>Ask first.</reminderInstructions>", []),
+        ("<output>a</output>b<output>c</output>", ["b"]),
+        ("<user_query>\nGo on.\n</user_query>", ["Go on."]),
+        ("<task>Go on.</task>", ["Go on."]),
+        ("<user_instructions>Go on.</user_instructions>", ["Go on."]),
+        ("Put <my-part> below.", ["Put <my-part> below."]),
+        ("Go on.\n<context>\nAsk first.", ["Go on."]),
+    ],
+)
+def test_elements_that_others_wrote_are_no_prose(text: str, expected: list[str]) -> None:
+    """What a host or a command wrote is left out; the user's words beside or in a tag are not."""
+    assert list(sentences(text)) == expected
