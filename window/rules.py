@@ -13,9 +13,14 @@ from attrs import evolve, field, frozen
 
 from polycontext.base import Column
 from polycontext.linearity.classification import (
+    Effect,
+    FoundRule,
     RuleKind,
+    effects_on,
     find_rules,
+    one_line,
     sentence_spans,
+    subjects_of,
     unquoted,
     wording_of,
 )
@@ -35,7 +40,7 @@ RULES_TITLE = "Standing instructions:"
 """The heading of the rules in a summary, one line for each."""
 
 REMOVED = "removed"
-"""Stands in `Rule.ended_by` for a rule that was removed without a turn."""
+"""Stands in `Rule.ended_by` and `Rule.ended_how` for a rule that was removed without a turn."""
 
 
 def is_rule(turn: Turn) -> bool:
@@ -65,7 +70,8 @@ class Rule:
 
     `id` is the id of its turn with a number. `author` is the name of the user, if the turn has one.
     `kind` and `scope` say what kind of rule it is and when it applies, if known. `ended_by` is the
-    id of the turn that replaced or revoked it, or "" as long as it stands.
+    id of the turn that replaced or revoked it, or "" as long as it stands, and `ended_how` is
+    "replaced", "revoked" or "removed".
     """
 
     id: str
@@ -75,6 +81,7 @@ class Rule:
     kind: str = RuleKind.INSTRUCTION.value
     scope: str = ""
     ended_by: str = ""
+    ended_how: str = ""
 
     @property
     def stands(self) -> bool:
@@ -117,7 +124,7 @@ class RuleLedger:
         """Return the rules with those of `ids` removed, as far as they stand."""
         return RuleLedger(
             tuple(
-                evolve(rule, ended_by=REMOVED) if rule.stands and rule.id in ids else rule
+                evolve(rule, ended_by=REMOVED, ended_how=REMOVED) if rule.stands and rule.id in ids else rule
                 for rule in self.all
             )
         )
@@ -156,7 +163,8 @@ class _Reader:
 
     def read(self, turn: Turn) -> None:
         if revoked := revoked_ids(turn):
-            self._end([self.rules[each] for each in revoked if each in self.rules], turn)
+            ended = [self.rules[each] for each in revoked if each in self.rules]
+            self._end(ended, turn, "revoked")
             return
         match turn.metadata.get(RULE):
             case {"kind": str(kind), "scope": str(scope)}:
@@ -167,26 +175,44 @@ class _Reader:
                 self._read_text(turn, turn.text)
 
     def _read_text(self, turn: Turn, text: str) -> None:
-        stated = find_rules(text)
-        if not stated and not self.found:
-            return
-        revoking = [
-            (start, said)
-            for start, end in (sentence_spans(text) if _may_revoke(text) else ())
-            if end - start <= _LONGEST and _revokes(said := unquoted(text[start:end]))
-        ][:_MOST_ENDINGS]
-        number = 0
-        for found in stated:
-            while revoking and revoking[0][0] <= found.start:
-                self._end(_revoked(self._newest(), revoking.pop(0)[1]), turn)
-            said = unquoted(found.text)
-            if _STRICT.search(said) or not _revokes(said):
+        number, compared = 0, 0
+        for said, found in _statements(text, is_compared=bool(self._standing)):
+            rules = self._about(said) if compared < _MOST_ENDINGS else []
+            compared += bool(rules)
+            effect = self._apply(said, rules, turn, states=found is not None)
+            if found and effect is not Effect.ENDS:
                 number += 1
-                if number <= _MOST_ENDINGS and _INSTEAD.search(said):
-                    self._end(_replaced(self._newest(), found.text), turn)
                 self._add(turn, number, found.text, found.kind.value, found.scope)
-        for _, said in revoking:
-            self._end(_revoked(self._newest(), said), turn)
+            elif effect is Effect.REPLACES:
+                number += 1
+                self._add(turn, number, said, RuleKind.INSTRUCTION.value, "")
+
+    def _about(self, sentence: str) -> list[Rule]:
+        """Return the newest rules that share a subject with `sentence`, or that it calls rules."""
+        if len(sentence) > _LONGEST:
+            return []
+        about = subjects_of(unquoted(sentence))
+        newest = [*self._standing.values()][: -_MOST_COMPARED - 1 : -1]
+        return [rule for rule in newest if about & subjects_of(rule.text)]
+
+    def _apply(self, sentence: str, rules: list[Rule], turn: Turn, *, states: bool) -> Effect:
+        """End the rules that `sentence` ends, and return what it does."""
+        if revoked := self._revoked(sentence, rules):
+            self._end(revoked, turn, "revoked")
+            return Effect.ENDS
+        effects = effects_on([rule.text for rule in rules], sentence, states=states)
+        for rule, effect in zip(rules, effects, strict=True):
+            if effect is not Effect.KEEPS:
+                self._end([rule], turn, "revoked" if effect is Effect.ENDS else "replaced")
+        return next((each for each in effects if each is not Effect.KEEPS), Effect.KEEPS)
+
+    def _revoked(self, sentence: str, about: list[Rule]) -> list[Rule]:
+        """Return the rules that a sentence calls rules and takes back, or all, or the newest."""
+        said = unquoted(sentence)
+        if not self._standing or not _DROPS.search(said):
+            return []
+        newest = [*self._standing.values()][::-1]
+        return about or (newest if _ALL.search(said) else newest[:1])
 
     def _read_summary(self, gist: Turn) -> None:
         """Read the user's lines of a summary; those under the title of rules are rules as they are.
@@ -205,9 +231,6 @@ class _Reader:
             elif not gist.sources:
                 self._read_text(gist, said[2])
 
-    def _newest(self) -> list[Rule]:
-        return [*self._standing.values()][: -_MOST_COMPARED - 1 : -1]
-
     def _add(self, turn: Turn, number: int, text: str, kind: str, scope: str) -> None:
         wording = wording_of(text)
         if wording not in self._standing:
@@ -216,127 +239,36 @@ class _Reader:
             rule = Rule(rule_id, text, turn.resource_id, turn.name or "", kind, scope)
             self.rules[rule_id] = self._standing[wording] = rule
 
-    def _end(self, rules: Iterable[Rule], turn: Turn) -> None:
+    def _end(self, rules: Iterable[Rule], turn: Turn, how: str) -> None:
         for rule in rules:
             if self.rules[rule.id].stands:
-                self.rules[rule.id] = evolve(rule, ended_by=turn.resource_id)
+                self.rules[rule.id] = evolve(rule, ended_by=turn.resource_id, ended_how=how)
                 del self._standing[wording_of(rule.text)]
 
 
-# --- what a sentence replaces or revokes ------------------------------------------------
+# --- what a sentence says of the rules that stand ---------------------------------------
 
 _LONGEST, _MOST_ENDINGS, _MOST_COMPARED = 400, 50, 500
-"""The longest sentence that ends a rule, in characters, how many sentences of a turn do, and with
+"""The longest sentence that ends a rule, in characters, how many sentences of a turn may, and with
 how many of the newest rules each is compared."""
 _LINE = re.compile(r"^\S.*(?:\n .*)*", re.MULTILINE)
 _USER_LINE = re.compile(r"(?:\[[^\]\s]{1,80}\] )?user(?: ([^:\n]{1,64}))?: ((?s:.+))")
-_REVOKES = re.compile(
-    r"\byou(?: (?:may|can|could|are (?:allowed|free) to)|'re (?:allowed|free) to)\b.*"
-    r"\b(?:now|again|after all)\b|\bnow you (?:may|can)\b"
-    r"|\bno longer (?:need(?:ed)?|necessary|required|appl(?:y|ies)|holds?|have to|must)\b"
-    r"|\b(?:(?:don't|do not) (?:have|need) to|needn't|need not)\b.*\b(?:any ?more|any longer)\b"
-    r"|\b(?:forget|ignore|disregard|drop|cancel|lift|revoke|scrap)\b.{0,40}"
-    r"\b(?:rules?|instructions?|restrictions?|limits?|i (?:said|told|asked|wanted))\b"
-    r"|\bdarfst\b.*\b(?:jetzt|nun|wieder)\b|\bnicht mehr (?:nötig|gelten)\b|\bgilt nicht mehr\b"
-    r"|\b(?:musst|brauchst)\b.*\bnicht mehr\b|\bvergiss\b.*\b(?:regel|gesagt)"
-    r"|\b(?:peux|pouvez)\b.*\b(?:maintenant|(?:de|à) nouveau)\b|\bplus (?:besoin|nécessaire)\b"
-    r"|\bne s'applique plus\b|\boublie[zr]?\b.*\b(?:règle|j'ai dit)\b"
-    r"|\bpuedes?\b.*\b(?:ahora|de nuevo)\b|\bya no (?:hace falta|tienes que|es necesario|se aplica)"
-    r"|\bolvida\b.*\b(?:regla|dije)\b|现在可以|不用再|不必再|忘[记掉].*(?:说|规则)|取消.*规则"
-    r"|もう.*(?:なくていい|必要はない|必要ありません)|ルール.*忘れて",
+_DROPS = re.compile(
+    r"\b(?:forget|ignore|disregard|drop|cancel|lift|revoke|scrap)\b.{0,20}"
+    r"\b(?:rules?|instructions?|restrictions?)\b|\bvergiss\b.*\bregeln?\b"
+    r"|\boublie[zr]?\b.*\brègles?\b|\bolvida\b.*\breglas?\b|忘[记掉].*规则|取消.*规则|ルール.*忘れて",
     re.IGNORECASE,
 )
-"""Words that allow again what a rule forbids, or take back what it asks."""
-
-_CUES = [
-    word.replace("_", " ")
-    for word in re.findall(
-        r"\w+",
-        "may can could allowed free longer any_more anymore forget ignore disregard drop cancel"
-        " lift revoke scrap mehr darfst vergiss peux pouvez plus olvida oublie pued ya_no"
-        " 现 不 忘 取 も ル",
-    )
-]
-"""What every sentence contains that `_REVOKES` finds; searching for it is faster."""
-
-_ALL = re.compile(
-    r"\b(?:all|any|every|alle|toutes|todas)\b.*\b(?:rules?|instructions?|reg|rè)", re.IGNORECASE
-)
-_PERMITS = re.compile(
-    r"\b(?:may|can|could|allowed|free|darfst|peux|pouvez|puedes?)\b|可以", re.IGNORECASE
-)
-_OF_A_RULE = re.compile(
-    r"\b(?:rules?|instructions?|restrictions?|limits?|said|told|asked|regel|gesagt|règle|dit|regla"
-    r"|dije)\b|规则|ルール",
-    re.IGNORECASE,
-)
-"""Words by which a permission without a subject of its own revokes the newest rule."""
-_STRICT = re.compile(
-    r"\b(?:never|always|only|don't use|do not use|nie|immer|nur|jamais|toujours|nunca|siempre)\b"
-    r"|不要|必须|必ず",
-    re.IGNORECASE,
-)
-"""Words that state a rule, also in a sentence that revokes another."""
-_INSTEAD = re.compile(
-    r"\b(?:instead|rather than|no longer|(?<!from )now|stattdessen|statt|(?<!ab )jetzt|plutôt"
-    r"|maintenant|en su lugar|en vez|ahora)\b|改|今は|代わりに",
-    re.IGNORECASE,
-)
-_WORD = re.compile(
-    r"(?:(?![\u3040-\u30ff\u3400-\u9fff])[^\W\d_]){2,}|\d+|[\u3040-\u30ff\u3400-\u9fff]"
-)
-_COMMON = frozenset(
-    _WORD.findall(
-        "you your may can could are allowed free again now after all need needed longer must have"
-        " not don forget ignore disregard drop cancel lift revoke scrap rule rules instruction"
-        " instructions restriction limit what said told asked about that this the and for with from"
-        " please always never instead rather than any anymore more earlier previous last"
-        " darfst jetzt nun wieder nicht mehr musst brauchst vergiss regel gesagt die das der den"
-        " tout les des une que vous pouvez maintenant nouveau plus besoin oublie règle"
-        " to on it is my me be do an so of at du ab es et le la un en ya no"
-        " 现在可以了不要请再用必忘记掉说规则取消的"
-        " puedes ahora nuevo hace falta olvida regla los las"
-    )
-)
-_STEM = 5
-_LEAST_ALIKE = 0.5
+"""Words that take back what they call a rule."""
+_ALL = re.compile(r"\b(?:all|any|every|alle|toutes|todas)\b|所有|すべて", re.IGNORECASE)
 
 
-def _revokes(sentence: str) -> bool:
-    return _may_revoke(sentence) and _REVOKES.search(sentence) is not None
-
-
-def _may_revoke(text: str) -> bool:
-    return any(map(text.lower().__contains__, _CUES))
-
-
-def _revoked(newest: list[Rule], sentence: str) -> list[Rule]:
-    """Return the rules that `sentence` revokes: the newest of those most like it, or all.
-
-    "You can do that now" permits something, but does not say which rule it lifts.
-    """
-    about = _stems(sentence)
-    if _ALL.search(sentence):
-        return [rule for rule in newest if about & _stems(rule.text)] or newest
-    if not about and _PERMITS.search(sentence) and not _OF_A_RULE.search(sentence):
-        return []
-    shared = [len(about & _stems(rule.text)) for rule in newest]
-    most = max(shared, default=0)
-    return [newest[shared.index(most)]] if newest and 2 * most >= len(about) else []
-
-
-def _replaced(newest: list[Rule], text: str) -> list[Rule]:
-    """Return the rules in whose place the rule `text` says that it stands."""
-    new = _stems(text)
-    return [
-        old
-        for old in newest
-        if (shared := len(new & (known := _stems(old.text))))
-        and shared >= _LEAST_ALIKE * len(new | known)
-    ]
-
-
-@lru_cache(_MOST_COMPARED)
-def _stems(text: str) -> frozenset[str]:
-    words = (word.casefold() for word in _WORD.findall(text))
-    return frozenset(word[:_STEM] for word in words if word not in _COMMON)
+def _statements(text: str, *, is_compared: bool) -> list[tuple[str, FoundRule | None]]:
+    """Return the rules in a text and, if rules stand, its other sentences, in order."""
+    found = find_rules(text)
+    said: list[tuple[int, str, FoundRule | None]] = [(one.start, one.text, one) for one in found]
+    spans = sentence_spans(text) if is_compared else ()
+    for start, end in spans:
+        if not any(one.start < end and start < one.end for one in found):
+            said.append((start, one_line(text[start:end]), None))
+    return [(words, rule) for _, words, rule in sorted(said, key=lambda each: each[0])]

@@ -1,10 +1,11 @@
-"""Train the classifier of rules, or measure it: ``just bench rules train|measure``."""
+"""Train the classifiers of rules and of their endings, or measure them: ``just bench rules``."""
 
 import sys
 from collections import defaultdict
 from collections.abc import Sequence
 from time import process_time
 
+from benchmarks.rules import endings
 from benchmarks.rules.sentences import Turn, recorded, shared
 from polycontext.linearity.classification import find_rules
 
@@ -46,10 +47,14 @@ def main(arguments: Sequence[str]) -> int:
             from benchmarks.rules.training import train  # noqa: PLC0415
 
             train(print)
+        case ["train-endings"]:
+            endings.train(print)
+        case ["measure-endings"]:
+            endings.measure(print)
         case ["measure", *half] if half in ([], ["tune"]):
             measure(unseen=not half)
         case _:
-            print("use train, measure or measure tune", file=sys.stderr)
+            print("use [train|measure][-endings], or measure tune", file=sys.stderr)
             return 2
     return 0
 

@@ -193,10 +193,10 @@ def train(tell: Callable[[str], None]) -> None:
     for name, change in (("@", -english), ("@foreign", english - min(english, foreign))):
         key = classifier.key_of(name)
         weights[key] = weights.get(key, 0.0) + change
-    _write("rules", weights, tell)
+    write_weights("rules", weights, tell)
     rules = [*reader.rules(turns)]
     prefers = [each.turn.kind == "prefer" for each in rules]
-    _write("preferences", _kept(rules, _fitted(rules, prefers), MOST["preferences"]), tell)
+    write_weights("preferences", _kept(rules, _fitted(rules, prefers), MOST["preferences"]), tell)
 
 
 def _rules(known: Sequence[Example]) -> dict[int, float]:
@@ -305,8 +305,11 @@ def _kept(known: Sequence[Example], weights: Mapping[int, float], most: int) -> 
     return kept
 
 
-def _write(name: str, weights: Mapping[int, float], tell: Callable[[str], None]) -> None:
-    scaled = {key: round(weight * SCALE) for key, weight in weights.items()}
+def write_weights(
+    name: str, weights: Mapping[int, float], tell: Callable[[str], None], *, scale: int = SCALE
+) -> None:
+    """Write the file of weights `name`, each multiplied with `scale` and rounded."""
+    scaled = {key: round(weight * scale) for key, weight in weights.items()}
     data = written_weights(
         {key: max(-LARGEST, min(LARGEST, weight)) for key, weight in scaled.items() if weight}
     )

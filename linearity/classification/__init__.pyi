@@ -1,7 +1,9 @@
 from .classifier import Yielding, classified_by
 from .constraints import FoundRule, RuleKind, find_rules
+from .endings import Effect, effects_on, subjects_of
 from .prose import (
     is_reminder,
+    one_line,
     sentence_spans,
     sentences,
     unquoted,
@@ -11,15 +13,19 @@ from .prose import (
 from .sentence_ends import sentence_ends
 
 __all__ = [
+    "Effect",
     "FoundRule",
     "RuleKind",
     "Yielding",
     "classified_by",
+    "effects_on",
     "find_rules",
     "is_reminder",
+    "one_line",
     "sentence_ends",
     "sentence_spans",
     "sentences",
+    "subjects_of",
     "unquoted",
     "without_elements",
     "wording_of",

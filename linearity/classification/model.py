@@ -90,7 +90,7 @@ class Words:
         The sentence is without quotations and list markers.
         """
         words = [*map(_known, words_of(sentence))]
-        ends = _ending(sentence)
+        ends = ending(sentence)
         own = {key_of("@"), key_of(f"@length {len(words).bit_length()}")}
         if _CAPITALS.search(sentence) and not sentence.isupper():
             own.add(key_of("@capitals"))
@@ -125,7 +125,7 @@ class Words:
         is_itself = word in self.common or word in self.foreign or not word[0].isalnum()
         if is_itself or (len(word) == 1 and word > "\u0e00"):
             return word
-        return _ending_of(word)
+        return _shape_of(word)
 
 
 @frozen(eq=False)
@@ -177,7 +177,7 @@ class Model:
 
 def phrase_features(sentence: str, kinds: Iterable[str]) -> set[int]:
     """Return the features that the kinds of phrases in a sentence give."""
-    mark = "@?" if _ending(sentence) == "?" else "@"
+    mark = "@?" if ending(sentence) == "?" else "@"
     return {key_of(f"{mark}{kind}") for kind in kinds}
 
 
@@ -209,11 +209,12 @@ def sequences(said: Sequence[str], longest: int) -> Iterator[int]:
 
 
 @lru_cache(8_192)
-def _ending_of(word: str) -> str:
+def _shape_of(word: str) -> str:
     return next((f"~{end}" for end in _ENDINGS if word.endswith(end)), "~")
 
 
-def _ending(sentence: str) -> str:
+def ending(sentence: str) -> str:
+    """Return the mark that a sentence ends with, or ">"."""
     last = sentence.rstrip("\"'”’»)]*_ ")[-1:]
     return {"？": "?", "：": ":", "！": "!"}.get(last, last if last in _CLOSED else ">")
 

@@ -22,8 +22,8 @@ In a script without spaces between words, each character is a word.
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from functools import cache
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache, cached_property, lru_cache
 from importlib.resources import files
 
 from attrs import frozen
@@ -34,61 +34,199 @@ LANGUAGES = ("en", "de", "fr", "es", "zh", "ja")
 """The languages that this library has a table for."""
 KINDS = ("rule", "order", "note", "once", "told")
 
-_MARKS = ",;:—–()¿¡…，；：、"
-_BREAK = rf"[{_MARKS}\-]"
+_MARKS = ",;:—–()¿¡…，；：、-"
 _UNSPACED = "\u0e00-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff"
 """Scripts without spaces between words."""
 _LETTER = rf"[^\W{_UNSPACED}]"
 _TOKEN = re.compile(
-    rf"[{_UNSPACED}]|(?<![-'`./])(?<!{_LETTER}){_LETTER}(?:{_LETTER}|[-'`./])*|[{_MARKS}]"
+    rf"[{_UNSPACED}]|(?<![-'`./])(?<!{_LETTER}){_LETTER}(?:{_LETTER}|[-'`./])*|[{_MARKS[:-1]}]"
     rf"|(?<=\s)-(?=\s)"
 )
 _CHARACTER = re.compile(f"[{_UNSPACED}]")
 _ELIDED = re.compile(r"\b((?:[cdjlmnst]|qu)')(?=\w)")
 _ELEMENT = re.compile(r"\{!?\w+\}|[<^$~#…]|[^\s{}<^$~#…]+")
-_WORD = rf"(?:[{_UNSPACED}] (?:[{_UNSPACED}] )?|\S+ )"
-_SIGNS = {
-    "$": f"(?={_BREAK}|$)",
-    "~": rf"(?:(?!{_BREAK}){_WORD}){{0,4}}?",
-    "#": r"\d\S* ",
-    "…": r"(?:\S+ ){0,60}?",
-}
-"""The regular expression of each sign. In a script where each character is a word, ``~`` counts two
-characters as one word."""
+_SIGNS = "^<$~#…"
+_LONGEST_GAP, _MOST_BETWEEN, _MOST_OPENERS = 60, 4, 6
+"""The most words that ``…`` and ``~`` stand for, and the most openers before a clause."""
 
-Phrases = Mapping[str, Sequence[tuple[str, str]]]
+Words = tuple[str, ...]
+
+
+@frozen(eq=False)
+class _Choice:
+    """The alternatives of an element; those with ``*`` are a pattern as well."""
+
+    units: frozenset[Words]
+    heads: frozenset[str]
+    pattern: re.Pattern[str] | None
+    longest: int
+
+    def ends(self, words: Sequence[str], start: int) -> Iterator[int]:
+        """Yield where the alternatives end that begin at `start`, the longest first."""
+        if self.pattern is None and (start >= len(words) or words[start] not in self.heads):
+            return
+        for length in range(min(self.longest, len(words) - start), 0, -1):
+            said = words[start : start + length]
+            if tuple(said) in self.units or (
+                self.pattern and self.pattern.fullmatch(" ".join(said))
+            ):
+                yield start + length
+
+
+def _choice(phrases: Iterable[str]) -> _Choice:
+    units = frozenset(map(_spelled, phrases))
+    open_ones = [" ".join(unit) for unit in units if "*" in "".join(unit)]
+    pattern = "|".join(re.escape(each).replace(r"\*", r"\S*") for each in open_ones)
+    return _Choice(
+        units,
+        frozenset(unit[0] for unit in units),
+        re.compile(pattern) if pattern else None,
+        max(map(len, units), default=0),
+    )
+
+
+class _Lists:
+    """The lists of one table, as sequences of words."""
+
+    def __init__(self, lists: Mapping[str, Sequence[str]]) -> None:
+        self._lists = lists
+        self._choices: dict[str, _Choice] = {}
+
+    @cached_property
+    def _joining(self) -> frozenset[str]:
+        return frozenset(_spelled(phrase)[-1] for phrase in self._lists.get("joining", ()))
+
+    def choice(self, element: str) -> _Choice:
+        """Return the alternatives of an element.
+
+        Raises:
+            InvalidOptionError: the element names a list that the table does not have.
+        """
+        if element not in self._choices:
+            name = element.strip("{!}")
+            if element[0] == "{" and name not in self._lists and element[1] != "!":
+                legal = f"one of {', '.join(sorted(self._lists))}"
+                raise InvalidOptionError("a list of the table", element, legal)
+            is_list = element[0] == "{" and name in self._lists
+            self._choices[element] = _choice(self._lists[name] if is_list else [name])
+        return self._choices[element]
+
+    def starts(self, words: Sequence[str], *, of_sentence: bool) -> frozenset[int]:
+        """Return where a clause or the sentence may begin, openers left out or not."""
+        found = {0}
+        if not of_sentence:
+            found.update(
+                n + 1 for n, word in enumerate(words) if word in self._joining or word in _MARKS
+            )
+        last = found
+        for _ in range(_MOST_OPENERS if "opener" in self._lists else 0):
+            last = {end for start in last for end in self._opened(words, start)} - found
+            found |= last
+        return frozenset(found)
+
+    def _opened(self, words: Sequence[str], start: int) -> Iterator[int]:
+        for end in self.choice("{opener}").ends(words, start):
+            yield end
+            if words[end : end + 1] == [","]:
+                yield end + 1
+
+
+@frozen
+class Phrase:
+    """A phrase of a table, which says that a sentence is of a kind."""
+
+    kind: str
+    elements: Words
+    lists: _Lists
+
+    def stands_in(self, words: Sequence[str], starts: Mapping[str, frozenset[int]]) -> bool:
+        """Return whether a sentence with these `words` has the phrase.
+
+        `starts` says where a clause ("^") and the sentence ("<") may begin.
+        """
+        first, *rest = self.elements
+        if first in "^<":
+            return any(self._goes_on(rest, words, start) for start in starts[first])
+        return any(self._goes_on(self.elements, words, start) for start in range(len(words)))
+
+    def _goes_on(self, elements: Sequence[str], words: Sequence[str], start: int) -> bool:
+        if not elements:
+            return True
+        return any(
+            self._goes_on(elements[1:], words, end) for end in self._ends(elements[0], words, start)
+        )
+
+    def _ends(self, element: str, words: Sequence[str], start: int) -> Iterable[int]:
+        """Return where an element may end that begins at `start`."""
+        word = words[start] if start < len(words) else ""
+        if element == "$":
+            return (start,) if not word or _is_break(word) else ()
+        if element == "…":
+            return range(start, min(len(words), start + _LONGEST_GAP) + 1)
+        if element == "~":
+            return _between(words, start)
+        if element == "#":
+            return (start + 1,) if word[:1].isdigit() else ()
+        if element.startswith("{!"):
+            is_other = (
+                word
+                and not _is_break(word)
+                and not any(self.lists.choice(element).ends(words, start))
+            )
+            return (start + 1,) if is_other else ()
+        return self.lists.choice(element).ends(words, start)
+
+
+def _is_break(word: str) -> bool:
+    return word in _MARKS
+
+
+def _between(words: Sequence[str], start: int) -> Iterator[int]:
+    """Yield `start` and the places behind up to four words; two characters count as a word."""
+    yield start
+    room = 2 * _MOST_BETWEEN
+    for place in range(start, len(words)):
+        room -= 1 if _CHARACTER.match(words[place]) else 2
+        if room < 0 or _is_break(words[place]):
+            return
+        yield place + 1
 
 
 @frozen(eq=False)
 class Table:
     """The phrases of one language, which suggest what a sentence states.
 
-    `phrases` maps a word to the kinds and regular expressions of the phrases that need this word,
-    and `verbs` are the words of the list ``verb``.
+    `phrases` maps a word to the phrases that need this word, and `verbs` are the words of the list
+    ``verb``.
     """
 
-    phrases: Phrases
+    phrases: Mapping[str, Sequence[Phrase]]
     verbs: tuple[str, ...] = ()
 
-    def near(self, words: Iterable[str]) -> dict[str, set[str]]:
+    def near(self, words: Iterable[str]) -> dict[str, set[Phrase]]:
         """Return the phrases that may stand in a sentence with these `words`, by their kinds."""
-        found: dict[str, set[str]] = {}
+        found: dict[str, set[Phrase]] = {}
         for word in words:
-            for kind, phrase in self.phrases.get(word, ()):
-                found.setdefault(kind, set()).add(phrase)
+            for phrase in self.phrases.get(word, ()):
+                found.setdefault(phrase.kind, set()).add(phrase)
         return found
 
     def kinds_of(self, words: Sequence[str]) -> frozenset[str]:
         """Return the kinds of the phrases that stand in a sentence with these `words`."""
-        said = " ".join([*words, ""])
-        return frozenset(
-            kind
-            for kind, phrases in self.near(words).items()
-            if any(_compiled(phrase).search(said) for phrase in phrases)
-        )
-
-
-_compiled = cache(re.compile)
+        said = [*words]
+        starts: dict[_Lists, Mapping[str, frozenset[int]]] = {}
+        kinds = set[str]()
+        for kind, phrases in self.near(words).items():
+            for phrase in phrases:
+                if phrase.lists not in starts:
+                    starts[phrase.lists] = {
+                        "^": phrase.lists.starts(said, of_sentence=False),
+                        "<": phrase.lists.starts(said, of_sentence=True),
+                    }
+                if phrase.stands_in(said, starts[phrase.lists]):
+                    kinds.add(kind)
+                    break
+        return frozenset(kinds)
 
 
 def words_of(sentence: str) -> list[str]:
@@ -119,17 +257,40 @@ def read_table(text: str) -> Table:
     return _table(_lists(text))
 
 
-def _table(lists: Mapping[str, Sequence[str]]) -> Table:
-    reader = _Reader(lists)
-    phrases: dict[str, list[tuple[str, str]]] = {}
+def _table(named: Mapping[str, Sequence[str]]) -> Table:
+    lists = _Lists(named)
+    phrases: dict[str, list[Phrase]] = {}
     for kind in KINDS:
-        for phrase in lists.get(kind, ()):
-            pattern = reader.pattern(phrase)
-            for key in reader.keys(phrase):
-                phrases.setdefault(key, []).append((kind, pattern))
-    return Table(phrases, tuple(lists.get("verb", ())))
+        for text in named.get(kind, ()):
+            phrase = Phrase(kind, tuple(_ELEMENT.findall(text)), lists)
+            for key in _keys(text, phrase):
+                phrases.setdefault(key, []).append(phrase)
+    return Table(phrases, tuple(named.get("verb", ())))
 
 
+def _keys(text: str, phrase: Phrase) -> Iterable[str]:
+    """Return the words of which a sentence must contain at least one to have `phrase`.
+
+    Each element of the phrase gives a set with the longest word of each of its alternatives. The
+    set whose words are rarest, judged by their length, is returned.
+    """
+    needed = (each for each in phrase.elements if each not in _SIGNS and not each.startswith("{!"))
+    choices = [
+        frozenset(max(unit, key=len) for unit in choice.units)
+        for choice in map(phrase.lists.choice, needed)
+        if choice.pattern is None
+    ]
+    legal = "at least one word, or list of words, without a *"
+    require("a phrase of the table", text, choices, legal)
+    return min(choices, key=_frequency)
+
+
+@lru_cache(1_024)
+def _frequency(words: frozenset[str]) -> int:
+    return sum(8 ** max(0, 4 - len(word)) for word in words)
+
+
+@cache
 def own_table() -> Table:
     """Return the phrases of this library in all its languages, read from its files."""
     return joined(map(_table, map(own_lists, LANGUAGES)))
@@ -137,7 +298,7 @@ def own_table() -> Table:
 
 def joined(tables: Iterable[Table]) -> Table:
     """Return one table with the phrases of several."""
-    phrases: dict[str, list[tuple[str, str]]] = {}
+    phrases: dict[str, list[Phrase]] = {}
     verbs: list[str] = []
     for table in tables:
         verbs += table.verbs
@@ -174,60 +335,6 @@ def _lists(text: str) -> dict[str, list[str]]:
     return lists
 
 
-@frozen
-class _Reader:
-    """Converts phrases into regular expressions."""
-
-    lists: Mapping[str, Sequence[str]]
-
-    def pattern(self, phrase: str) -> str:
-        """Return the regular expression of a phrase."""
-        return r"(?<!\S)" + "".join(map(self._part, _ELEMENT.findall(phrase)))
-
-    def keys(self, phrase: str) -> Iterable[str]:
-        """Return the words of which a sentence must contain at least one to match `phrase`.
-
-        Each element of the phrase gives a set with the longest word of each of its alternatives.
-        The set whose words are rarest, judged by their length, is returned.
-        """
-        choices = [
-            {max(_spelled(each), key=len) for each in self._named(element)}
-            for element in _ELEMENT.findall(phrase)
-            if not element.startswith("{!")
-            and element not in "^<$~#…"
-            and "*" not in "".join(self._named(element))
-        ]
-        legal = "at least one word, or list of words, without a *"
-        require("a phrase of the table", phrase, choices, legal)
-        return min(choices, key=lambda words: sum(8 ** max(0, 4 - len(word)) for word in words))
-
-    def _part(self, element: str) -> str:
-        if element in "^<":
-            behind = "".join(f"|(?<= {word} )" for word in self.lists.get("joining", ()))
-            opened = self._any(self.lists.get("opener", ()))
-            start = "^" if element == "<" else f"(?:^|(?<={_BREAK})|(?<={_BREAK} ){behind})"
-            return f"{start}(?:{opened}(?:, )?){{0,6}}"
-        if element.startswith("{!"):
-            name = element[2:-1]
-            return rf"(?!{self._any(self.lists.get(name, [name]))}|{_BREAK})\S+ "
-        return _SIGNS.get(element) or self._any(self._named(element))
-
-    def _any(self, phrases: Iterable[str]) -> str:
-        units = ["".join(f"{word} " for word in _spelled(phrase)) for phrase in phrases]
-        spelled = (
-            re.escape(unit).replace(r"\*", r"\S*") for unit in sorted(units, key=len, reverse=True)
-        )
-        return f"(?:{'|'.join(spelled) or '(?!)'})"
-
-    def _named(self, element: str) -> Sequence[str]:
-        if not element.startswith("{"):
-            return (element,)
-        if element[1:-1] not in self.lists:
-            raise InvalidOptionError(
-                "a list of the table", element, f"one of {', '.join(sorted(self.lists))}"
-            )
-        return self.lists[element[1:-1]]
-
-
-def _spelled(phrase: str) -> list[str]:
-    return _CHARACTER.sub(r" \g<0> ", _ELIDED.sub(r"\1 ", phrase)).split()
+@lru_cache(8_192)
+def _spelled(phrase: str) -> Words:
+    return tuple(_CHARACTER.sub(r" \g<0> ", _ELIDED.sub(r"\1 ", phrase)).split())

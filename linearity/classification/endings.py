@@ -1,0 +1,155 @@
+"""What a later sentence of the user does to a rule that stands: end it, replace it, or nothing.
+
+The score is a sum of weights of features, as in `model`. The words that the sentence shares with
+the rule are one kind of word, and so are numbers and the names of languages, so that what is learnt
+of "no need to run black any more" holds for other rules. A sentence that only speaks of the rule,
+or makes an exception, leaves it as it is.
+
+The weights are data that ``just bench rules train-endings`` writes.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from enum import Enum
+from functools import cache, lru_cache
+
+from attrs import frozen
+
+from .model import ending, key_of, read_weights, sequences
+from .phrases import LANGUAGES, own_data, own_lists, words_of
+from .prose import unbulleted, unquoted
+
+STEM = 5
+"""The letters by which two words are taken for the same."""
+LONGEST_WORDS, LONGEST_KINDS = 2, 3
+"""The most words, and kinds of words, in a sequence that is a feature."""
+_NEGATIVE = re.compile(
+    r"\b(?:no|not|never|don'?t|without|avoid|nie|kein\w*|nicht|ohne|jamais|pas|sans|nunca|sin|mai|non"
+    r"|senza|não|sem)\b|不|没|ない|ません",
+    re.IGNORECASE,
+)
+_IDEOGRAPH = re.compile("[\u3040-\u30ff\u3400-\u9fff]")
+
+
+class Effect(Enum):
+    """What a sentence does to a rule."""
+
+    KEEPS = "keeps"
+    ENDS = "ends"
+    REPLACES = "replaces"
+    """It ends the rule and stands in its place."""
+
+
+@cache
+def _lists() -> Mapping[str, frozenset[str]]:
+    return {name: frozenset(words) for name, words in own_lists("subjects").items()}
+
+
+@cache
+def _verbs() -> frozenset[str]:
+    return frozenset(verb for tongue in LANGUAGES for verb in own_lists(tongue).get("verb", ()))
+
+
+def _stem(word: str) -> str:
+    return word if word[0].isdigit() or len(word) <= STEM else word[:STEM]
+
+
+@lru_cache(1_024)
+def subjects_of(text: str) -> frozenset[str]:
+    """Return the stems of what `text` is about, and a kind for each language and number in it.
+
+    >>> sorted(subjects_of("Always answer in German."))
+    ['@tongue', 'answe', 'germa']
+    """
+    lists = _lists()
+    found = set()
+    for word in words_of(unbulleted(text)):
+        if word in lists["tongue"]:
+            found.add("@tongue")
+        if word[0].isdigit():
+            found.add("@number")
+        if (word[0].isalnum() or _IDEOGRAPH.match(word)) and word not in lists["common"]:
+            found.add(_stem(word))
+    return frozenset(found)
+
+
+def features(rule: str, sentence: str, *, states: bool) -> set[int]:
+    """Return the features of a sentence that follows a rule; `states` if it states one itself."""
+    said = unquoted(unbulleted(sentence))
+    words, about = words_of(said), subjects_of(rule)
+    kinds = [_kind(word, about) for word in words]
+    polarity = "-" if _NEGATIVE.search(rule) else "+"
+    shared = sum(kind == "=" for kind in kinds)
+    own = len(subjects_of(said)) or 1
+    last = ending(said)
+    names = {
+        "@",
+        f"@shared {min(shared, 4)}",
+        f"@share {4 * shared // own}",
+        f"@of rule {4 * len(about & subjects_of(said)) // (len(about) or 1)}",
+        f"@length {len(words).bit_length()}",
+        f"@states {states} {polarity}",
+        f"@numbers {'=#' in kinds} {'#' in kinds} {'@number' in about} {polarity}",
+        f"@tongues {'@tongue' in kinds} {'=tongue' in kinds} {'@tongue' in about}",
+        f"@order {'=order' in kinds} {shared > 0}",
+        f"@quotes {said != unbulleted(sentence)}",
+        *(f"{polarity}{kind}" for kind in kinds),
+    }
+    found = {*map(key_of, names)}
+    found.update(sequences(["<", *words, last], LONGEST_WORDS))
+    found.update(sequences(["<<", *kinds, last], LONGEST_KINDS))
+    return found
+
+
+def _kind(word: str, about: frozenset[str]) -> str:
+    lists = _lists()
+    if word in lists["tongue"]:
+        return "=tongue" if _stem(word) in about else "@tongue" if "@tongue" in about else "~tongue"
+    if word[0].isdigit():
+        return "=#" if word in about else "#"
+    if word in lists["common"] or not (word[0].isalnum() or _IDEOGRAPH.match(word)):
+        return word
+    shared = "=order" if word in _verbs() else "="
+    return shared if _stem(word) in about else "~"
+
+
+@frozen(eq=False)
+class Endings:
+    """The weights of features: of a sentence that ends a rule, and of one that replaces it."""
+
+    ends: Mapping[int, int]
+    replaces: Mapping[int, int]
+
+    def score(self, rule: str, sentence: str, *, states: bool) -> tuple[int, Effect]:
+        """Return how surely `sentence` ends `rule`, above zero if it does, and what it does."""
+        found = features(rule, sentence, states=states)
+        score = _sum(self.ends, found)
+        if score <= 0:
+            return score, Effect.KEEPS
+        return score, Effect.REPLACES if _sum(self.replaces, found) > 0 else Effect.ENDS
+
+
+def effects_on(rules: Sequence[str], sentence: str, *, states: bool = False) -> list[Effect]:
+    """Return what `sentence`, which `states` a rule itself or not, does to each of `rules`.
+
+    It ends at most one of them: the one for which that is most certain, of equals the first.
+
+    >>> effects_on(["Be brief.", "No emojis."], "emojis are fine again")
+    [<Effect.KEEPS: 'keeps'>, <Effect.ENDS: 'ends'>]
+    """
+    scored = [own_endings().score(rule, sentence, states=states) for rule in rules]
+    most = max((score for score, _ in scored), default=0)
+    effects = [effect if score == most else Effect.KEEPS for score, effect in scored]
+    first = next((n for n, each in enumerate(effects) if each is not Effect.KEEPS), None)
+    return [each if n == first else Effect.KEEPS for n, each in enumerate(effects)]
+
+
+def _sum(weights: Mapping[int, int], found: set[int]) -> int:
+    return sum(filter(None, map(weights.get, found)))
+
+
+@cache
+def own_endings() -> Endings:
+    """Return the weights of this library, read from its files on the first call."""
+    names = ("endings.bin", "replacements.bin")
+    return Endings(*(read_weights(own_data("weights", name)) for name in names))
