@@ -19,7 +19,7 @@ from .model import ending, key_of, read_weights, sequences
 from .phrases import LANGUAGES, own_data, own_lists, words_of
 from .prose import unbulleted, unquoted
 
-STEM = 5
+STEM = 4
 """The letters by which two words are taken for the same."""
 LONGEST_WORDS, LONGEST_KINDS = 2, 3
 """The most words, and kinds of words, in a sequence that is a feature."""
@@ -42,7 +42,9 @@ class Effect(Enum):
 
 @cache
 def _lists() -> Mapping[str, frozenset[str]]:
-    return {name: frozenset(words) for name, words in own_lists("subjects").items()}
+    lists = own_lists("subjects")
+    stems = map(_stem, lists["tongue"])
+    return {"tongue": frozenset(stems), "common": frozenset(lists["common"])}
 
 
 @cache
@@ -64,7 +66,7 @@ def subjects_of(text: str) -> frozenset[str]:
     lists = _lists()
     found = set()
     for word in words_of(unbulleted(text)):
-        if word in lists["tongue"]:
+        if _stem(word) in lists["tongue"]:
             found.add("@tongue")
         if word[0].isdigit():
             found.add("@number")
@@ -103,7 +105,7 @@ def features(rule: str, sentence: str, *, states: bool) -> set[int]:
 
 def _kind(word: str, about: frozenset[str]) -> str:
     lists = _lists()
-    if word in lists["tongue"]:
+    if _stem(word) in lists["tongue"]:
         return "=tongue" if _stem(word) in about else "@tongue" if "@tongue" in about else "~tongue"
     if word[0].isdigit():
         return "=#" if word in about else "#"
