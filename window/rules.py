@@ -7,7 +7,7 @@ states, replaces or revokes a rule. Code, pasted text, quotations and attachment
 
 import re
 from collections.abc import Collection, Iterable
-from functools import cached_property, lru_cache
+from functools import cached_property
 
 from attrs import evolve, field, frozen
 
@@ -124,7 +124,9 @@ class RuleLedger:
         """Return the rules with those of `ids` removed, as far as they stand."""
         return RuleLedger(
             tuple(
-                evolve(rule, ended_by=REMOVED, ended_how=REMOVED) if rule.stands and rule.id in ids else rule
+                evolve(rule, ended_by=REMOVED, ended_how=REMOVED)
+                if rule.stands and rule.id in ids
+                else rule
                 for rule in self.all
             )
         )
@@ -175,25 +177,17 @@ class _Reader:
                 self._read_text(turn, turn.text)
 
     def _read_text(self, turn: Turn, text: str) -> None:
-        number, compared = 0, 0
-        for said, found in _statements(text, is_compared=bool(self._standing)):
-            rules = self._about(said) if compared < _MOST_ENDINGS else []
-            compared += bool(rules)
+        statements = _statements(text, is_compared=bool(self._standing))
+        # People end a rule in a few words; in a long text, such as a task, they speak of others.
+        is_short = len(statements) <= _MOST_STATEMENTS
+        before, number = [*self._standing.values()][: -_MOST_COMPARED - 1 : -1], 0
+        for said, found in statements:
+            rules = _about(said, before) if is_short else []
             effect = self._apply(said, rules, turn, states=found is not None)
-            if found and effect is not Effect.ENDS:
+            if effect is Effect.REPLACES or (found and effect is Effect.KEEPS):
                 number += 1
-                self._add(turn, number, found.text, found.kind.value, found.scope)
-            elif effect is Effect.REPLACES:
-                number += 1
-                self._add(turn, number, said, RuleKind.INSTRUCTION.value, "")
-
-    def _about(self, sentence: str) -> list[Rule]:
-        """Return the newest rules that share a subject with `sentence`, or that it calls rules."""
-        if len(sentence) > _LONGEST:
-            return []
-        about = subjects_of(unquoted(sentence))
-        newest = [*self._standing.values()][: -_MOST_COMPARED - 1 : -1]
-        return [rule for rule in newest if about & subjects_of(rule.text)]
+                kind = found.kind if found else RuleKind.INSTRUCTION
+                self._add(turn, number, said, kind.value, found.scope if found else "")
 
     def _apply(self, sentence: str, rules: list[Rule], turn: Turn, *, states: bool) -> Effect:
         """End the rules that `sentence` ends, and return what it does."""
@@ -203,8 +197,12 @@ class _Reader:
         effects = effects_on([rule.text for rule in rules], sentence, states=states)
         for rule, effect in zip(rules, effects, strict=True):
             if effect is not Effect.KEEPS:
-                self._end([rule], turn, "revoked" if effect is Effect.ENDS else "replaced")
-        return next((each for each in effects if each is not Effect.KEEPS), Effect.KEEPS)
+                # What states a rule in nearly the same words takes its place.
+                anew = states and _is_alike(rule.text, sentence)
+                is_ended = effect is Effect.ENDS and not anew
+                self._end([rule], turn, "revoked" if is_ended else "replaced")
+                return Effect.ENDS if is_ended else Effect.REPLACES
+        return Effect.KEEPS
 
     def _revoked(self, sentence: str, about: list[Rule]) -> list[Rule]:
         """Return the rules that a sentence calls rules and takes back, or all, or the newest."""
@@ -248,9 +246,10 @@ class _Reader:
 
 # --- what a sentence says of the rules that stand ---------------------------------------
 
-_LONGEST, _MOST_ENDINGS, _MOST_COMPARED = 400, 50, 500
-"""The longest sentence that ends a rule, in characters, how many sentences of a turn may, and with
-how many of the newest rules each is compared."""
+_LONGEST, _MOST_STATEMENTS, _MOST_COMPARED = 400, 5, 500
+"""The longest sentence that ends a rule, in characters, the most sentences of a turn that ends one,
+and with how many of the newest rules each is compared."""
+_LEAST_ALIKE = 0.7
 _LINE = re.compile(r"^\S.*(?:\n .*)*", re.MULTILINE)
 _USER_LINE = re.compile(r"(?:\[[^\]\s]{1,80}\] )?user(?: ([^:\n]{1,64}))?: ((?s:.+))")
 _DROPS = re.compile(
@@ -261,6 +260,17 @@ _DROPS = re.compile(
 )
 """Words that take back what they call a rule."""
 _ALL = re.compile(r"\b(?:all|any|every|alle|toutes|todas)\b|所有|すべて", re.IGNORECASE)
+
+
+def _about(sentence: str, rules: list[Rule]) -> list[Rule]:
+    """Return the rules that share a subject with `sentence`."""
+    about = subjects_of(unquoted(sentence)) if len(sentence) <= _LONGEST else frozenset()
+    return [rule for rule in rules if about & subjects_of(rule.text)]
+
+
+def _is_alike(rule: str, sentence: str) -> bool:
+    old, new = ({*wording_of(each).split()} for each in (rule, sentence))
+    return len(old & new) >= _LEAST_ALIKE * len(old | new)
 
 
 def _statements(text: str, *, is_compared: bool) -> list[tuple[str, FoundRule | None]]:

@@ -8,7 +8,7 @@ by chance are learnt as such that keep it.
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from random import Random
 
@@ -26,7 +26,7 @@ STRENGTH = 0.3
 """Inverse of the strength of regularisation, chosen by cross-validation over rules."""
 LEAST = 2
 """The fewest pairs that a feature must occur in."""
-CAUTION = 0.0
+CAUTION = 0.5
 """What is taken off the score of every pair: ending a rule by mistake is worse than keeping it."""
 SCALE = 30
 CHANCE, CHANCE_IMPORTANCE, LONGEST = 800, 0.4, 200

@@ -28,6 +28,7 @@ _NEGATIVE = re.compile(
     r"|senza|não|sem)\b|不|没|ない|ません",
     re.IGNORECASE,
 )
+_JOINED = re.compile(r"[-/.'_]+")
 _IDEOGRAPH = re.compile("[\u3040-\u30ff\u3400-\u9fff]")
 
 
@@ -41,10 +42,15 @@ class Effect(Enum):
 
 
 @cache
-def _lists() -> Mapping[str, frozenset[str]]:
+def _common() -> frozenset[str]:
+    return frozenset(own_lists("subjects")["common"])
+
+
+@cache
+def _groups() -> Mapping[str, str]:
+    """Return the subject of each word that belongs to one, such as a language or a unit."""
     lists = own_lists("subjects")
-    stems = map(_stem, lists["tongue"])
-    return {"tongue": frozenset(stems), "common": frozenset(lists["common"])}
+    return {_stem(word): f"@{name}" for name in lists if name != "common" for word in lists[name]}
 
 
 @cache
@@ -58,21 +64,24 @@ def _stem(word: str) -> str:
 
 @lru_cache(1_024)
 def subjects_of(text: str) -> frozenset[str]:
-    """Return the stems of what `text` is about, and a kind for each language and number in it.
+    """Return the stems of what `text` is about, and the subjects that its words belong to.
 
     >>> sorted(subjects_of("Always answer in German."))
-    ['@tongue', 'answe', 'germa']
+    ['@tongue', 'answ', 'germ']
     """
-    lists = _lists()
-    found = set()
+    found = set[str]()
     for word in words_of(unbulleted(text)):
-        if _stem(word) in lists["tongue"]:
-            found.add("@tongue")
-        if word[0].isdigit():
-            found.add("@number")
-        if (word[0].isalnum() or _IDEOGRAPH.match(word)) and word not in lists["common"]:
-            found.add(_stem(word))
+        if word not in _common():
+            parts = [part for part in _JOINED.split(word) if part] or [word]
+            found |= {_stem(part) for part in (word, *parts) if _is_word(part)}
+            found |= {_groups()[_stem(part)] for part in parts if _stem(part) in _groups()}
+            if word[0].isdigit():
+                found.add("@number")
     return frozenset(found)
+
+
+def _is_word(word: str) -> bool:
+    return word[0].isalnum() or _IDEOGRAPH.match(word) is not None
 
 
 def features(rule: str, sentence: str, *, states: bool) -> set[int]:
@@ -81,7 +90,7 @@ def features(rule: str, sentence: str, *, states: bool) -> set[int]:
     words, about = words_of(said), subjects_of(rule)
     kinds = [_kind(word, about) for word in words]
     polarity = "-" if _NEGATIVE.search(rule) else "+"
-    shared = sum(kind == "=" for kind in kinds)
+    shared = sum(kind[:2] in ("=", "=@") for kind in kinds)
     own = len(subjects_of(said)) or 1
     last = ending(said)
     names = {
@@ -92,7 +101,7 @@ def features(rule: str, sentence: str, *, states: bool) -> set[int]:
         f"@length {len(words).bit_length()}",
         f"@states {states} {polarity}",
         f"@numbers {'=#' in kinds} {'#' in kinds} {'@number' in about} {polarity}",
-        f"@tongues {'@tongue' in kinds} {'=tongue' in kinds} {'@tongue' in about}",
+        f"@other of a group {any(kind[0] == '@' for kind in kinds)}",
         f"@order {'=order' in kinds} {shared > 0}",
         f"@quotes {said != unbulleted(sentence)}",
         *(f"{polarity}{kind}" for kind in kinds),
@@ -104,15 +113,15 @@ def features(rule: str, sentence: str, *, states: bool) -> set[int]:
 
 
 def _kind(word: str, about: frozenset[str]) -> str:
-    lists = _lists()
-    if _stem(word) in lists["tongue"]:
-        return "=tongue" if _stem(word) in about else "@tongue" if "@tongue" in about else "~tongue"
+    stem = _stem(word)
     if word[0].isdigit():
         return "=#" if word in about else "#"
-    if word in lists["common"] or not (word[0].isalnum() or _IDEOGRAPH.match(word)):
+    if (group := _groups().get(stem)) and (stem in about or group in about):
+        return f"={group}" if stem in about else group
+    if word in _common() or not _is_word(word):
         return word
     shared = "=order" if word in _verbs() else "="
-    return shared if _stem(word) in about else "~"
+    return shared if about & {_stem(part) for part in (word, *_JOINED.split(word)) if part} else "~"
 
 
 @frozen(eq=False)

@@ -10,6 +10,8 @@ from ..gist import is_summary
 from .projectors import Compressor
 
 _RULES = "docs/rules.md"
+_NO_MARKS = str.maketrans("", "", "\"'`“”„«»‘’「」『』<>")
+_LONGEST_QUOTATION = 2_000
 
 
 @law(_RULES)
@@ -43,6 +45,15 @@ def only_the_user_changes_the_rules(window: ContextWindow, turn: Turn) -> None:
     """A system turn, an answer or a result states, replaces and revokes nothing."""
     if turn.role is not Role.USER:
         agree(window.append(turn).rules.all, window.rules.all)
+
+
+@law(_RULES)
+def a_quotation_changes_no_rule(window: ContextWindow, turn: Turn) -> None:
+    """A user turn that only quotes other words states, replaces and revokes nothing."""
+    quoted = _plain(turn.text).translate(_NO_MARKS)[:_LONGEST_QUOTATION]
+    said = Turn(Role.USER, f'The sign says "{quoted}", I think.')
+    if not window.open_calls:
+        agree(window.append(said).rules.all, window.rules.all)
 
 
 def _listed(gist: Turn) -> Iterator[str]:

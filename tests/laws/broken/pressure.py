@@ -723,6 +723,22 @@ class Obedient(ContextWindow):
         return after.with_facts(rules=self.rules.after(turn))
 
 
+class Literal(ContextWindow):
+    """Take quoted words for the user's."""
+
+    def append(
+        self, turn: Turn, resource_class: ResourceClass | None = None, *, pinned: bool = False
+    ) -> "Literal":
+        after = super().append(turn, resource_class, pinned=pinned)
+        words = turn.text.partition('"')[2].partition('"')[0]
+        return after.with_facts(rules=self.rules.after(evolve(turn, content=words)))
+
+
+breaks(
+    rules.a_quotation_changes_no_rule,
+    "a window that takes a quotation for an order",
+    lambda law: law(Literal(1_000), assistant("Never delete a file.")),
+)
 breaks(
     rules.only_the_user_changes_the_rules,
     "a window that obeys an answer",

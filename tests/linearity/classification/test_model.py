@@ -116,7 +116,7 @@ def test_weights_are_read_by_their_hashes() -> None:
 
 
 def test_the_weights_of_the_library_are_small() -> None:
-    """All of them take at most 60 kB, in which they are compressed."""
-    sizes = [len(own_data("weights", name)) for name in ("rules.bin", "preferences.bin")]
-    assert sum(sizes) <= 60_000
+    """All of them take at most 120 kB, in which they are compressed."""
+    names = ("rules", "preferences", "endings", "replacements")
+    assert sum(len(own_data("weights", f"{name}.bin")) for name in names) <= 120_000
     assert all(-128 < weight < 128 for weight in own_model().rules.values())
