@@ -274,11 +274,11 @@ def _is_alike(rule: str, sentence: str) -> bool:
 
 
 def _statements(text: str, *, is_compared: bool) -> list[tuple[str, FoundRule | None]]:
-    """Return the rules in a text and, if rules stand, its other sentences, in order."""
+    """Return the rules in a text and, if rules stand and it is short, its other sentences."""
     found = find_rules(text)
+    spans = [*islice(sentence_spans(text), _MOST_STATEMENTS + 1)] if is_compared else []
     said: list[tuple[int, str, FoundRule | None]] = [(one.start, one.text, one) for one in found]
-    spans = sentence_spans(text) if is_compared else ()
-    for start, end in spans:
+    for start, end in spans if len(spans) <= _MOST_STATEMENTS else ():
         if not any(one.start < end and start < one.end for one in found):
             said.append((start, one_line(text[start:end]), None))
     return [(words, rule) for _, words, rule in sorted(said, key=lambda each: each[0])]

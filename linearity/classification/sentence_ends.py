@@ -12,12 +12,14 @@ from functools import cache
 from .phrases import own_lists
 
 _MARK = re.compile(
-    r"(?<![.!?…।؟])[.!?…।؟]++[\"'”’»)\]*_`]{0,4}+(?=\s|$)|[。！？；]+[\"'”’»)\]」』）]*"
+    r"(?<![.!?…।؟])[.!?…।؟]++(?:[ \u00a0\u202f]»|[\"'”’»)\]*_`]{0,4}+)(?=\s|$)|[。！？；]+[\"'”’»)\]」』）]*"
 )
 _WORD = re.compile(r"[^\s(\[{\"'“”„«»/|]*\Z")
 _REACH = 32
 """The characters on either side of a mark that decide whether it ends a sentence."""
 _CLOSING = re.compile(r"[\"'”’»)\]]\Z")
+_SAID = re.compile(r"[—–] ?[^\W\d_A-Z]|(?<=[」』])(?:と|って)")
+"""What follows the words of a speaker in the same sentence."""
 _LAST_DAY, _LONGEST_PART = 31, 3
 _SEVERAL = re.compile(r"(?:[^\W\d_]{1,2}\.-?)+[^\W\d_]{1,3}")
 """An abbreviation of several words, such as "U.S" or "i.d.R"."""
@@ -50,7 +52,7 @@ def _ends(text: str, start: int, mark: re.Match[str]) -> bool:
     following = text[mark.end() : mark.end() + _REACH].lstrip()
     if not following:
         return True
-    if following[0].islower() and _CLOSING.search(mark[0]):
+    if (following[0].islower() and _CLOSING.search(mark[0])) or _SAID.match(following):
         return False
     if mark[0][0] != "." or mark[0].startswith(".."):
         return True
@@ -63,13 +65,13 @@ def _is_shortened(word: str, before: str, following: str) -> bool:
     """Return whether the full stop behind `word` belongs to the word."""
     if number := _DATE.fullmatch(word):
         return _is_ordinal(word, int(number[1]), before.lower(), following)
+    if _INITIAL.fullmatch(before) and len(word) <= _LONGEST_PART and not following[0].isupper():
+        return True
     if _SEVERAL.fullmatch(word) or (len(word) == 1 and word.isalpha()):
         return _is_initial(word, following)
-    if _INITIAL.fullmatch(before) and len(word) <= _LONGEST_PART:
-        return not following[0].isupper()
     how = _abbreviations().get(word) or _abbreviations().get(word.lower())
     if how == "perhaps" or (how is None and _SHORT.fullmatch(word)):
-        return not following[0].isupper() or bool(_INITIAL.match(following))
+        return bool(_INITIAL.match(following)) or not _opens(following)
     return how == "always" or (how == "number" and following[0].isdigit())
 
 
@@ -86,7 +88,13 @@ def _is_initial(word: str, following: str) -> bool:
         return True
     if word == "I" or not following[0].isupper():
         return word != "I" and not (len(word) == 1 and word.isupper())
-    return following.split(maxsplit=1)[0].strip(",").lower() not in _openers()
+    return not _opens(following)
+
+
+def _opens(following: str) -> bool:
+    """Return whether a sentence may begin with these words: with a capital, and as many do."""
+    first = following.split(maxsplit=1)[0].strip(",'’")
+    return first[:1].isupper() and first.lower() in _openers()
 
 
 @cache
@@ -103,4 +111,5 @@ def _abbreviations() -> Mapping[str, str]:
 def _openers() -> frozenset[str]:
     """Return the frequent words that can begin a sentence."""
     words = own_lists("words")
-    return frozenset((*words["common"], *words["foreign"], *own_lists("en")["verb"]))
+    found = (*words["common"], *words["foreign"], *own_lists("en")["verb"], *_lists()["opener"])
+    return frozenset(found)
