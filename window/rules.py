@@ -8,6 +8,7 @@ states, replaces or revokes a rule. Code, pasted text, quotations and attachment
 import re
 from collections.abc import Collection, Iterable
 from functools import cached_property
+from itertools import islice
 
 from attrs import evolve, field, frozen
 

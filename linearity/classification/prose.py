@@ -14,6 +14,8 @@ _FENCES = ("```", "~~~")
 _INDENTED_CODE = ("    ", "\t")
 _BULLET = re.compile(r"(?:[-*•‣+]|[0-9]{1,3}[.)])[ \t](?:\[[ xX]\][ \t])?")
 _MARKUP = re.compile(r"\A#{1,6}[ \t]+|\*{1,3}")
+_ENDING = re.compile(r"[.!?…।؟。！？；]")
+"""What every sentence ends with that another one follows."""
 _CLOSING = ".!?…。！？"
 _AROUND_WORDS = ".,!?;:…–—()\"'’“”„«»`。、，！？；："
 _HARD_WRAP = 50
@@ -67,7 +69,7 @@ def sentences(text: str) -> Iterator[str]:
 def sentence_spans(text: str) -> Iterator[tuple[int, int]]:
     """Yield where each sentence of `text` begins and ends, as `sentences` finds them."""
     for start, end in _paragraphs(text):
-        if not _TERMINATOR.search(text, start, end):
+        if not _ENDING.search(text, start, end):
             yield start, end
             continue
         # Of the same length, so that places in it are places in the text.
