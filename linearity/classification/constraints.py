@@ -219,7 +219,7 @@ def _kind(rule: ConstraintRule, sentence: str, place: int, *, heard: bool) -> Ru
 
 @cache
 def default_rule() -> ConstraintRule:
-    """Return the rule for English, German, French, Spanish, Chinese and Japanese.
+    """Return the rule for English and seven other languages (docs/linearity.md).
 
     Its model and tables are read on the first call.
     """
@@ -231,9 +231,9 @@ def states_constraint(content: str) -> bool:
 
     See docs/linearity.md, "The rule that classifies".
 
-    Whole words count, in English, German, French, Spanish, Chinese and Japanese. Code, logs and
-    quotations do not count. Questions count only if they are polite orders or state a preference of
-    the user. Takes time linear in the length of `content`.
+    Whole words count, in English and seven other languages. Code, logs and quotations do not
+    count. Questions count only if they are polite orders or state a preference of the user. Takes
+    time linear in the length of `content`.
 
     Law: ``states_constraint(c) == bool(constraint_sentences(c))``.
 

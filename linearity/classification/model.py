@@ -98,7 +98,7 @@ class Words:
             own.add(key_of("@foreign"))
         own.update(key_of("^" + word) for word in words[:ENDS])
         own.update(key_of("$" + word) for word in words[-ENDS:])
-        said = [*sequences(["<", *words, ends], LONGEST_WORDS)]
+        said = sequences(["<", *words, ends], LONGEST_WORDS)
         own.update(said)
         own.update(sequences(["<", *self._shapes(words), ends], LONGEST_SHAPES))
         # Single words and pairs come first in `said`.
@@ -196,16 +196,17 @@ def _known(word: str) -> str:
     return "#" if word[0].isdigit() else word if word.strip("_") else "_"
 
 
-def sequences(said: Sequence[str], longest: int) -> Iterator[int]:
-    """Yield the hashes of one word up to `longest` words in sequence, the shortest first."""
+def sequences(said: Sequence[str], longest: int) -> list[int]:
+    """Return the hashes of one word up to `longest` words in sequence, the shortest first."""
     keys = [*map(key_of, said)]
-    found = [0] * len(keys)
+    found, all_found = [0] * len(keys), list[int]()
     for length in range(longest):
         found = [
             (before * 31 + key) * _FACTOR >> 4 & _MASK
             for before, key in zip(found, keys[length:], strict=False)
         ]
-        yield from found
+        all_found += found
+    return all_found
 
 
 @lru_cache(8_192)
