@@ -993,6 +993,11 @@ class ContextSession:
         return self.conversation.state
 
     @property
+    def regions(self) -> Mapping[str, State]:
+        """Return the states of the machine's other regions, by name (docs/machine.md)."""
+        return self.conversation.regions
+
+    @property
     def window(self) -> ContextWindow:
         """Return the window, focused on the last turn; immutable."""
         return self.conversation.window
@@ -1016,7 +1021,12 @@ class ContextSession:
         """Return the output for readers: the current window and state."""
         conversation = self.conversation
         answering = None if self._answer is None else self._answer.text
-        return ContextOutput(conversation.window, conversation.state, answering=answering)
+        return ContextOutput(
+            conversation.window,
+            conversation.state,
+            answering=answering,
+            regions=conversation.regions,
+        )
 
     @property
     def policy(self) -> ContextPolicy:

@@ -92,10 +92,13 @@ class Promotion:
 
 @frozen
 class Standing:
-    """The payload of ``rewind`` and ``forget``: the window to restore, and its state if known."""
+    """The payload of ``rewind`` and ``forget``: the window to restore.
+
+    `states` are those of the regions then, that of the context first, if known.
+    """
 
     window: ContextWindow
-    state: State | None = None
+    states: tuple[State, ...] = ()
 
 
 @frozen
@@ -263,9 +266,9 @@ class ContextInput:
         return cls(InputKind.RESIZE, max_tokens)
 
     @classmethod
-    def rewind(cls, window: ContextWindow, state: State | None = None) -> Self:
-        """Return an input that restores an earlier window and the machine's state then."""
-        return cls(InputKind.REWIND, Standing(window, state))
+    def rewind(cls, window: ContextWindow, *states: State) -> Self:
+        """Return an input that restores an earlier window and the states of the regions then."""
+        return cls(InputKind.REWIND, Standing(window, states))
 
     @classmethod
     def forget(cls, window: ContextWindow) -> Self:
@@ -299,6 +302,7 @@ class ContextOutput:
     turns that were added automatically, such as an opening line if the assistant spoke first. If a
     fulfilment was rejected, `refused` says what was rejected and why, and nothing has changed.
     `answering` is the text so far of a streamed answer (`ContextSession.answer`), or None.
+    `regions` are the states of the machine's other regions, by name.
     """
 
     window: ContextWindow
@@ -307,6 +311,7 @@ class ContextOutput:
     repaired: tuple[str, ...] = ()
     refused: tuple[Rejection, ...] = ()
     answering: str | None = None
+    regions: Mapping[str, State] = field(factory=dict)
 
     @property
     def pressure(self) -> float:

@@ -7,6 +7,7 @@ from .notes.summariser import ExtractiveSummariser
 from .plan import Plan, plan_at, unbinding_plan
 from .projector import CompressionResult, ConflictError, ContextProjector
 from .reach import Reach
+from .removal import removal
 from .summariser_protocol import (
     AsyncSummariser,
     RememberingSummariser,
@@ -66,6 +67,7 @@ __all__ = [
     "native",
     "plan_at",
     "pressure_of",
+    "removal",
     "schedule",
     "superseded_ids",
     "threshold",

@@ -253,7 +253,7 @@ class ContextProjector:
         gists = [
             make(job, offer, failure, resource_id, window.counter)
             for job, (offer, failure), resource_id in zip(
-                plan.jobs, fulfilment.offers, _new_ids(window), strict=False
+                plan.jobs, fulfilment.offers, new_ids(window), strict=False
             )
         ]
         return _commit_gists(window, plan, gists)
@@ -332,7 +332,7 @@ def _tokens(window: ContextWindow, target: float) -> int:
     return tokens_at(target, window.max_tokens)
 
 
-def _new_ids(window: ContextWindow) -> Iterator[str]:
+def new_ids(window: ContextWindow) -> Iterator[str]:
     """Yield ids that neither a caller's turn nor an earlier gist has."""
     ids = (f"g{number}" for number in count(window.serial + 1))
     return (resource_id for resource_id in ids if resource_id not in window.linearity)

@@ -12,7 +12,7 @@ from .answers import (
     Written,
 )
 from .forms import AnswerError, Form, Ref, parameters_of, read_answer, schema_of
-from .machine import AgentMachine
+from .machine import AgentMachine, NodeRegion
 from .memory import AgentMemory
 from .models import SdkModel, model_of
 from .recollection import Recollection
@@ -30,6 +30,7 @@ __all__ = [
     "Form",
     "Model",
     "ModelRequest",
+    "NodeRegion",
     "Plan",
     "PlannedStep",
     "Recollection",

@@ -15,7 +15,7 @@ from polycontext.base.json_data import thaw
 from polycontext.nodes import Now, PromptBuilder
 from polycontext.nodes.builders import Node
 from polycontext.pills import PillDocument, Resolver, items_of, resolve_document
-from polycontext.polynomial import ContextSession
+from polycontext.polynomial import ContextSession, InputKind
 from polycontext.polynomial.journal import is_erased
 from polycontext.pressure import ConflictError
 from polycontext.window import Role, ToolCall, Turn
@@ -92,8 +92,8 @@ class Agent:
 
     @property
     def _node(self) -> Node | None:
-        machine = cast("type[AgentMachine]", self.session.conversation.machine)
-        return machine.nodes.get(str(self.session.state))
+        nodes = self.session.conversation.machine.regions["node"].nodes
+        return cast("Node | None", nodes.get(self.session.regions["node"]))
 
     # --- what users call -----------------------------------------------------------------
 
@@ -146,6 +146,7 @@ class Agent:
         node, place = self._node, self.memory.place
         if node is None:
             return
+        self._check_room(node)
         if calls := self.session.open_calls:
             yield from self._use(calls[0])
         elif node.answers is not None:
@@ -186,6 +187,7 @@ class Agent:
         node = self._node
         if node is None or node.answers is not None:
             return
+        self._check_room(node)
         request = self._request(node, self._voice)
         stream = getattr(self.model, "stream", None)
         if stream is None:
@@ -275,6 +277,15 @@ class Agent:
             yield call(self.session, "close_open_calls", why)
             yield call(self.session, "send", Blocked.event, data_of(Blocked(why)))
 
+    def _check_room(self, node: Node) -> None:
+        """Raise before a model or tool is asked if its turn would be refused: it would be lost."""
+        kind = InputKind.TOOL_TURN if self.session.open_calls else InputKind.ASSISTANT_TURN
+        if not self.session.policy.auto and (
+            kind is InputKind.TOOL_TURN or node.answers in (None, Deed)
+        ):
+            now = self.session.conversation
+            now.machine.places.check(now.place, kind)
+
     def _text(self, node: Node) -> Steps[str]:
         """Ask a node for text; ask once more if it says nothing."""
         request = self._request(node, self._voice)
@@ -326,8 +337,8 @@ class Agent:
 
         It is dropped if the exchange has moved on.
         """
-        session, state = self.session, self.session.state
-        while (seen := session.conversation).state == state and not session.open_calls:
+        session, state = self.session, self.session.regions
+        while (seen := session.conversation).regions == state and not session.open_calls:
             memory = self.memory
             if memory.place != place:
                 return

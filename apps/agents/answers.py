@@ -218,3 +218,16 @@ NODES: Mapping[str, Node] = {
 
 EVENTS: tuple[type[Form], ...] = (Summary, Blocked, Written)
 """The forms of events that no state waits for."""
+
+_STEP = {"type": "read", "subdomain": "things", "description": "Look."}
+EXAMPLES: Mapping[str, tuple[list[Any], ...]] = {
+    Understanding.event: ([{"intent": "ask", "confidence": 1}],),
+    Plan.event: (
+        [{"decision": "plan_direct", "goal": "Look.", "steps": [_STEP]}],
+        [{"decision": "clarify", "goal": "Ask.", "questions": ["Which?"]}],
+    ),
+    Deed.event: ([{"outcome": "done"}],),
+    Summary.event: ([{"engagement": "talk"}],),
+    Blocked.event: ([{"why": "It cannot be done."}],),
+}
+"""An answer of each form, for each way that it leads."""

@@ -29,7 +29,7 @@ class Recollection:
         # Tools run in threads and read the memory there.
         self._lock = Lock()
         machine, id = session.conversation.machine, session.session_id
-        declared = machine if issubclass(machine, AgentMachine) else None
+        declared = machine.regions["node"] if issubclass(machine, AgentMachine) else None
         forms = declared.forms() if declared else {}
         validator = ContextValidator.default()
         for agent, rights in declared.rights().items() if declared else ():

@@ -11,7 +11,6 @@ from polycontext.polynomial.machine import (
     ContextMachine,
     arrows,
     dot,
-    initial_state,
     mermaid,
 )
 
@@ -110,7 +109,7 @@ def outline(machine: type[ContextMachine]) -> str:
     width = max(len(label) for arrow in leading for label in arrow.labels)
     lines: list[str] = []
     for state in table.cells:
-        lines.append(f"{state} (start)" if state == initial_state(table) else str(state))
+        lines.append(f"{state} (start)" if state == table.initial else str(state))
         lines += [
             f"  {label:{width}}  -> {arrow.target}"
             for arrow in leading

@@ -35,7 +35,7 @@ from .output import FAULT, CommandError, write, write_json
     "arguments",
     multiple=True,
     metavar="EVENT=JSON",
-    help="Keyword arguments of an event, as a JSON object. May be repeated.",
+    help="Arguments of an event: a JSON object, or a list by position. May be repeated.",
 )
 def verify(
     *,
@@ -87,21 +87,21 @@ def _check(found: Found, never: str, before: str) -> None:
             raise CommandError(f"{name} never happens, so nothing was checked. {advice}.")
 
 
-def _read(arguments: Sequence[str]) -> Mapping[str, Mapping[str, Any]]:
+def _read(arguments: Sequence[str]) -> Mapping[str, Any]:
     """Return the arguments of each event.
 
     Raises:
-        CommandError: they are not a JSON object.
+        CommandError: they are neither a JSON object nor a list.
     """
-    read: dict[str, Mapping[str, Any]] = {}
+    read: dict[str, Any] = {}
     for given in arguments:
         event, _, text = given.partition("=")
         try:
             value = json.loads(text)
         except ValueError:
             value = None
-        if not isinstance(value, dict):
+        if not isinstance(value, dict | list):
             advice = """Write EVENT=JSON, such as 'approve={"by": "ana"}'."""
-            raise CommandError(f"--with {given}: no JSON object. {advice}")
+            raise CommandError(f"--with {given}: no JSON object or list. {advice}")
         read[event] = value
     return read

@@ -72,7 +72,7 @@ def agent_sessions(draw: st.DrawFn) -> ContextSession:
 
 def _answer(session: ContextSession, draw: st.DrawFn) -> Callable[[], object]:
     """Return what takes the session to its next state."""
-    node = AgentMachine.nodes.get(str(session.state))
+    node = AgentMachine.regions["node"].nodes.get(session.regions["node"])
     if node is not None and node.answers is not None:
         form, left = node.answers, {}
         if form is Deed:

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from hypothesis import strategies as st
 
-from polycontext.agents import AgentMemory, Recollection, read_answer
+from polycontext.agents import AgentMachine, AgentMemory, Recollection, read_answer
 from polycontext.base import Law, UnknownNameError
 from polycontext.linearity import constraint_sentences, default_classifier
 from polycontext.nodes import ComponentRenderer
@@ -324,6 +324,7 @@ _DRAWINGS: Final[Mapping[str, Drawing | st.SearchStrategy[Any]]] = {
     "choices": CHOICES,
     "inputs": machine_inputs(),
     "machine_class": _one_of(ContextMachine),
+    "product_class": _one_of(ContextMachine, AgentMachine),
     "machine_policy": _one_of(Policy("assistant_turn", "user_turn")),
     "session": sessions(),
     "max_tokens": _one_of(60, 150, 300, 1_000, 100_000),

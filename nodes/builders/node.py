@@ -4,11 +4,11 @@ from collections.abc import Callable, Iterable
 from enum import StrEnum
 from typing import Any
 
-from attrs import field, frozen
+from attrs import Factory, field, frozen
 
 from polycontext.linearity import ResourceClass
 from polycontext.polynomial import ContextOutput
-from polycontext.window import Turn
+from polycontext.window import Role, Turn
 
 from ..checks import check_instance, is_a, parse_member, texts, whole_from
 from ..entities import EntityContext, EntityMode
@@ -36,6 +36,16 @@ class Section(StrEnum):
     REASONING = "What Happened (Reasoning Trace)"
 
 
+def _unanswered(output: ContextOutput) -> tuple[Turn, ...]:
+    """Return what the user has said since the last answer in the window."""
+    asked: list[Turn] = []
+    for turn in reversed(output.window.all_turns()):
+        if turn.is_gist or (turn.role is Role.ASSISTANT and not turn.tool_calls):
+            break
+        asked += [turn] if turn.role is Role.USER else []
+    return tuple(asked[::-1])
+
+
 def _nothing_shared(_path: str) -> tuple[Any, ...]:
     return ()
 
@@ -45,9 +55,10 @@ class Now:
     """A moment of a conversation: what the nodes of an agent read (docs/nodes.md).
 
     `output` is the output of the machine, `conversation` the memory of the closed exchanges, `turn`
-    the exchange under way, `asked` the user's turns in it, and `results` those of the tools for the
-    step at hand. `shared` returns the entries under a path of the context that agents share, as
-    JSON data, newest last. `Recollection` computes all of it from a session (docs/agents.md).
+    the exchange under way, and `results` those of the tools for the step at hand. `asked` are the
+    user's turns that are not answered, by default those of the output's window. `shared` returns
+    the entries under a path of the context that agents share, as JSON data, newest last.
+    `Recollection` computes all of it from a session (docs/agents.md).
     """
 
     output: ContextOutput
@@ -55,7 +66,9 @@ class Now:
         factory=ConversationContext, validator=is_a(ConversationContext)
     )
     turn: CurrentTurn = field(factory=lambda: CurrentTurn(1), validator=is_a(CurrentTurn))
-    asked: tuple[Turn, ...] = ()
+    asked: tuple[Turn, ...] = field(
+        default=Factory(lambda self: _unanswered(self.output), takes_self=True)
+    )
     results: tuple[Any, ...] = ()
     shared: Callable[[str], Iterable[Any]] = field(default=_nothing_shared, eq=False)
 

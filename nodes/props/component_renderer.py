@@ -6,7 +6,7 @@ that anything added to a turn later stays private by default.
 
 from collections.abc import Collection
 from importlib.resources import files
-from typing import Annotated, Any, ClassVar, Literal, TypedDict, cast
+from typing import Annotated, Any, ClassVar, Literal, TypedDict
 
 from attrs import frozen
 
@@ -21,9 +21,7 @@ from polycontext.polynomial import (
 from polycontext.window import ContextWindow, Role, Turn
 from polycontext.window.items import attachment_of, shown_text
 
-Status = Literal[
-    "ready", "thinking", "pressured", "compressed", "understanding", "acting", "replying"
-]
+Status = Literal["ready", "thinking", "compressed"]
 
 
 class MessageProps(TypedDict):
@@ -46,7 +44,7 @@ class MessageProps(TypedDict):
 
 
 class ActionProps(TypedDict):
-    """The actions that the session accepts now.
+    """The actions that the session accepts now; none while a streamed answer is open.
 
     A session that compresses automatically makes room for a message.
     """
@@ -62,8 +60,12 @@ class ChatProps(TypedDict):
     messages: Annotated[list[MessageProps], "the messages of user and assistant, oldest first"]
     pressure: Annotated[float, "tokens used / max tokens; above 1 if a turn exceeded the budget"]
     status: Annotated[Status, "the status of the conversation"]
+    phase: Annotated[
+        str,
+        "more than the status: the step of an agent, such as acting, pressured, or another state",
+    ]
     answering: Annotated[bool, "whether an answer is being written"]
-    canSend: Annotated[bool, "false while pressured and while calls are open"]
+    canSend: Annotated[bool, "false while pressured, calls are open or an answer streams in"]
     actions: Annotated[ActionProps, "the actions to offer"]
 
 
@@ -89,11 +91,17 @@ class ComponentRenderer:
         self, session: ContextSession, *, answering: bool | None = None
     ) -> dict[str, Any]:
         """Return the props of `session` as JSON-ready data; see `render_output`."""
-        output = session.output
-        legal = session.conversation.machine.table.legal(output.state)
-        return dict(
-            self.render_output(output, auto=session.policy.auto, answering=answering, legal=legal)
+        output, places = session.output, session.conversation.machine.places
+        regions = output.regions.values()
+        # A session under pressure compresses before it accepts a message, if the others do.
+        makes_room = places.legal(places.place((ContextState.COMPRESSED, *regions)))
+        props = self.render_output(
+            output,
+            auto=session.policy.auto and InputKind.USER_TURN in makes_room,
+            answering=answering,
+            legal=places.legal(places.place((output.state, *regions))),
         )
+        return dict(props)
 
     def render_output(
         self,
@@ -122,10 +130,10 @@ class ComponentRenderer:
         )
         # Read from the table, so that a button cannot offer an event that the machine would refuse.
         legal = VALID_DIRECTIONS.get(output.state, ()) if legal is None else legal
+        legal = () if output.answering is not None else legal
         waits = bool(output.window.open_calls)
         can_send = InputKind.USER_TURN in legal and not waits
-        # A session under pressure compresses before it accepts a message.
-        is_deferred = auto and output.state is ContextState.PRESSURED and not waits
+        is_deferred = auto and output.state is ContextState.PRESSURED and not waits and legal
         is_left = waits and is_idle and InputKind.USER_TURN in legal
         turns = (
             turn
@@ -136,10 +144,11 @@ class ComponentRenderer:
             "messages": [self._message(output.window, turn) for turn in turns],
             "pressure": output.pressure,
             "status": _status(output, answering=answering),
+            "phase": _phase(output, answering=answering),
             "answering": answering,
             "canSend": can_send,
             "actions": {
-                "send": can_send or is_deferred or is_left,
+                "send": bool(can_send or is_deferred or is_left),
                 "compress": InputKind.COMPRESS in legal,
                 "clear": InputKind.CLEAR in legal,
             },
@@ -183,17 +192,18 @@ class ComponentRenderer:
 
 
 def _status(output: ContextOutput, *, answering: bool) -> Status:
-    match output.state:
-        case ContextState.PRESSURED:
-            return "pressured"
-        case ContextState.COMPRESSED:
-            return "compressed"
-        case state if not answering or state is ContextState.EMPTY:
-            return "ready"
-        case "UNDERSTANDING" | "ACTING" | "REPLYING" as state:
-            return cast("Status", state.lower())
-        case _:
-            return "thinking"
+    if output.state is ContextState.COMPRESSED:
+        return "compressed"
+    return "thinking" if answering else "ready"
+
+
+def _phase(output: ContextOutput, *, answering: bool) -> str:
+    node = output.regions.get("node", "READY")
+    if answering and node != "READY":
+        return node.lower()
+    if output.state is ContextState.PRESSURED or not isinstance(output.state, ContextState):
+        return str(output.state).lower()
+    return _status(output, answering=answering)
 
 
 def _awaits_assistant(window: ContextWindow) -> bool:

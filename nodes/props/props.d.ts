@@ -14,7 +14,7 @@ export interface MessageProps {
   isPreserved: boolean;
 }
 
-/** The actions that the session accepts now.
+/** The actions that the session accepts now; none while a streamed answer is open.
 
 A session that compresses automatically makes room for a message. */
 export interface ActionProps {
@@ -33,10 +33,12 @@ export interface ChatProps {
   /** tokens used / max tokens; above 1 if a turn exceeded the budget */
   pressure: number;
   /** the status of the conversation */
-  status: "ready" | "thinking" | "pressured" | "compressed" | "understanding" | "acting" | "replying";
+  status: "ready" | "thinking" | "compressed";
+  /** more than the status: the step of an agent, such as acting, pressured, or another state */
+  phase: string;
   /** whether an answer is being written */
   answering: boolean;
-  /** false while pressured and while calls are open */
+  /** false while pressured, calls are open or an answer streams in */
   canSend: boolean;
   /** the actions to offer */
   actions: ActionProps;

@@ -7,6 +7,7 @@ sequential composition, and change of interface by a lens.
 from collections.abc import Callable, Iterable, Iterator
 from collections.abc import Set as AbstractSet
 from itertools import product as pairs
+from operator import attrgetter
 from typing import Any, Generic, TypeVar
 
 from attrs import field, frozen
@@ -15,9 +16,9 @@ from polycontext.base import PolycontextError
 from polycontext.window import ContextWindow
 
 from ..errors import IllegalDirectionError
-from ..inputs import ContextInput, ContextOutput, Kind
-from ..machine.context_machine import VALID_DIRECTIONS, context_transition
-from ..machine.step import ContextPolicy
+from ..inputs import ContextInput, ContextOutput
+from ..machine.context_machine import ContextMachine, decider
+from ..machine.step import ContextPolicy, Step, default_policy
 from ..state import ContextState, State
 
 S = TypeVar("S")
@@ -37,22 +38,28 @@ def _itself(value: Any) -> Any:
 class Those(AbstractSet[Any]):
     """The set of all values that a predicate accepts, for sets too large to list.
 
-    It supports membership tests only; iterating over it or taking its length raises `TypeError`.
+    It supports membership tests; iterating over it or taking its length raises `TypeError`, unless
+    some of its values are `listed`.
 
     >>> 4 in Those(lambda value: value % 2 == 0)
     True
     """
 
     holds: Callable[[Any], bool]
+    listed: frozenset[Any] = frozenset()
 
     def __contains__(self, value: object) -> bool:
         return self.holds(value)
 
     def __iter__(self) -> Iterator[Any]:
-        raise TypeError("these values cannot be listed. Ask whether one is in here.")
+        if not self.listed:
+            raise TypeError("these values cannot be listed. Ask whether one is in here.")
+        return iter(self.listed)
 
     def __len__(self) -> int:
-        raise TypeError("these values cannot be counted. Ask whether one is in here.")
+        if not self.listed:
+            raise TypeError("these values cannot be counted. Ask whether one is in here.")
+        return len(self.listed)
 
 
 @frozen
@@ -317,7 +324,10 @@ def _those_of(values: AbstractSet[Any], holds: Callable[[Any], bool]) -> Abstrac
 
 @frozen
 class Position:
-    """A position of the context polynomial: a state of the machine and its window."""
+    """A position of the context polynomial: a place of the machine and its window.
+
+    The place is the state of the context, with those of other regions (docs/machine.md).
+    """
 
     state: State
     window: ContextWindow
@@ -329,32 +339,37 @@ class Position:
 
 
 def context_polynomial(
-    policy: ContextPolicy | None = None,
+    machine: type[ContextMachine] = ContextMachine, policy: ContextPolicy | None = None
 ) -> PolyAgent[Position, ContextInput, ContextOutput]:
-    """Return the context polynomial under `policy`.
+    """Return a machine class as a polynomial, under `policy`.
 
-    Positions carry their window, and directions are input kinds. A bare `ContextState` is a
-    position too: you can ask for its directions, but only a `Position` can move.
+    Positions carry their window, and directions are kinds of input. The places of the machine are
+    listed: you can ask each for its directions, but only a `Position` can move. Those of a machine
+    with regions are the parallel product of the regions' states: a direction is an event that
+    every region accepts which knows it.
+
+    >>> sorted(map(str, context_polynomial().positions))
+    ['ACCUMULATING', 'COMPRESSED', 'EMPTY', 'PRESSURED']
     """
+    places = machine.directions
 
     def transition(
         position: Position, context_input: ContextInput
     ) -> tuple[Position, ContextOutput]:
-        state, output = context_transition(position.state, context_input, position.window, policy)
-        return Position(state, output.window), output
+        step = Step(context_input, position.window, policy or default_policy())
+        place = decider(machine).decide(step, position.state)
+        return Position(place, step.after), step.output(**machine.places.standing(place))
 
     return PolyAgent(
-        positions=Those(lambda position: isinstance(position, Position | ContextState)),
-        directions=lambda position: VALID_DIRECTIONS[
-            position.state if isinstance(position, Position) else position
-        ],
-        transition=transition,
-        direction=_kind,
+        Those(lambda each: _place(each) in places, frozenset(places)),
+        lambda position: places[_place(position)],
+        transition,
+        attrgetter("kind"),
     )
 
 
-def _kind(context_input: ContextInput) -> Kind:
-    return context_input.kind
+def _place(position: Any) -> Any:
+    return position.state if isinstance(position, Position) else position
 
 
 CONTEXT_POLYNOMIAL = context_polynomial()

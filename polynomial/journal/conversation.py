@@ -7,20 +7,19 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import Any, Self
 
+from attrs import Factory, field, frozen
 from attrs import evolve as evolved
-from attrs import field, frozen
 
 from polycontext.base import InvalidDataError, PolycontextError
 from polycontext.pressure import (
     Edit,
     RememberingSummariser,
     apply_edit,
-    check_floors,
     default_summariser,
     is_summary,
 )
 from polycontext.pressure.gist import GistJob, source_ids
-from polycontext.window import ContextWindow, Traces, Turn
+from polycontext.window import ContextWindow
 from polycontext.window.rules import REMOVALS
 
 from .. import journal
@@ -28,23 +27,8 @@ from ..inputs import InputKind, Kind
 from ..machine.context_machine import ContextMachine
 from ..machine.step import ContextPolicy
 from ..state import ContextState, State
-from .events import (
-    ClearEvent,
-    CompressEvent,
-    EraseEvent,
-    Event,
-    InputEvent,
-    MoveEvent,
-    PatchEvent,
-    PromoteEvent,
-    RecallEvent,
-    ResizeEvent,
-    RewindEvent,
-    TurnEvent,
-    input_of,
-    is_erased,
-    time_of,
-)
+from .edits import logged_as
+from .events import EraseEvent, Event, InputEvent, PatchEvent, RewindEvent, TurnEvent, is_erased
 from .log import Log
 from .past import Past
 
@@ -57,7 +41,8 @@ class Conversation:
     patched documents by name, as immutable JSON data. `past` holds the turns that compressions took
     out of the view. `joints` has, for each rewind, the length of the log and the revision it went
     back to, and its own revision. `since` is the time of the event that entered the state, None if
-    no event has entered it yet.
+    no event has entered it yet. `regions` and `entered` are the states of the machine's other
+    regions and those times, by name.
     """
 
     window: ContextWindow
@@ -70,28 +55,45 @@ class Conversation:
     documents: Mapping[str, Any] = field(factory=dict)
     machine: type[ContextMachine] = field(default=ContextMachine, repr=False)
     since: datetime | None = None
+    regions: Mapping[str, State] = field(
+        default=Factory(lambda self: self.machine.places.initial, takes_self=True)
+    )
+    entered: Mapping[str, datetime] = field(factory=dict)
+
+    @property
+    def place(self) -> State:
+        """Return the states of all regions as one (`Places`)."""
+        others = self.regions
+        return self.machine.places.place((self.state, *others.values())) if others else self.state
+
+    @property
+    def times(self) -> tuple[datetime | None, ...]:
+        """Return the times of the events that entered the states, that of the context first."""
+        return (self.since, *self.entered.values())
 
     def after(self, event: InputEvent, window: ContextWindow) -> Self:
         """Return the conversation after `event`, whose window is `window`; O(1)."""
-        log, past = self.log, self.past
-        if isinstance(event, TurnEvent):
-            log = log.append(event.turn)
-        if type(event) is CompressEvent:
-            past = past.after(self.window, event.edit)
-        elif type(event) is ClearEvent:
-            past = Past()
+        log = self.log.append(event.turn) if isinstance(event, TurnEvent) else self.log
+        past = event.taken(self.past, self.window)
         return evolved(self, window=window, log=log, past=past, **self._entered(event))
 
     def _entered(self, event: InputEvent | EraseEvent) -> dict[str, Any]:
         """Return the fields that every event changes."""
-        since = self.since
-        if event.state != self.state or since is None:
-            since = time_of(event)
-        return {"state": event.state, "since": since, "revision": self.revision + 1}
+        revision, since, entered = self.revision + 1, self.since, self.entered
+        if event.state == self.place and since is not None and (entered or not self.regions):
+            return {"revision": revision}
+        at = event.at
+        standing = self.machine.places.standing(event.state)
+        since = at if since is None or standing["state"] != self.state else since
+        entered = {
+            name: entered.get(name, at) if self.regions.get(name) == state else at
+            for name, state in standing["regions"].items()
+        }
+        return {**standing, "since": since, "entered": entered, "revision": revision}
 
     def takes(self, kind: Kind) -> bool:
         """Return whether the machine accepts `kind` in the current state."""
-        return kind in self.machine.table.legal(self.state)
+        return kind in self.machine.places.legal(self.place)
 
     def with_room(self, max_tokens: int) -> Self:
         """Return the same conversation with a budget of `max_tokens` for its window; O(1)."""
@@ -113,15 +115,16 @@ class Conversation:
     ) -> "Conversation":
         """Return `target`, an earlier conversation, in a new epoch; no turn id is reused.
 
-        Its state is entered again.
+        Its states are entered again.
         """
         window = target.window.standing_again(self.window) if window is None else window
         revision = self.revision + 1
         return evolved(
             target,
             window=window,
-            state=event.state,
+            **self.machine.places.standing(event.state),
             since=event.at,
+            entered=dict.fromkeys(self.regions, event.at),
             revision=revision,
             companions=self.companions,
             joints=(*target.joints, (len(target.log), target.revision, revision)),
@@ -186,25 +189,26 @@ def evolve(
 
     Law: folding `evolve` over a session's journal gives the session's conversation.
     """
-    place = f"$.events[{conversation.revision}]"
+    path = f"$.events[{conversation.revision}]"
     try:
-        if type(event) is CompressEvent and event.names_ranges:
-            event = journal.source_ranges.compression_with_sources(event, conversation.window)
+        event = _told(conversation, event)
+        if event.names_ranges:
+            event = journal.source_ranges.edit_with_sources(event, conversation.window)
         if isinstance(event, RewindEvent):
             return conversation.rewound(_check_target(conversation, event, target), event)
         if isinstance(event, PatchEvent):
-            _check_state(conversation, "a patch", [conversation.state], event.state)
+            _check_state(conversation, "a patch", [conversation.place], event.state)
             return conversation.patched(event)
         if isinstance(event, EraseEvent):
             _check_erased(conversation, event)
             return conversation.erased(event)
-        _check_input(conversation, input_of(event).kind, event.state)
-        return conversation.after(event, _window_after(conversation, event))
+        _check_input(conversation, event.kind, event.state)
+        return conversation.after(event, event.happen(conversation.window, conversation.log))
     except InvalidDataError as unfit:
-        raise InvalidDataError(place + unfit.path, unfit.what, unfit.legal) from None
+        raise InvalidDataError(path + unfit.path, unfit.what, unfit.legal) from None
     except (PolycontextError, IndexError) as error:
         raise InvalidDataError(
-            place, f"{type(error).__name__}: {error}", "an event that may follow the ones before"
+            path, f"{type(error).__name__}: {error}", "an event that may follow the ones before"
         ) from None
 
 
@@ -249,7 +253,7 @@ def _check_target(
 def _check_erased(conversation: Conversation, event: EraseEvent) -> None:
     _check_input(conversation, InputKind.FORGET, event.state)
     for place, resource_id in enumerate(event.resource_ids):
-        turn = _logged_as(conversation.log, resource_id)
+        turn = logged_as(conversation.log, resource_id)
         if turn is not None and not is_erased(turn):
             raise InvalidDataError(
                 f".resource_ids[{place}]",
@@ -260,136 +264,25 @@ def _check_erased(conversation: Conversation, event: EraseEvent) -> None:
 
 def _check_input(conversation: Conversation, kind: Kind, state: State) -> None:
     """Raise unless the table, guards aside, has a transition for `kind` that leads to `state`."""
-    table = conversation.machine.table
-    table.legal(state)
-    _check_state(conversation, kind, table.targets(conversation.state, kind), state)
+    places = conversation.machine.places
+    places.states(state)
+    _check_state(conversation, kind, places.targets(conversation.place, kind), state)
+
+
+def _told(conversation: Conversation, event: Event) -> Event:
+    """Return an event from before there were regions with the place that it means."""
+    places = conversation.machine.places
+    if not places.names or places.knows(event.state):
+        return event
+    among = [conversation.place]
+    if not isinstance(event, PatchEvent):
+        among = [*places.targets(conversation.place, event.kind)]
+    return evolved(event, state=places.told(event.state, among))
 
 
 def _check_state(
     conversation: Conversation, what: str, targets: Collection[State], state: State
 ) -> None:
     if state not in targets:
-        problem = f"{what} in {conversation.state} leads to {state}"
+        problem = f"{what} in {conversation.place} leads to {state}"
         raise InvalidDataError(".state", problem, ", ".join(targets))
-
-
-def _window_after(conversation: Conversation, event: InputEvent) -> ContextWindow:
-    window = conversation.window
-    match event:
-        case TurnEvent():
-            after = window.append(event.turn, event.resource_class, pinned=event.pinned)
-            if after.extract() != event.turn:
-                raise InvalidDataError(
-                    ".turn", "a turn without its id or token count", "the turn as it was accepted"
-                )
-            return after
-        case CompressEvent():
-            _check_gists(window, event.edit)
-            _check_ids(window, event.edit)
-            check_floors(window, event.edit, recorded=True)
-            return apply_edit(window, event.edit, compressed=True)
-        case RecallEvent():
-            _check_recalled(conversation, event.edit)
-            return apply_edit(window, event.edit, compressed=False)
-        case PromoteEvent():
-            return window.promote(
-                event.resource_id, event.resource_class, rationale=event.rationale, when=event.at
-            )
-        case ClearEvent():
-            window = window.cleared()
-        case ResizeEvent():
-            window = window.with_room(event.max_tokens)
-        case MoveEvent():
-            pass
-    return window
-
-
-def _check_gists(window: ContextWindow, edit: Edit) -> None:
-    """Raise if a gist has an id that is taken, or sources that the edit does not take out."""
-    gone, given = _replaced(window, edit), set[str]()
-    behind = Traces.of(
-        window.linearity, [[turn.resource_id for turn in gone], *(turn.sources for turn in gone)]
-    )
-    for gist in (turn for splice in edit.splices for turn in splice.turns):
-        if gist.resource_id in window.linearity or gist.resource_id in given:
-            raise InvalidDataError(
-                ".edit", f"gist id {gist.resource_id!r} is taken", "an id that was never given"
-            )
-        if not gist.sources or not behind.covers(gist.sources):
-            raise InvalidDataError(
-                ".edit",
-                f"gist {gist.resource_id!r} stands for what the edit does not take out",
-                "ids of the turns it replaces",
-            )
-        given.add(gist.resource_id)
-
-
-def _check_ids(window: ContextWindow, edit: Edit) -> None:
-    """Raise if the ids or positions of `edit` do not fit the window."""
-    gone = {turn.resource_id for turn in _replaced(window, edit)}
-    left = {turn.resource_id for turn in window.all_turns()} - gone
-    for resource_id in edit.dropped:
-        if resource_id not in gone:
-            what = f"turn {resource_id!r} is called dropped and stands"
-            raise InvalidDataError(".edit", what, "ids of turns that the edit takes out")
-    for resource_id in edit.bared:
-        if resource_id not in left:
-            what, legal = "does not stand", "ids of turns that stand before and after"
-            raise InvalidDataError(".edit.bared", f"turn {resource_id!r} {what}", legal)
-    if (
-        not set(edit.again) <= gone
-        or len(set(edit.again)) < len(edit.again)
-        or (edit.again and not 0 <= edit.again_at <= len(window))
-    ):
-        raise InvalidDataError(
-            ".edit.again",
-            f"{edit.again} at {edit.again_at}",
-            "ids of turns that the edit takes out, and a place in the view",
-        )
-    if edit.unbound_from is not None and not 0 <= edit.unbound_from < len(window):
-        raise InvalidDataError(
-            ".edit.unbound_from",
-            f"{edit.unbound_from} is not a place in the view",
-            f"0..{len(window) - 1}",
-        )
-
-
-def _check_recalled(conversation: Conversation, edit: Edit) -> None:
-    """Raise unless `edit` only brings logged turns back, unchanged, that are not in the view."""
-    replaced = _replaced(conversation.window, edit)
-    recalled = [turn for splice in edit.splices for turn in splice.turns]
-    # A gist may be taken out once all its turns are back; other turns must be reinserted.
-    back = {turn.resource_id for turn in recalled}
-    for turn in replaced:
-        if turn.resource_id not in back and not all(map(back.__contains__, source_ids(turn))):
-            raise InvalidDataError(
-                ".edit",
-                f"turn {turn.resource_id!r} is taken out and does not come back",
-                "turns that are recalled, or their gist",
-            )
-    standing = {turn.resource_id for turn in conversation.window.all_turns()}.difference(
-        turn.resource_id for turn in replaced
-    )
-    for turn in recalled:
-        if _logged_as(conversation.log, turn.resource_id) != turn:
-            raise InvalidDataError(
-                ".edit",
-                f"turn {turn.resource_id!r} is not in the log as it is here",
-                "turns of the log, word for word",
-            )
-        if turn.resource_id in standing:
-            raise InvalidDataError(
-                ".edit",
-                f"turn {turn.resource_id!r} stands in the view already",
-                "turns that are not in the view",
-            )
-        standing.add(turn.resource_id)
-
-
-def _replaced(window: ContextWindow, edit: Edit) -> list[Turn]:
-    turns = window.all_turns()
-    return [turn for splice in edit.splices for turn in turns[splice.start : splice.stop]]
-
-
-def _logged_as(log: Log, resource_id: str) -> Turn | None:
-    return log[log.place(resource_id)] if log.knows(resource_id) else None

@@ -31,13 +31,10 @@ from .conversation import evolve as evolve_conversation
 from .erased_arguments import calls_with_words, without_words
 from .events import (
     ERASED,
-    CompressEvent,
     ErasedWhy,
     EraseEvent,
     Event,
     PatchEvent,
-    PromoteEvent,
-    RecallEvent,
     RewindEvent,
     TurnEvent,
     is_erased,
@@ -107,7 +104,7 @@ def forgetting(
     journal.unbind(resource_ids)
     stands = replay(journal.now(), empty)
     journal.write_anew(stands, resource_ids)
-    event = EraseEvent(stands.state, tuple(resource_ids), "forgotten", at)
+    event = EraseEvent(stands.place, tuple(resource_ids), "forgotten", at)
     return journal.rewritten(event, empty, policy)
 
 
@@ -143,13 +140,13 @@ def expiring(
     )
     if not journal.changed:
         return None, 0
-    return journal.rewritten(EraseEvent(stands.state, (), "expired", at), empty, policy), len(old)
+    return journal.rewritten(EraseEvent(stands.place, (), "expired", at), empty, policy), len(old)
 
 
 def _with_state(event: EraseEvent, stands: Conversation, policy: ContextPolicy) -> EraseEvent:
     """Return `event` with the state that the guards choose after the erasure in `stands`."""
     step = Step(ContextInput.forget(stands.erased(event).window), stands.window, policy, event.at)
-    return evolve(event, state=decider(stands.machine).decide(step, stands.state))
+    return evolve(event, state=decider(stands.machine).decide(step, stands.place))
 
 
 @define
@@ -242,7 +239,7 @@ class _Journal:
         before = (
             turn
             for event in self.events
-            for turn in _turns_of(event)
+            for turn in event.turns
             if turn.resource_id in blank and is_summary(turn)
         )
         anew = {
@@ -254,37 +251,9 @@ class _Journal:
 
     def _change(self, left: Callable[[Turn], Turn], resource_ids: Collection[str]) -> None:
         for number, event in enumerate(self.now(), 1):
-            after = _with_turns(event, left, resource_ids)
+            after = event.without(left, resource_ids)
             if after is not event:
                 self.changed[number] = after
-
-
-def _with_turns(event: Event, left: Callable[[Turn], Turn], resource_ids: Collection[str]) -> Event:
-    """Return `event` with `left` applied to its turns; the same object if nothing changes."""
-    match event:
-        case TurnEvent():
-            turn = left(event.turn)
-            return event if turn is event.turn else evolve(event, turn=turn)
-        case CompressEvent() | RecallEvent():
-            if all(left(turn) is turn for turn in _turns_of(event)):
-                return event
-            splices = tuple(
-                evolve(splice, turns=tuple(map(left, splice.turns)))
-                for splice in event.edit.splices
-            )
-            # A provider accepts bound parts only after its own summary, which may have been erased.
-            kept = {
-                provider
-                for splice in splices
-                for turn in splice.turns
-                for provider in turn.native_providers
-            }
-            keeps_bound = tuple(each for each in event.edit.keeps_bound if each in kept)
-            return evolve(event, edit=evolve(event.edit, splices=splices, keeps_bound=keeps_bound))
-        case PromoteEvent() if event.resource_id in resource_ids and event.rationale:
-            return evolve(event, rationale="")
-        case _:
-            return event
 
 
 def _texts_of(events: Iterable[Event], resource_ids: Collection[str]) -> list[str]:
@@ -309,22 +278,13 @@ def _strings(data: Any) -> Iterator[str]:
 def _outline(conversation: Conversation, *, in_full: bool) -> tuple[object, ...]:
     """Return what erasing words leaves as it is; in short, numbers that are cheap to compare."""
     window, log = conversation.window, conversation.log
-    short = (conversation.state, conversation.revision, len(log), len(window))
+    short = (conversation.place, conversation.revision, len(log), len(window))
     if not in_full:
         return short
     turns = [(turn.resource_id, turn.role, [*turn.sources]) for turn in window.all_turns()]
     ledger = window.linearity
     classes = [(each, ledger.tag_of(each).resource_class) for each in ledger.ids]
     return (*short, turns, classes, [turn.resource_id for turn in log], [*conversation.documents])
-
-
-def _turns_of(event: Event) -> Iterable[Turn]:
-    """Return the turns that an edit adds to the view."""
-    return (
-        (turn for splice in event.edit.splices for turn in splice.turns)
-        if isinstance(event, CompressEvent | RecallEvent)
-        else ()
-    )
 
 
 def _rewrite_gist(gist: Turn, stands: Conversation, counter: TokenCounter) -> Turn:

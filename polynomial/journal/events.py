@@ -1,47 +1,94 @@
 """The events of a journal: every accepted input with its effects, in order, append-only.
 
 Effects (gists included) are recorded with the input, so replaying the journal gives the same
-conversation without calling a model, a clock or a classifier.
+conversation without calling a model, a clock or a classifier. All that is known about one kind of
+event stands in its class: the input, the effect with its checks, what leaves the view, the row of a
+database, and what erasure leaves.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from datetime import datetime
-from typing import Literal, assert_never
+from typing import Any, ClassVar, Literal, Self
 
 from attrs import evolve, frozen
 
+from polycontext.base import InvalidDataError
 from polycontext.linearity import LinearityMap, ResourceClass
-from polycontext.pressure import Edit
-from polycontext.window import Sources, Turn
+from polycontext.pressure import Edit, apply_edit, check_floors
+from polycontext.window import ContextWindow, Role, Sources, Turn
 
-from ..inputs import KIND_OF_ROLE, Arguments, ContextInput, InputKind, Promotion
+from ..inputs import KIND_OF_ROLE, Arguments, ContextInput, InputKind, Kind, kind_of
 from ..machine.step import Step
 from ..state import State
+from . import codec
+from .codec import Column, Numbers, Row, Turns
+from .edits import check_gists, check_ids, check_own, check_recalled, turns_of
+from .log import Log
+
+Left = Callable[[Turn], Turn]
+"""What erasure leaves of a turn: the same object if it loses nothing."""
+Ids = Collection[str]
 
 
-# There is one for every turn ever added, so each slot counts.
-@frozen(weakref_slot=False)
-class TurnEvent:
-    """Record that `turn` was added with its class; `pinned` if the caller chose the class."""
+class _Record:
+    """What holds for an event unless its class says otherwise."""
 
-    state: State
-    turn: Turn
-    resource_class: ResourceClass
-    pinned: bool = False
+    __slots__ = ()
+    stored: ClassVar[str]
+    """The kind of its rows."""
+    columns: ClassVar[Mapping[str, Column]] = {}
+    """Where its fields stand in a row, besides state and time."""
+    edit: Any = None
+    """What it does to the view, if that is an edit."""
 
+    @property
+    def kind(self) -> Kind:
+        """Return the kind of its input."""
+        return kind_of(self.stored)
 
-@frozen
-class CompressEvent:
-    """Record a compression by its edit."""
+    def taken(self, past: Any, window: ContextWindow) -> Any:
+        """Return `past` with what left `window`."""
+        return past
 
-    state: State
-    edit: Edit
-    at: datetime
+    def without(self, left: Left, gone: Ids) -> Self:
+        """Return the event with what erasure leaves of each turn; the words of `gone` go."""
+        return self
+
+    def row(self, numbers: Numbers) -> Row:
+        """Return the event as a row."""
+        event: Any = self
+        columns = {
+            column.name: column.write(getattr(self, name), numbers)
+            for name, column in self.columns.items()
+        }
+        return Row(self.stored, str(event.state), codec.microseconds(event.at), **columns)
+
+    @classmethod
+    def of_row(cls, state: State, row: Row, turns: Turns) -> Self:
+        """Return the event of a row."""
+        made, at = cls, codec.moment(row.at)
+        fields: dict[str, Any] = {
+            name: column.read(getattr(row, column.name), turns)
+            for name, column in cls.columns.items()
+        }
+        return made(state=state, at=at, **fields)  # type: ignore[call-arg]  # its classes have fields
+
+    @property
+    def turns(self) -> list[Turn]:
+        """Return the turns that its edit adds to the view."""
+        return [] if self.edit is None else turns_of(self.edit)
 
     @property
     def names_ranges(self) -> bool:
-        """Return whether any of its gists has unresolved ranges as sources (`source_ranges`)."""
-        return any(names_ranges(turn) for splice in self.edit.splices for turn in splice.turns)
+        """Return whether a gist of its edit has unresolved ranges as sources (`source_ranges`)."""
+        return self.edit is not None and any(map(names_ranges, self.turns))
+
+    def removes(self, resource_id: str) -> bool:
+        """Return whether its edit takes a turn out: drops it, or tells it in a new gist."""
+        edit = self.edit
+        if edit is None or resource_id in edit.again:
+            return False
+        return resource_id in edit.dropped or any(resource_id in t.sources for t in self.turns)
 
 
 def names_ranges(turn: Turn) -> bool:
@@ -49,18 +96,156 @@ def names_ranges(turn: Turn) -> bool:
     return bool(turn.sources) and type(turn.sources) is tuple and type(turn.sources[0]) is tuple
 
 
+# There is one for every turn ever added, so each slot counts.
+@frozen(weakref_slot=False)
+class TurnEvent(_Record):
+    """Record that `turn` was added with its class; `pinned` if the caller chose the class."""
+
+    state: State
+    turn: Turn
+    resource_class: ResourceClass
+    pinned: bool = False
+
+    @classmethod
+    def of_step(cls, step: Step, state: State, _: datetime) -> Self:
+        """Return the event of a step."""
+        turn: Any = step.after.peek(len(step.after))
+        tag = step.after.linearity.tag_of(turn.resource_id)
+        return cls(state, turn, tag.resource_class, tag.pinned)
+
+    @property
+    def at(self) -> datetime:
+        """Return the time of the turn."""
+        return self.turn.timestamp
+
+    @property
+    def kind(self) -> Kind:
+        """Return the kind of its input."""
+        return KIND_OF_ROLE[self.turn.role]
+
+    @property
+    def given(self) -> ContextInput:
+        """Return its input."""
+        return ContextInput.of_turn(self.turn, self.resource_class)
+
+    def happen(self, window: ContextWindow, _: Log) -> ContextWindow:
+        """Return the window with the turn."""
+        after = window.append(self.turn, self.resource_class, pinned=self.pinned)
+        if after.extract() != self.turn:
+            raise InvalidDataError(
+                ".turn", "a turn without its id or token count", "the turn as it was accepted"
+            )
+        return after
+
+    def without(self, left: Left, _: Ids) -> Self:
+        """Return the event with what is left of the turn."""
+        turn = left(self.turn)
+        return self if turn is self.turn else evolve(self, turn=turn)
+
+    def row(self, _: Numbers) -> Row:
+        """Return the event as a row."""
+        turn, at = self.turn, codec.microseconds(self.at)
+        known = (turn.resource_id, int(self.resource_class), int(self.pinned), turn.tokens)
+        words = turn.content, codec.rest_of(turn)
+        return Row(turn.role.value, str(self.state), at, *known, *words)
+
+    @classmethod
+    def of_row(cls, state: State, row: Row, _: Turns) -> Self:
+        """Return the event of a row."""
+        turn = codec.turn_of_row(row)
+        return cls(state, turn, codec.as_class(row.resource_class), bool(row.pinned))
+
+
+class _Editing(_Record):
+    """An event whose effect is an edit of the view."""
+
+    __slots__ = ()
+
+    def taken(self, past: Any, window: ContextWindow) -> Any:
+        """Return `past` with what left `window`."""
+        return past if self.edit is None else past.after(window, self.edit)
+
+    def without(self, left: Left, _: Ids) -> Self:
+        """Return the event with what is left of the turns of its edit."""
+        if all(left(turn) is turn for turn in self.turns):
+            return self
+        splices = tuple(
+            evolve(splice, turns=tuple(map(left, splice.turns))) for splice in self.edit.splices
+        )
+        edit = evolve(self.edit, splices=splices)
+        # A provider accepts bound parts only after its own summary, which may have been erased.
+        kept = {provider for turn in turns_of(edit) for provider in turn.native_providers}
+        keeps_bound = tuple(each for each in edit.keeps_bound if each in kept)
+        return evolve(self, edit=evolve(edit, keeps_bound=keeps_bound))  # type: ignore[misc]
+
+
 @frozen
-class RecallEvent:
-    """Record that turns were brought back from the log."""
+class CompressEvent(_Editing):
+    """Record a compression by its edit."""
+
+    stored: ClassVar = "compress"
+    columns: ClassVar = {"edit": codec.EDIT}
+    given: ClassVar = ContextInput.compress()
 
     state: State
     edit: Edit
     at: datetime
 
+    @classmethod
+    def of_step(cls, step: Step, state: State, at: datetime) -> Self:
+        """Return the event of a step."""
+        assert step.compression is not None
+        return cls(state, _list_foreign_sources(step, step.compression.edit), at)
+
+    def happen(self, window: ContextWindow, _: Log) -> ContextWindow:
+        """Return the compressed window."""
+        check_gists(window, self.edit, self.turns)
+        check_ids(window, self.edit)
+        check_floors(window, self.edit, recorded=True)
+        return apply_edit(window, self.edit, compressed=True)
+
 
 @frozen
-class PromoteEvent:
+class RecallEvent(_Editing):
+    """Record that turns were brought back from the log."""
+
+    stored: ClassVar = "recall"
+    columns: ClassVar = {"edit": codec.RECALL}
+
+    state: State
+    edit: Edit
+    at: datetime
+
+    @classmethod
+    def of_step(cls, step: Step, state: State, at: datetime) -> Self:
+        """Return the event of a step."""
+        return cls(state, step.input.payload, at)  # type: ignore[arg-type]
+
+    @property
+    def given(self) -> ContextInput:
+        """Return its input."""
+        return ContextInput.recall(self.edit)
+
+    def happen(self, window: ContextWindow, log: Log) -> ContextWindow:
+        """Return the window with the turns."""
+        check_recalled(window, log, self.edit)
+        return apply_edit(window, self.edit, compressed=False)
+
+    def taken(self, past: Any, _: ContextWindow) -> Any:
+        """Return `past`: what comes back has left the view before."""
+        return past
+
+
+@frozen
+class PromoteEvent(_Record):
     """Record that a turn's class was raised."""
+
+    stored: ClassVar = "promote"
+    columns: ClassVar = {
+        "resource_id": codec.NAME,
+        "resource_class": codec.CLASS,
+        "rationale": codec.RATIONALE,
+    }
 
     state: State
     resource_id: str
@@ -68,21 +253,62 @@ class PromoteEvent:
     rationale: str
     at: datetime
 
+    @classmethod
+    def of_step(cls, step: Step, state: State, at: datetime) -> Self:
+        """Return the event of a step."""
+        wanted: Any = step.input.payload
+        return cls(state, wanted.resource_id, wanted.resource_class, wanted.rationale, at)
+
+    @property
+    def given(self) -> ContextInput:
+        """Return its input."""
+        return ContextInput.promote(self.resource_id, self.resource_class, self.rationale, self.at)
+
+    def happen(self, window: ContextWindow, _: Log) -> ContextWindow:
+        """Return the window in which the turn has a higher class."""
+        return window.promote(
+            self.resource_id, self.resource_class, rationale=self.rationale, when=self.at
+        )
+
+    def without(self, _: Left, gone: Ids) -> Self:
+        """Return the event without the reason, which may quote the turn."""
+        is_gone = self.resource_id in gone and self.rationale
+        return evolve(self, rationale="") if is_gone else self
+
 
 @frozen
-class ClearEvent:
+class ClearEvent(_Record):
     """Record that the view was cleared."""
+
+    stored: ClassVar = "clear"
+    given: ClassVar = ContextInput.clear()
 
     state: State
     at: datetime
 
+    @classmethod
+    def of_step(cls, _: Step, state: State, at: datetime) -> Self:
+        """Return the event of a step."""
+        return cls(state, at)
+
+    def happen(self, window: ContextWindow, _: Log) -> ContextWindow:
+        """Return the window without turns."""
+        return window.cleared()
+
+    def taken(self, past: Any, _: ContextWindow) -> Any:
+        """Return an empty past: nothing is told of what was cleared."""
+        return type(past)()
+
 
 @frozen
-class RewindEvent:
+class RewindEvent(_Record):
     """Record that the conversation was rewound to its state after its first `to` events.
 
     The events after those stay in the journal.
     """
+
+    stored: ClassVar = "rewind"
+    columns: ClassVar = {"to": codec.NUMBER}
 
     state: State
     to: int
@@ -90,11 +316,14 @@ class RewindEvent:
 
 
 @frozen
-class PatchEvent:
+class PatchEvent(_Record):
     """Record a JSON Patch (RFC 6902) to a document of the conversation.
 
     The state of the machine stays the same.
     """
+
+    stored: ClassVar = "patch"
+    columns: ClassVar = {"name": codec.NAME, "patch": codec.DOCUMENT}
 
     state: State
     name: str
@@ -103,28 +332,80 @@ class PatchEvent:
 
 
 @frozen
-class ResizeEvent:
+class ResizeEvent(_Record):
     """Record that the budget became `max_tokens`, or that the guards were evaluated again."""
+
+    stored: ClassVar = "resize"
+    columns: ClassVar = {"max_tokens": codec.NUMBER}
 
     state: State
     max_tokens: int
     at: datetime
 
+    @classmethod
+    def of_step(cls, step: Step, state: State, at: datetime) -> Self:
+        """Return the event of a step."""
+        return cls(state, step.after.max_tokens, at)
+
+    @property
+    def given(self) -> ContextInput:
+        """Return its input."""
+        return ContextInput.resize(self.max_tokens)
+
+    def happen(self, window: ContextWindow, _: Log) -> ContextWindow:
+        """Return the window with another budget."""
+        return window.with_room(self.max_tokens)
+
 
 @frozen
-class MoveEvent:
+class MoveEvent(_Editing):
     """Record an event that a subclass of the machine adds, with its arguments as JSON text.
 
-    It does not change the view.
+    `edit` is what its action does to the view, if it does anything.
     """
+
+    stored: ClassVar = "move"
+    columns: ClassVar = {
+        "name": codec.NAME,
+        "arguments": codec.DOCUMENT,
+        "edit": codec.OWN_EDIT,
+    }
 
     state: State
     name: str
     arguments: str
     at: datetime
+    edit: Edit | None = None
+
+    @classmethod
+    def of_step(cls, step: Step, state: State, at: datetime) -> Self:
+        """Return the event of a step."""
+        given: Any = step.input.payload
+        is_edited = step.after is not step.window  # which runs the action, if nothing else has
+        edit = _list_foreign_sources(step, step.edit) if is_edited and step.edit else None
+        return cls(state, step.input.kind, given.text, at, edit)
+
+    @property
+    def kind(self) -> Kind:
+        """Return the kind of its input."""
+        return self.name
+
+    @property
+    def given(self) -> ContextInput:
+        """Return its input."""
+        return ContextInput(self.name, Arguments.of_text(self.arguments))
+
+    def happen(self, window: ContextWindow, log: Log) -> ContextWindow:
+        """Return the edited window."""
+        if self.edit is None:
+            return window
+        check_own(window, log, self.edit)
+        check_floors(window, self.edit, recorded=True)
+        return apply_edit(window, self.edit, compressed=False)
 
 
 ErasedWhy = Literal["forgotten", "expired"]
+_WHY: Mapping[str, ErasedWhy] = {"forgotten": "forgotten", "expired": "expired"}
 
 ERASED = "erased"
 """The metadata key that marks a turn whose words are erased; its value is the reason."""
@@ -136,16 +417,31 @@ def is_erased(turn: Turn) -> bool:
 
 
 @frozen
-class EraseEvent:
+class EraseEvent(_Record):
     """Record that the words of turns were erased from all earlier events.
 
     For expired turns, `resource_ids` is empty.
     """
 
+    stored: ClassVar = "erase"
+    kind: ClassVar = InputKind.FORGET
+
     state: State
     resource_ids: tuple[str, ...]
     why: ErasedWhy
     at: datetime
+
+    def row(self, numbers: Numbers) -> Row:
+        """Return the event as a row."""
+        return super().row(numbers)._replace(more=codec.to_json([self.why, *self.resource_ids]))
+
+    @classmethod
+    def of_row(cls, state: State, row: Row, _: Turns) -> Self:
+        """Return the event of a row."""
+        why, *resource_ids = codec.read(row.more, list[str]) or ("",)
+        if why not in _WHY:
+            raise InvalidDataError("more", f"{why!r:.60} is not a reason to erase", ", ".join(_WHY))
+        return cls(state, tuple(resource_ids), _WHY[why], codec.moment(row.at))
 
 
 InputEvent = (
@@ -153,47 +449,36 @@ InputEvent = (
 )
 """An accepted input of the machine."""
 Event = InputEvent | RewindEvent | EraseEvent | PatchEvent
-"""An entry of a journal; `state` is the state after it."""
+"""An entry of a journal; `state` is the place of the machine after it."""
 
-
-def time_of(event: Event) -> datetime:
-    """Return when an event happened."""
-    return event.turn.timestamp if isinstance(event, TurnEvent) else event.at
+OF_ROW: dict[str, Any] = {
+    **dict.fromkeys(map(str, Role), TurnEvent),
+    **{each.stored: each for each in Event.__args__ if each is not TurnEvent},
+}
+"""The class of the events in each kind of row."""
+_TURNS = dict.fromkeys(KIND_OF_ROLE.values(), TurnEvent)
 
 
 def event_of(step: Step, state: State, at: datetime) -> InputEvent:
     """Return the event of a step that led to `state`."""
-    payload, after, kind = step.input.payload, step.after, step.input.kind
-    event: InputEvent
-    match payload:
-        case Turn() | str():
-            turn = after.peek(len(after))
-            assert turn is not None
-            tag = after.linearity.tag_of(turn.resource_id)
-            event = TurnEvent(state, turn, tag.resource_class, tag.pinned)
-        case Edit():
-            event = RecallEvent(state, payload, at)
-        case Promotion(resource_id, resource_class, rationale):
-            event = PromoteEvent(state, resource_id, resource_class, rationale, at)
-        case Arguments():
-            event = MoveEvent(state, kind, payload.text, at)
-        case _ if kind is InputKind.COMPRESS:
-            assert step.compression is not None
-            event = CompressEvent(
-                state, _list_foreign_sources(step.compression.edit, step.window.linearity), at
-            )
-        case _ if kind is InputKind.CLEAR:
-            event = ClearEvent(state, at)
-        case _:
-            event = ResizeEvent(state, after.max_tokens, at)
-    return event
+    kind = step.input.kind
+    known = _TURNS if kind in _TURNS else OF_ROW
+    event = known[kind] if isinstance(kind, InputKind) else MoveEvent
+    made: InputEvent = event.of_step(step, state, at)
+    return made
 
 
-def _list_foreign_sources(edit: Edit, ledger: LinearityMap) -> Edit:
+def input_of(event: InputEvent) -> ContextInput:
+    """Return the input that an event records."""
+    return event.given
+
+
+def _list_foreign_sources(step: Step, edit: Edit) -> Edit:
     """Return `edit` with the sources of foreign gists as plain ids.
 
     A projector may bring gists whose sources refer to the ledger of another conversation.
     """
+    ledger = step.window.linearity
     strange = [
         s for s in edit.splices if not all(_has_sources_of(turn, ledger) for turn in s.turns)
     ]
@@ -241,27 +526,3 @@ def standing(events: Iterable[Event]) -> list[tuple[int, InputEvent]]:
         elif isinstance(event, InputEvent):
             found.append((number, event))
     return found
-
-
-def input_of(event: InputEvent) -> ContextInput:
-    """Return the input that an event records."""
-    match event:
-        case TurnEvent():
-            given = ContextInput(KIND_OF_ROLE[event.turn.role], event.turn, event.resource_class)
-        case CompressEvent():
-            given = ContextInput.compress()
-        case RecallEvent():
-            given = ContextInput.recall(event.edit)
-        case PromoteEvent():
-            given = ContextInput.promote(
-                event.resource_id, event.resource_class, event.rationale, event.at
-            )
-        case ClearEvent():
-            given = ContextInput.clear()
-        case ResizeEvent():
-            given = ContextInput.resize(event.max_tokens)
-        case MoveEvent():
-            given = ContextInput(event.name, Arguments.of_text(event.arguments))
-        case _:
-            assert_never(event)
-    return given

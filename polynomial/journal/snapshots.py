@@ -190,7 +190,7 @@ def _head(now: Conversation) -> dict[str, Any]:
     facts = window.facts
     return {
         "schema": SCHEMA,
-        "state": str(now.state),
+        "state": str(now.place),
         "room": window.max_tokens,
         "view": view,
         "facts": [*facts[:-2]],
@@ -202,6 +202,7 @@ def _head(now: Conversation) -> dict[str, Any]:
         "read": _read(now.past),
         "documents": now.documents,
         "since": None if now.since is None else microseconds(now.since),
+        "entered": {name: microseconds(each) for name, each in now.entered.items()},
     }
 
 
@@ -242,7 +243,8 @@ def _restore(opened: Opened, empty: Conversation) -> Conversation:
     pieces = [piece for _, body in opened.pieces for piece in orjson.loads(decompress(body))]
     ids = [resource_id for piece in pieces for resource_id in piece["ids"]]
     ledger = _ledger(ids, pieces, head)
-    empty.machine.table.legal(state_of(head["state"]))
+    places = empty.machine.places
+    place = places.told(state_of(head["state"]))
     log = _log(ids, pieces, opened.turns)
     turns = list(_view(head["view"], log, ledger))
     epoch = structured(CONVERTER, head["epoch"], Epoch)
@@ -254,8 +256,9 @@ def _restore(opened: Opened, empty: Conversation) -> Conversation:
     return evolve(
         empty,
         window=empty.window.restored(turns, ledger, facts).with_room(head["room"]),
-        state=state_of(head["state"]),
+        **places.standing(place),
         since=None if (since := head.get("since")) is None else moment(since),
+        entered={name: moment(each) for name, each in head.get("entered", {}).items()},
         log=log,
         revision=pieces[-1]["revision"],
         past=past,

@@ -13,31 +13,13 @@ from typing import Any, cast
 from attrs import define, evolve, field
 
 from polycontext.base import InvalidDataError
-from polycontext.base.json_data import check_text
 from polycontext.linearity import LinearityMap, ResourceClass
 from polycontext.window import ContextWindow, Sources, Turn
 
-from .events import CompressEvent, Event, RewindEvent, TurnEvent, names_ranges
+from .codec import RANGES
+from .events import Event, RewindEvent, TurnEvent, names_ranges
 
 _LEGAL = "ids, or ranges [first, stop] of places that were given before, in order"
-
-
-def written_sources(sources: Sequence[str]) -> list[Any]:
-    """Return the sources of a turn as JSON data: ids, or ranges of places."""
-    return [[*each] for each in sources.named] if isinstance(sources, Sources) else [*sources]
-
-
-def read_sources(value: object) -> tuple[Any, ...]:
-    """Parse what `written_sources` returned; ranges stay ranges (see `with_sources`).
-
-    Raises:
-        InvalidDataError: it is neither a list of ids nor a list of ranges.
-    """
-    if not isinstance(value, list | tuple):
-        raise InvalidDataError("", f"{type(value).__name__} is not a list", "a list")
-    if value and all(map(_is_range, value)):
-        return tuple(tuple(each) for each in value)
-    return tuple(check_text(each, f"[{place}]") for place, each in enumerate(value))
 
 
 def with_sources(events: Iterable[Event]) -> Iterator[Event]:
@@ -65,8 +47,8 @@ def with_sources(events: Iterable[Event]) -> Iterator[Event]:
             ) from None
 
 
-def compression_with_sources(event: CompressEvent, window: ContextWindow) -> CompressEvent:
-    """Return the compression of `window` with the ranges of its gists resolved.
+def edit_with_sources(event: Any, window: ContextWindow) -> Any:
+    """Return an event that edits `window` with the ranges of its gists resolved.
 
     Raises:
         InvalidDataError: a gist has a range of places that are not assigned yet.
@@ -74,7 +56,7 @@ def compression_with_sources(event: CompressEvent, window: ContextWindow) -> Com
     return _Places(
         window.linearity,
         {turn.resource_id: turn.sources for turn in window.all_turns() if turn.sources},
-    ).compressed(event)
+    ).edited(event)
 
 
 @define
@@ -89,12 +71,12 @@ class _Places:
             if names_ranges(event.turn):
                 raise InvalidDataError(".turn.sources", "ranges on a turn that came in", "ids")
             self._given(event.turn)
-        elif isinstance(event, CompressEvent):
-            return self.compressed(event)
-        return event
+            return event
+        placed: Event = self.edited(event)
+        return placed
 
-    def compressed(self, event: CompressEvent) -> CompressEvent:
-        splices = event.edit.splices
+    def edited(self, event: Any) -> Any:
+        splices = () if event.edit is None else event.edit.splices
         if event.names_ranges:
             # Ranges refer to places before this event, so its gists cannot refer to one another.
             splices = tuple(
@@ -117,7 +99,7 @@ class _Places:
                 raise InvalidDataError(
                     ".edit",
                     f"range [{start}, {stop}] of gist {turn.resource_id!r}",
-                    f"{_LEGAL}, within {done}:{len(ids)}",
+                    f"{RANGES}, within {done}:{len(ids)}",
                 )
             done = stop
         named = chain.from_iterable(ids.between(start, stop) for start, stop in ranges)
@@ -134,7 +116,3 @@ class _Places:
             self.ledger = self.ledger.tag(turn.resource_id, ResourceClass.REQUIRED)
             if turn.sources:
                 self.sources[turn.resource_id] = turn.sources
-
-
-def _is_range(value: object) -> bool:
-    return isinstance(value, list | tuple) and [type(each) for each in value] == [int, int]

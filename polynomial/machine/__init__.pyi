@@ -1,6 +1,7 @@
 from .context_machine import ContextMachine
-from .declaration import OwnStates
-from .diagram import LEGEND, arrows, dot, initial_state, mermaid
+from .declaration import OwnStates, once
+from .diagram import LEGEND, arrows, dot, mermaid
+from .engine import Region
 from .step import ContextPolicy, is_over_budget
 from .timers import after
 
@@ -9,10 +10,11 @@ __all__ = [
     "ContextMachine",
     "ContextPolicy",
     "OwnStates",
+    "Region",
     "after",
     "arrows",
     "dot",
-    "initial_state",
     "is_over_budget",
     "mermaid",
+    "once",
 ]

@@ -4,182 +4,41 @@ python-statemachine shares `State` objects between a class and its subclasses, s
 one subclass declares on `ContextMachine.accumulating` would be added to every other machine. Here
 each class has its own copies, and the transitions of a class body move to them.
 
-The table is data, for readers and for the replay of journals; python-statemachine alone decides
-which transition is taken.
+python-statemachine alone decides which transition is taken.
 """
 
-from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from copy import copy
-from typing import Any
+from typing import Any, TypeVar
 
-from attrs import field, frozen
 from statemachine import State as DeclaredState
-from statemachine import StateChart
 from statemachine.event import Event
 from statemachine.factory import StateMachineMetaclass
 from statemachine.graph import iterate_states
-from statemachine.orderedset import OrderedSet
+from statemachine.state import AnyState
 from statemachine.states import States
 from statemachine.transition import Transition
 from statemachine.transition_list import TransitionList
 
-from polycontext.base import InvalidDataError, InvalidOptionError, UnknownNameError
+from polycontext.base import InvalidOptionError
 
-from ..errors import illegal
-from ..inputs import InputKind, Kind, kind_of
-from ..state import ContextState, State, state_of
+from ..inputs import InputKind, Kind
+from ..state import ContextState, State
+from .places import Places
+from .table import Table, table_of
 
-Path = tuple[tuple[Kind | None, Transition], ...]
-"""The transitions of one step with their events; an eventless transition has none."""
-
-
-def _machines_with(state: State) -> Iterator[str]:
-    """Yield the names of the machines in this process that have a state."""
-    left = [StateChart]
-    while left:
-        machine: Any = left.pop()
-        left += machine.__subclasses__()
-        if state in getattr(getattr(machine, "table", None), "cells", ()):
-            yield f"{machine.__module__}.{machine.__qualname__}"
+F = TypeVar("F", bound=Callable[..., Any])
 
 
-@frozen(eq=False)
-class Table:
-    """The transitions of each state and legal event, in the order in which they are tried.
+def once(method: F) -> F:
+    """Declare a method that a transition names as one that runs once, when the step is decided.
 
-    An event without an entry is illegal. `cells` has the states without substates, and the
-    transitions of a state include those of the states around it.
+    It takes the step and changes nothing. As a validator it raises, or returns None. As an action
+    (``on=``) it returns what the event does to the view: an `Edit`, or for a built-in event a
+    window. A method without the mark is called by python-statemachine, as its documentation says.
     """
-
-    machine: Any
-    cells: Mapping[State, Mapping[Kind, tuple[Transition, ...]]]
-    eventless: Mapping[State, tuple[Transition, ...]]
-    leaves: Mapping[Transition, State]
-    """The state that stands after each transition."""
-    configurations: Mapping[State, Any]
-    """What python-statemachine stores for each state: its value, or those around it and its own."""
-    goes_on: bool
-    """Whether a step can take more than one transition: eventless ones, or ``done.state``."""
-    _targets: dict[tuple[State, Kind], tuple[State, ...]] = field(factory=dict, init=False)
-
-    @property
-    def directions(self) -> dict[State, frozenset[Kind]]:
-        """Return the legal events of each state."""
-        return {state: frozenset(cell) for state, cell in self.cells.items()}
-
-    def legal(self, state: State) -> Mapping[Kind, tuple[Transition, ...]]:
-        """Return the transitions of every legal event in `state`.
-
-        Raises:
-            InvalidDataError: the machine has no such state.
-        """
-        if state not in self.cells:
-            name, others = self.machine.__name__, ", ".join(_machines_with(state))
-            raise InvalidDataError(
-                ".state",
-                f"{name} has no state {state}",
-                f"{', '.join(self.cells)}; or pass machine= the class that has it: "
-                f"{others or 'polycontext.agents.AgentMachine, if it is an agent'}",
-            )
-        return self.cells[state]
-
-    def rows(self, state: State, kind: Kind) -> tuple[Transition, ...]:
-        """Return the transitions of an event in `state`.
-
-        Raises:
-            UnknownNameError: no state has such an event.
-            IllegalDirectionError: the event is legal in another state only (ContextPressureError in
-                PRESSURED).
-        """
-        legal = self.legal(state)
-        if kind in legal:
-            return legal[kind]
-        events = {each for cell in self.cells.values() for each in cell}
-        if kind not in events:
-            raise UnknownNameError("event", str(kind), tuple(sorted(events)))
-        raise illegal(state, kind, legal)
-
-    def done(self, state: State) -> Kind | None:
-        """Return the event that announces the final state `state`, if a transition waits for it."""
-        final = self.machine.states_map[state]
-        event = f"done.state.{final.parent.id}" if final.final and final.parent else None
-        return event if event in self.machine._events else None
-
-    def targets(self, state: State, kind: Kind) -> tuple[State, ...]:
-        """Return the states that an event can lead to, guards aside.
-
-        Raises as `rows` does.
-        """
-        found = self._targets.get((state, kind))
-        if found is None:
-            found = tuple(leaf for _, leaf in self.paths(state, kind))
-            self._targets[state, kind] = found
-        return found
-
-    def paths(self, state: State, kind: Kind) -> Iterator[tuple[Path, State]]:
-        """Yield each state that an event can lead to, with the transitions on a way there."""
-        waiting = deque[Path](((kind, move),) for move in self.rows(state, kind))
-        seen = set[State]()
-        while waiting:
-            path = waiting.popleft()
-            leaf = self.leaves[path[-1][1]]
-            if leaf not in seen:
-                seen.add(leaf)
-                yield path, leaf
-                done = self.done(leaf)
-                waiting += [(*path, (None, move)) for move in self.eventless[leaf]]
-                waiting += [(*path, (done, move)) for move in self.cells[leaf].get(done or "", ())]
-
-
-def table_of(machine: Any) -> Table:
-    """Return the table of a declared class, with the built-in events first."""
-    atomic = [state for state in machine.states_map.values() if state.is_atomic]
-    declared = [kind_of(str(event)) for event in machine._events if "*" not in event]
-    kinds = dict.fromkeys([*InputKind, *declared])
-    cells = {
-        state_of(state.value): {
-            kind: rows
-            for kind in kinds
-            if (rows := tuple(move for move in moves_of(state) if _takes(move, kind)))
-        }
-        for state in atomic
-    }
-    return Table(
-        machine,
-        cells,
-        {
-            state_of(state.value): tuple(move for move in moves_of(state) if move.is_eventless)
-            for state in atomic
-        },
-        {move: _leaf(move.target) for state in atomic for move in moves_of(state)},
-        {state_of(state.value): _configuration(state) for state in atomic},
-        any(
-            state.final or any(move.is_eventless for move in moves_of(state))
-            for state in machine.states_map.values()
-        ),
-    )
-
-
-def moves_of(state: DeclaredState) -> Iterator[Transition]:
-    """Yield the transitions of a state, then those of the states around it."""
-    for each in (state, *state.ancestors()):
-        yield from (move for move in each.transitions if not move.initial)
-
-
-def _leaf(target: Any) -> State:
-    while not target.is_atomic:
-        target = next(move.target for move in target.transitions if move.initial)
-    return state_of(target.value)
-
-
-def _takes(move: Transition, kind: Kind) -> bool:
-    return not move.is_eventless and bool(move.match(str(kind)))
-
-
-def _configuration(state: DeclaredState) -> Any:
-    around = [each.value for each in state.ancestors()]
-    return OrderedSet([*reversed(around), state.value]) if around else state.value
+    method.runs_once = True  # type: ignore[attr-defined]
+    return method
 
 
 # --- the class ------------------------------------------------------------------------
@@ -189,6 +48,13 @@ class OwnStates(StateMachineMetaclass):
     """The metaclass that gives each machine class its own states and a table of transitions."""
 
     table: Table
+    places: Places
+    regions: Mapping[str, Any]
+    from_any: list[Transition]
+    """The transitions that the class body declares from every state."""
+    always: Iterable[str]
+    once: frozenset[str]
+    """The names of the methods that run once, when a step is decided."""
 
     _copy_of: Callable[[Any], Any]
 
@@ -204,12 +70,24 @@ class OwnStates(StateMachineMetaclass):
     def __init__(self, name: str, bases: tuple[type], attrs: dict[str, Any]) -> None:
         super().__init__(name, bases, attrs)
         self._declared = {id(each): len(each.transitions) for each in self.states_map.values()}
-        self.table = table_of(self)
+        moves = _moves_in(attrs.values(), ())
+        self.from_any = [move for move in moves if isinstance(move.source, AnyState)]
+        marked = (
+            name
+            for base in self.__mro__
+            for name, each in vars(base).items()
+            if getattr(each, "runs_once", False)
+        )
+        self.once = frozenset(marked)
+        if len(self.states):
+            self.table = table_of(self)
+            others = {name: region.table for name, region in self.regions.items()}
+            self.places = Places(self, others)
 
     @property
     def directions(self) -> dict[State, frozenset[Kind]]:
-        """Return the legal events of each state."""
-        return self.table.directions
+        """Return the legal events of each place."""
+        return self.places.directions
 
     def take_added(self) -> list[tuple[str, Transition]]:
         """Return, and remove, what was added to the states after the class was declared."""
@@ -244,13 +122,15 @@ class OwnStates(StateMachineMetaclass):
     def add_from_attributes(self, attrs: dict[str, Any]) -> None:
         """Add what the class body declares, and the events that every state allows."""
         if not _machines(self.__mro__[1:]):
+            if "rewind" not in attrs:
+                self._allow_everywhere(_states_in(attrs.values()))
             super().add_from_attributes(attrs)  # type: ignore[no-untyped-call]
             return
         inherited = list(self.states_map.values())
         _require_names(self.__name__, attrs, _machines(self.__mro__)[-1])
         _require_supported(self.__name__, attrs)
         for move in _moves_in(attrs.values(), self.states):
-            move._targets[:] = map(self._copy_of, move._targets)
+            move.targets[:] = map(self._copy_of, move.targets)
             source = self._copy_of(move.source)
             if source is not move.source:  # it was declared before the class body
                 move.source = source
@@ -261,21 +141,29 @@ class OwnStates(StateMachineMetaclass):
             _put_first(state, state.transitions.transitions[before:])  # those of `from_.any()`
         _require_single_targets(self.__name__, self.states_map.values())
         ours = {state.id for state in inherited}
-        for state in [each for each in self.states_map.values() if each.id not in ours]:
-            if state.is_atomic:
-                self._allow_what_every_state_allows(state)
+        added = [each for each in self.states_map.values() if each.id not in ours]
+        for state in (each for each in added if each.parent is None and not each.final):
+            for move in (move for one in _machines(self.__mro__[1:]) for move in one.from_any):
+                again = _again(move, {}, state)
+                again.targets[:] = map(self._copy_of, move.targets)
+                state.transitions.add_transitions(again)
+        self._allow_everywhere(added)
 
-    def _allow_what_every_state_allows(self, state: DeclaredState) -> None:
-        """Let an added state be rewound to and from, resized, and have words erased."""
-        value = state.value
-        for source in [each for each in self.states_map.values() if each.is_atomic]:
-            source.to(state, event="rewind", cond=lambda step: step.stood_in(value))
-            _put_first(source, source.transitions.transitions[-1:])
-        for move in [*self.states_map[ContextState.EMPTY].transitions]:
-            target: Any = move.target
-            if move.match(InputKind.REWIND) and target.value in tuple(ContextState):
-                state.transitions.add_transitions(_again(move, {}, state))
-        state.to.itself(event="resize forget", internal=True)  # type: ignore[no-untyped-call]
+    def _allow_everywhere(self, added: Collection[DeclaredState]) -> None:
+        """Let added states be rewound to and from, and stay where what happens is not theirs."""
+        empty = self.states_map.get(ContextState.EMPTY)
+        states = dict.fromkeys([*self.states_map.values(), *added])
+        for state in [each for each in added if each.is_atomic]:
+            for source in [each for each in states if each.is_atomic]:
+                source.to(state, event="rewind", cond=_stood_in(state.value))
+                _put_first(source, source.transitions.transitions[-1:])
+            for move in [] if empty is None else [*empty.transitions]:
+                target: Any = move.target
+                if move.match(InputKind.REWIND) and target.value in tuple(ContextState):
+                    state.transitions.add_transitions(_again(move, {}, state))
+            stays = ("rewind", *self.always) if empty is None else ("resize", "forget")
+            for event in stays:
+                state.to.itself(event=event, internal=True)  # type: ignore[no-untyped-call]
 
 
 def _machines(bases: Iterable[type]) -> list[Any]:
@@ -301,6 +189,10 @@ def _states_in(values: Collection[object]) -> list[DeclaredState]:
     """Return the states that a class body declares."""
     found = [value for value in values if isinstance(value, DeclaredState)]
     return found + [state for value in values if isinstance(value, States) for state in value]
+
+
+def _stood_in(value: Any) -> Callable[[Any], bool]:
+    return lambda step: bool(step.stood_in(value))
 
 
 def _put_first(state: Any, moves: list[Transition]) -> None:

@@ -10,9 +10,9 @@ from attrs import frozen
 from statemachine.transition import Transition
 
 from ..inputs import KIND_OF_ROLE, InputKind, Kind
-from ..state import State, state_of
+from ..state import State
 from .context_machine import ContextMachine
-from .declaration import Table
+from .table import Table
 
 TURN_KINDS = tuple(KIND_OF_ROLE.values())
 """The inputs that add a turn. If all of them do the same, an arrow says `ANY_TURN`."""
@@ -42,12 +42,6 @@ class Arrow:
     labels: tuple[str, ...]
 
 
-def initial_state(table: Table) -> State:
-    """Return the initial state of the machine."""
-    (state,) = (state for state in table.machine.states if state.initial)
-    return state_of(state.value)
-
-
 def arrows(table: Table = ContextMachine.table) -> tuple[Arrow, ...]:
     """Return the arrows of `table` in the order of its states, with parallel ones joined.
 
@@ -74,7 +68,7 @@ def mermaid(table: Table = ContextMachine.table) -> str:
     >>> mermaid().splitlines()[2]
     '    [*] --> EMPTY'
     """
-    lines = ["stateDiagram-v2", f"    %% {LEGEND}", f"    [*] --> {initial_state(table)}"]
+    lines = ["stateDiagram-v2", f"    %% {LEGEND}", f"    [*] --> {table.initial}"]
     lines += [
         f"    {arrow.source} --> {arrow.target} : {', '.join(arrow.labels)}"
         for arrow in arrows(table)
@@ -94,7 +88,7 @@ def dot(table: Table = ContextMachine.table) -> str:
         '    node [shape=box, style=rounded, fontname="sans-serif"];',
         '    edge [fontname="sans-serif", fontsize=11];',
         "    start [shape=point, width=0.15];",
-        f"    start -> {initial_state(table)};",
+        f"    start -> {table.initial};",
     ]
     lines += [
         f'    {arrow.source} -> {arrow.target} [label="{LINE_BREAK.join(arrow.labels)}"];'

@@ -6,8 +6,9 @@ decide with one machine at once: each stands at its own state and window while i
 """
 
 import logging
+import re
 from collections import deque
-from collections.abc import Collection, MutableSet
+from collections.abc import Collection, Iterable, Mapping, MutableSet
 from contextlib import suppress
 from contextvars import ContextVar
 from functools import partial
@@ -16,24 +17,28 @@ from typing import Any, ClassVar, Self
 
 from statemachine import State as DeclaredState
 from statemachine import StateChart
-from statemachine.configuration import Configuration
 from statemachine.engines.async_ import AsyncEngine
 from statemachine.engines.sync import SyncEngine
 from statemachine.event_data import TriggerData
+from statemachine.exceptions import AttrNotFound, InvalidDefinition
+from statemachine.graph import iterate_states_and_transitions
 from statemachine.orderedset import OrderedSet
 from statemachine.transition import Transition
 from statemachine.transition_list import TransitionList
 from statemachine.utils import run_async_from_sync
 
-from polycontext.base import InvalidOptionError, require
+from polycontext.base import InvalidOptionError, UnknownNameError
 from polycontext.base.effects import Effect, Steps, adrive, drive
 from polycontext.window import ContextWindow
 
 from ..errors import illegal
 from ..inputs import ContextInput, ContextOutput, Kind
-from ..state import ContextState, State, state_of
-from .declaration import OwnStates, Table
+from ..state import State, state_of
+from .declaration import OwnStates
+from .duties import Duty, duties_in, withdraw
+from .places import Places
 from .step import ContextPolicy, Step, default_policy
+from .table import Table
 
 # python-statemachine logs every step at debug level, about eleven lines a turn.
 logging.getLogger("statemachine").setLevel(logging.INFO)
@@ -57,13 +62,16 @@ _MOMENT: ContextVar["Moment | None"] = ContextVar("polycontext_moment", default=
 class Moment:
     """Where a machine stands: between two steps, or as a context manager in this thread or task.
 
-    A move leads to the window `after`.
+    A move leads to the window `after`. Between two steps, `place` has the states of all regions.
     """
 
-    __slots__ = ("_token", "after", "model", "state", "window")
+    __slots__ = ("_token", "after", "model", "place", "state", "window")
 
-    def __init__(self, model: object, state: Any, window: Any, after: Any = None) -> None:
-        self.model, self.state, self.window, self.after = model, state, window, after
+    def __init__(
+        self, model: object, state: Any, window: Any, after: Any = None, place: Any = None
+    ) -> None:
+        self.model, self.state, self.window = model, state, window
+        self.after, self.place = after, place
 
     def __enter__(self) -> Self:
         self._token = _MOMENT.set(self)
@@ -80,8 +88,7 @@ class ContextModel:
     `sent` holds the events that actions have sent.
     """
 
-    def __init__(self, window: ContextWindow | None, state: State = ContextState.EMPTY) -> None:
-        self._stands = Moment(self, state, window)
+    def __init__(self) -> None:
         self.table: Table | None = None
         self.sent = deque[ContextInput]()
 
@@ -90,9 +97,9 @@ class ContextModel:
         """Return what has the state and window between two steps."""
         return self._stands
 
-    def stand(self, state: State, window: ContextWindow) -> None:
-        """Change the state and window between two steps."""
-        self._stands = Moment(self, state, window)
+    def stand(self, place: State, state: State, window: ContextWindow | None) -> None:
+        """Change the place, the state in it, and the window between two steps."""
+        self._stands = Moment(self, state, window, place=place)
 
     @property
     def now(self) -> Any:
@@ -113,8 +120,9 @@ class ContextModel:
     @state.setter
     def state(self, configuration: Any) -> None:
         """Move within a step, whose window then stands; nothing else moves the machine."""
-        nested = isinstance(configuration, MutableSet)
-        leaf, now = [*configuration][-1] if nested else configuration, self.now
+        if isinstance(configuration, MutableSet):
+            configuration = [None, *configuration][-1]
+        leaf, now = configuration, self.now
         if now is not self.stands and leaf is not None:
             now.state = state_of(leaf)
             now.window = now.window if now.after is None else now.after
@@ -122,6 +130,22 @@ class ContextModel:
     def at(self, state: State, window: object, after: object = None) -> Moment:
         """Return a context manager that stands at `state` and `window`."""
         return Moment(self, state, window, after)
+
+
+class RegionModel(ContextModel):
+    """The model of a region: it stands where its machine stands, and writes through it."""
+
+    def __init__(self, machine: "DecidingMachine", number: int) -> None:
+        super().__init__()
+        self._machine, self._number, self.sent = machine, number, machine.model.sent
+        if hasattr(machine.model, "write_event"):
+            self.write_event = machine.model.write_event
+
+    @property
+    def stands(self) -> Any:
+        """Return the state of this region between two steps."""
+        now, places = self._machine.model.stands, self._machine.places
+        return Moment(self, places.states(now.place)[self._number], now.window)
 
 
 class _Nothing(dict[Any, Any]):
@@ -135,6 +159,11 @@ class DecidingMachine(StateChart[Any], metaclass=OwnStates):
     """A machine of python-statemachine that decides before it performs."""
 
     table: ClassVar[Table]
+    places: ClassVar[Places]
+    regions: ClassVar[Mapping[str, Any]] = {}
+    """The machines that stand beside this one, by name: subclasses of `Region`."""
+    always: ClassVar[Iterable[str]] = ()
+    """The events that every state of a region accepts, and that lead to no other."""
 
     # The library's defaults swallow illegal events and exceptions; this machine must raise.
     allow_event_without_transition = False
@@ -146,7 +175,7 @@ class DecidingMachine(StateChart[Any], metaclass=OwnStates):
         self,
         window: ContextWindow | None = None,
         policy: ContextPolicy | None = None,
-        state: Any = ContextState.EMPTY,
+        place: Any = None,
         *,
         model: Any = None,
         **options: Any,
@@ -157,83 +186,130 @@ class DecidingMachine(StateChart[Any], metaclass=OwnStates):
         self._selection = SyncEngine(self)
         self._selection._cache = _Nothing()
         self._bound: dict[Kind | None, Any] = {}
+        self._duties: dict[tuple[State, Kind], tuple[Duty, ...]] = {}
         self._active: dict[State, OrderedSet[DeclaredState]] = {}
-        model = ContextModel(window, state) if model is None else model
+        self.parts: tuple[DecidingMachine, ...] = (self,)
+        if model is None:
+            model, place = ContextModel(), self.table.initial if place is None else state_of(place)
+            model.stand(place, self.places.states(place)[0], window)
         model.table = self.table
-        super().__init__(model, **options)
+        try:
+            super().__init__(model, **options)
+        except InvalidDefinition as error:
+            named = re.findall(r"'(\w+)'", str(error.__cause__))
+            if not isinstance(error.__cause__, AttrNotFound) or not named:
+                raise
+            advice = f"Define it in {type(self).__name__}, or in a listener."
+            names = tuple(dir(type(self)))
+            raise UnknownNameError("method", named[0], names, advice=advice) from error
+        self._instances = self._config._instance_states
+        for state in self._instances.values():
+            # A class body adds to the lists of the class, even one that fails.
+            vars(state)["transitions"] = TransitionList(state.transitions)
+        withdraw(self)
+        for number, region in enumerate(self.regions.values(), 1):
+            part = region(policy=self.policy, model=RegionModel(self, number), **options)
+            self.parts = (*self.parts, part)
         self._inspect_callbacks()
-
-    def in_order(self, step: Step) -> None:
-        """Raise if the input is not allowed now or cannot fit; override it to refuse more."""
-        step.check()
 
     # --- deciding -----------------------------------------------------------------
 
-    def decide(self, step: Step, state: State) -> State:
-        """Select the transitions of a step in `state`, and return the state that it leads to.
+    def decide(self, step: Step, place: State) -> State:
+        """Select the transitions of a step in `place`, and return the place that it leads to.
 
-        They are that of its event, and then eventless ones. Guards and validators run; nothing
-        changes but `step.moves`.
+        Each region that knows the event takes part. Guards and validators run; nothing changes but
+        `step.moves`.
 
         Raises:
-            IllegalDirectionError: `state` or its guards refuse (ContextPressureError in PRESSURED).
+            IllegalDirectionError: `place` or its guards refuse (ContextPressureError in PRESSURED).
             UnknownNameError: no state has such an event.
             InvalidOptionError: eventless transitions never end, or `in_order` returns something.
             Any error that a validator or guard raises.
         """
-        table, event = self.table, step.input.kind
-        rows = table.cells[state].get(event) or table.rows(state, event)
+        places, kind = self.places, step.input.kind
+        states, legal = places.at(place)
+        if kind not in legal:
+            raise places.refusal(place, kind)
+        reached = [*states]
+        for step.region, part in enumerate(self.parts):
+            if kind in part.table.kinds:
+                if step.region:
+                    step.since = step.entered.get(places.names[step.region - 1])
+                state = part.select(step, states[step.region])
+                if state is None:
+                    raise illegal(states[step.region], kind, legal)
+                reached[step.region] = state
+        return places.place(tuple(reached)) if places.names else reached[0]
+
+    def select(self, step: Step, state: State) -> State | None:
+        """Return where the transitions of this region lead, None if its guards refuse the event.
+
+        They are that of the event, and then eventless ones.
+        """
+        event = step.input.kind
+        if (duties := self._duties.get((state, event))) is None:
+            duties = self._duties[state, event] = duties_in(self, state, event)
         with self.model.at(state, step.window) as here:
-            said: object = self.in_order(step)  # type: ignore[func-returns-value]
-            require("in_order", said, said is None, "an error that in_order raises to refuse")
-            if not self._follow(step, here, event, rows):
-                raise illegal(state, event, table.legal(state))
-            if table.goes_on:
+            for duty in duties:
+                if not step.is_recorded:
+                    self._run(duty, step)
+                if self._follow(step, here, event, duty.rows):
+                    break
+            else:
+                return None
+            if self.table.goes_on:
                 here.window = step.after
                 self._go_on(step, here)
             return here.state  # type: ignore[no-any-return]
+
+    def _run(self, duty: Duty, step: Step) -> None:
+        """Run the validators, after the action has said where the step leads, if one asks."""
+        if not step.region and duty.action is not step.action:
+            step.attempt(duty.action, is_own=duty.is_own)
+        for name, check in duty.checks:
+            if (said := check(step)) is not None:
+                raise InvalidOptionError(name, said, f"an error that {name} raises to refuse")
 
     def _follow(
         self, step: Step, here: Moment, event: Kind | None, rows: Collection[Transition]
     ) -> bool:
         """Return whether the library takes one of `rows` now; then it is one of the moves."""
         move = self._selection._first_transition_that_matches(
-            self._config._instance_states[here.state],
+            self._instances[here.state],
             self._trigger(step, event),
             lambda move, _: move in rows,
         )
         if move is not None:
-            step.moves = (*step.moves, (here.state, move, event))
+            step.moves = (*step.moves, (self, here.state, move, event))
             here.state = self.table.leaves[move]
         return move is not None
 
     def _go_on(self, step: Step, here: Moment) -> None:
         """Follow eventless transitions, and the event of a final state that is entered."""
         table = self.table
-        while len(step.moves) <= _FOLLOWING:
+        for _ in range(_FOLLOWING):
             done, cell = table.done(here.state), table.eventless[here.state]
             if not self._follow(step, here, None, cell) and not (
                 done and self._follow(step, here, done, table.cells[here.state].get(done, ()))
             ):
                 return
-        name, last = f"machine {type(self).__name__}", str(step.moves[-1][1])
+        name, last = f"machine {type(self).__name__}", str(step.moves[-1][2])
         raise InvalidOptionError(name, last, "eventless transitions that come to an end")
 
-    def retrace(self, step: Step, state: State, reached: State) -> Step:
-        """Return `step` with transitions from `state` to the `reached` one, as a journal has it.
+    def retrace(self, step: Step, place: State, reached: State) -> Step:
+        """Return `step` with transitions from `place` to the `reached` one, as a journal has it.
 
         They are those that the guards choose, or else the first that were declared.
         """
         with suppress(Exception):
-            if self.decide(step, state) == reached:
+            if self.decide(step, place) == reached:
                 return step
-        step.moves = ()
-        path = next(
-            (path for path, leaf in self.table.paths(state, step.input.kind) if leaf == reached), ()
-        )
-        for event, move in path:
-            step.moves = (*step.moves, (state, move, event))
-            state = self.table.leaves[move]
+        step.moves, states = (), self.places.states
+        for part, state, wanted in zip(self.parts, states(place), states(reached), strict=True):
+            paths, here = part.table.paths(state, step.input.kind), state
+            for event, move in next((path for path, leaf in paths if leaf == wanted), ()):
+                step.moves = (*step.moves, (part, here, move, event))
+                here = part.table.leaves[move]
         return step
 
     def _trigger(self, step: Step, event: Kind | None) -> TriggerData:
@@ -249,18 +325,17 @@ class DecidingMachine(StateChart[Any], metaclass=OwnStates):
 
         An error in one is logged and kept in `errors`.
         """
-        window = step.window
-        for state, move, event in step.moves if self.acts else ():
-            at, trigger = (state, window, step.after), self._trigger(step, event)
+        for part, state, move, event in step.moves if self.acts else ():
+            window = step.window if event == step.input.kind else step.after
+            at, trigger = (state, window, step.after), part._trigger(step, event)
             try:
                 yield Effect(
-                    partial(self._act, at, move, trigger), partial(self._aact, at, move, trigger)
+                    partial(part._act, at, move, trigger), partial(part._aact, at, move, trigger)
                 )
             except Exception as error:  # noqa: BLE001 - an action cannot undo what stands
                 self.errors.append(error)
                 self.failures += 1
                 _LOG.exception(_FAILED)
-            window = step.after
 
     def _act(self, at: tuple[Any, ...], move: Transition, trigger: TriggerData) -> None:
         if isinstance(self._engine, AsyncEngine):
@@ -278,17 +353,26 @@ class DecidingMachine(StateChart[Any], metaclass=OwnStates):
                 await acted
 
     def add_listener(self, *listeners: object) -> Any:
-        """Add listeners; their callbacks run as actions."""
+        """Add listeners to all regions; their callbacks run as actions."""
+        for part in self.parts[1:]:
+            part.add_listener(*listeners)
         super().add_listener(*listeners)  # type: ignore[no-untyped-call]
         self._callbacks.async_or_sync()  # type: ignore[no-untyped-call]
-        self._engine = self._get_engine()  # type: ignore[no-untyped-call]
+        if self._callbacks.has_async_callbacks:
+            self._engine = AsyncEngine(self)
         self._inspect_callbacks()
         return self
 
     def _inspect_callbacks(self) -> None:
         """Set `acts`: whether there is an action. Refuse callbacks that nothing would run."""
-        found = {key: [*each] for key, each in self._callbacks._registry.items() if [*each]}
+        keys = {
+            spec.group.build_key(each._specs)
+            for each in iterate_states_and_transitions(self.states)
+            for spec in each._specs
+        }
+        found = {key: called for key in keys if (called := [*self._callbacks[key]])}
         self.acts = any(key.startswith(_ACTIONS) for key in found)
+        self.acts |= any(part.acts for part in self.parts[1:])
         for key, callbacks in found.items():
             if key.startswith("INVOKE@"):
                 legal = "on_enter to start the work, and an event that brings its result"
@@ -301,28 +385,22 @@ class DecidingMachine(StateChart[Any], metaclass=OwnStates):
             name = f"machine {type(self).__name__}"
             raise InvalidOptionError(name, ", ".join(map(str, callbacks)), legal)
 
-    def _build_configuration(self) -> Configuration:
-        built = super()._build_configuration()
-        for state in built._instance_states.values():
-            # A class body adds to the lists of the class, even one that fails.
-            vars(state)["transitions"] = TransitionList(state.transitions)
-        return built
-
     @property
     def configuration(self) -> OrderedSet[DeclaredState]:
         """Return the active states, resolved once for each state of the machine.
 
         The library keeps the last ones only, which threads would take from each other.
         """
-        leaf, built = self.model.now.state, self._config
+        leaf = self.model.now.state
         if leaf not in self._active:
-            active = (built._instance_states[value] for value in built._read_from_model())
-            self._active[leaf] = OrderedSet(active)
+            values = self.table.configurations[leaf]
+            nested = values if isinstance(values, MutableSet) else (values,)
+            self._active[leaf] = OrderedSet(self._instances[value] for value in nested)
         return self._active[leaf]
 
     @configuration.setter
     def configuration(self, new_configuration: OrderedSet[DeclaredState]) -> None:
-        self._config.states = new_configuration
+        self.model.state = OrderedSet(state.value for state in new_configuration)
 
     # --- driving ------------------------------------------------------------------
 
@@ -355,7 +433,12 @@ class DecidingMachine(StateChart[Any], metaclass=OwnStates):
         if self.model.now is not self.model.stands:
             self.model.sent.append(given)
             return ContextOutput(self.window, self.context_state)
-        return (adrive if isinstance(self._engine, AsyncEngine) else drive)(self._take(given))
+        return (adrive if self.awaits else drive)(self._take(given))
+
+    @property
+    def awaits(self) -> bool:
+        """Return whether an action is a coroutine function."""
+        return any(isinstance(part._engine, AsyncEngine) for part in self.parts)
 
     def _take(self, given: ContextInput) -> Steps[ContextOutput]:
         """Take an input, then the events that actions send; a refused one of these is logged."""
@@ -370,14 +453,14 @@ class DecidingMachine(StateChart[Any], metaclass=OwnStates):
 
     def _advance(self, given: ContextInput) -> Steps[ContextOutput]:
         step = Step(given, self.window, self.policy)
-        output = step.output(self.decide(step, self.context_state))
-        self.restore(output.state, output.window)
+        place = self.decide(step, self.model.stands.place)
+        self.restore(place, step.after)
         yield from self.perform(step)
-        return output
+        return step.output(**self.places.standing(place))
 
-    def restore(self, state: Any, window: ContextWindow) -> None:
-        """Set the machine to the `state` and `window` of a journal."""
-        self.model.stand(state, window)
+    def restore(self, place: State, window: ContextWindow) -> None:
+        """Set the machine to the `place` and `window` of a journal."""
+        self.model.stand(place, self.places.states(place)[0], window)
 
     def _put_nonblocking(
         self,
@@ -398,3 +481,11 @@ class DecidingMachine(StateChart[Any], metaclass=OwnStates):
     def _processing_loop(self, caller_future: Any | None = None) -> Any:
         """Return the output, or an awaitable of it: the event has been written."""
         return caller_future
+
+
+class Region(DecidingMachine):
+    """A machine beside the context's, such as an approval; name it in `ContextMachine.regions`.
+
+    It decides the events that it declares, together with the other regions that declare them: all
+    of them must accept. It hears nothing of other events (docs/machine.md, "Regions").
+    """

@@ -5,7 +5,7 @@ step computes it once and caches every answer, so that performing it asks for no
 changes nothing outside itself.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -34,7 +34,6 @@ from polycontext.window import REQUEST_OVERHEAD, ContextWindow, Role, Turn
 
 from ..errors import ContextOverflowError
 from ..inputs import (
-    KIND_OF_ROLE,
     Arguments,
     ContextInput,
     ContextOutput,
@@ -50,7 +49,6 @@ if TYPE_CHECKING:
 
 _TRIES = 16
 _ASKED = frozenset({InputKind.USER_TURN, InputKind.SYSTEM})
-_TURNS = frozenset(KIND_OF_ROLE.values())
 
 
 @frozen
@@ -138,13 +136,21 @@ def default_policy() -> ContextPolicy:
     return ContextPolicy(auto=False)
 
 
+_NONE: Mapping[str, Any] = {}
+
+Action = Callable[["Step"], ContextWindow | Edit]
+"""What an event does to the view: the window, or an edit, that a step leads to."""
+
+
 @define
 class Step:
     """An input at time `at`, with its window, the policy, and every answer computed so far.
 
-    `since` is the time when the machine entered its state, if known. Nothing is computed or counted
-    twice. `after` is the window that the input leads to. `moves` are
-    the transitions that the machine selected, each with the state it starts in and its event.
+    `since` is the time when the region that decides entered its state, if known; `region` is its
+    number, `entered` has those times of the regions beside the context's. Nothing is computed or
+    counted twice. `after` is the window that the input leads to by `action`, which is a user's if
+    it `is_own`; `edit` is the edit that it returned, if any. `moves` are the transitions that the
+    machine selected, each with its region, the state it starts in and its event.
     """
 
     input: ContextInput
@@ -152,10 +158,15 @@ class Step:
     policy: ContextPolicy
     at: datetime = UNIX_EPOCH
     since: datetime | None = None
+    entered: Mapping[str, datetime] = _NONE
     compression: CompressionResult | None = None
-    moves: "tuple[tuple[State, Transition, Kind | None], ...]" = ()
+    edit: Edit | None = None
+    action: Action | None = None
+    is_own: bool = False
+    moves: "tuple[tuple[Any, State, Transition, Kind | None], ...]" = ()
+    region: int = 0
     _after: ContextWindow | None = None
-    _checked: bool = False
+    is_recorded: bool = False
     _pressured: bool | None = None
     _cooling: bool | None = None
 
@@ -169,7 +180,7 @@ class Step:
     ) -> "Step":
         """Return a step with the answer of a journal: the window `after`."""
         step = cls(context_input, window, policy)
-        step._after, step._checked = after, True
+        step._after, step.is_recorded = after, True
         return step
 
     @property
@@ -190,44 +201,24 @@ class Step:
             Any error of an impossible input, such as `OrderError`.
         """
         if self._after is None:
-            self._after = self._make()
+            made = self.window if self.action is None else self.action(self)
+            is_added = isinstance(self.input.payload, Arguments)
+            if isinstance(made, Edit):
+                if is_added:
+                    check_floors(self.window, made)
+                self.edit = None if made.is_empty else made
+                made = apply_edit(self.window, made, compressed=False)
+            elif is_added and made is not self.window:
+                name, legal = f"action of {self.input.kind}", "an Edit, which the journal can store"
+                raise InvalidOptionError(name, made, legal)
+            self._after = made
         return self._after
 
-    def check(self) -> None:
-        """Raise if the input cannot be accepted in this state.
-
-        Raises:
-            OrderError: the turn is not allowed now.
-            ContextOverflowError: the input can never fit, what is PRESERVED leaves no room for a
-                summary, or a recall would make the window pressured. Assistant turns and tool
-                results have already happened: they are accepted and truncated in the view if
-                necessary, unless they are PRESERVED.
-            ConflictError: a fulfilment was planned on another window.
-            FloorError: the compression takes an atom below the floor of its class.
-        """
-        if self._checked:
-            return
-        kind = self.input.kind
-        if kind is InputKind.COMPRESS:
-            self._check_compression()
-        elif kind is InputKind.RECALL:
-            if self.is_pressured():
-                most = tokens_at(self.policy.mark(self.after), self.window.max_tokens)
-                raise ContextOverflowError(
-                    self.after.total_tokens,
-                    most,
-                    "the view with what is recalled",
-                    advice="Recall fewer turns, or compress first.",
-                )
-        else:
-            if self._is_preserving():
-                # Neither yields later, so a gist of all that follows has to fit beside them.
-                projector = allow_truncation(self.policy).projector
-                _check_fits(self.after, projector, projector.ladder(self.after).coming_gist)
-            if kind in _ASKED and is_over_budget(self.after, _least_of_coming(self.after)):
-                _check_fits(self.after, self.policy.projector)
-        _ = self.after
-        self._checked = True
+    def attempt(self, action: Action | None, *, is_own: bool) -> None:
+        """Let `action` say where the input leads."""
+        if action is not self.action:
+            self.action, self.is_own, self.compression, self.edit = action, is_own, None, None
+            self._after = self._pressured = self._cooling = None
 
     def is_empty(self) -> bool:
         """Return whether the view is empty."""
@@ -248,65 +239,64 @@ class Step:
 
     def stood_in(self, state: State) -> bool:
         """Return whether the input is a rewind to a moment when the machine was in `state`."""
-        return isinstance(self.input.payload, Standing) and self.input.payload.state == state
+        states = self.input.payload.states if isinstance(self.input.payload, Standing) else ()
+        return self.region < len(states) and states[self.region] == state
 
-    def output(self, state: State) -> ContextOutput:
+    def output(self, state: State, regions: Mapping[str, State] = _NONE) -> ContextOutput:
         """Return the output of the step once the machine is in `state`."""
-        return ContextOutput(self.after, state, self.compression)
+        return ContextOutput(self.after, state, self.compression, regions=regions)
 
-    def _make(self) -> ContextWindow:
-        window, payload = self.window, self.input.payload
-        match payload:
-            case Turn() | str():
-                given = self.input.resource_class
-                window = window.append(
-                    self.input.turn, given, pinned=given is ResourceClass.PRESERVED
-                )
-            case Edit():
-                window = apply_edit(window, payload, compressed=False)
-            case Promotion(resource_id, resource_class, rationale, at):
-                window = window.promote(resource_id, resource_class, rationale=rationale, when=at)
-            case Standing():
-                window = payload.window
-            case Arguments():
-                pass
-            case Fulfilment():
-                self.compression = self.policy.projector.commit(window, payload)
-                window = self.compression.window
-            case int() if self.input.kind is InputKind.RESIZE:
-                window = window.with_room(payload)
-            case int() | float():
-                self.compression = self.policy.projector.compress(window, payload)
-                window = self.compression.window
-            case None:
-                window = window.cleared()
-        return window
 
-    def _is_preserving(self) -> bool:
-        """Return whether the input adds PRESERVED turns or rules, or leaves them less room."""
-        match self.input.payload:
-            case Promotion(resource_class=resource_class):
-                return resource_class is ResourceClass.PRESERVED
-            case int() if self.input.kind is InputKind.RESIZE:
-                return self.after.max_tokens < self.window.max_tokens
-            case _:
-                return self.input.kind in _TURNS and (
-                    self.after.rules.standing != self.window.rules.standing
-                    or _last_is_preserved(self.after)
-                )
+def check_room(step: Step) -> None:
+    """Raise `ContextOverflowError` for what can never fit.
 
-    def _check_compression(self) -> None:
-        payload = self.input.payload
-        if isinstance(payload, Fulfilment) and not payload.plan.fits(self.window):
-            raise ConflictError("compression plan", payload.plan.window, self.window)
-        after, compression = self.after, self.compression
-        assert compression is not None
-        check_floors(self.window, compression.edit)
-        again = apply_edit(self.window, compression.edit, compressed=True)
-        if after.all_turns() != again.all_turns():
-            # The journal replays the edit: a window that it does not produce is lost after a
-            # restart.
-            raise InvalidOptionError("compression", compression, "a window that its own edit makes")
+    That is also what leaves no room for a summary beside what is PRESERVED. Assistant turns and
+    tool results have already happened: they are accepted, and truncated in the view if necessary,
+    unless they are PRESERVED.
+    """
+    after = step.after
+    if _is_preserving(step):
+        # Neither yields later, so a gist of all that follows has to fit beside them.
+        projector = allow_truncation(step.policy).projector
+        _check_fits(after, projector, projector.ladder(after).coming_gist)
+    if step.input.kind in _ASKED and is_over_budget(after, _least_of_coming(after)):
+        _check_fits(after, step.policy.projector)
+
+
+def _is_preserving(step: Step) -> bool:
+    """Return whether the input adds PRESERVED turns or rules, or leaves them less room."""
+    payload, before, after = step.input.payload, step.window, step.after
+    if isinstance(payload, Promotion):
+        return payload.resource_class is ResourceClass.PRESERVED
+    if step.input.kind is InputKind.RESIZE:
+        return after.max_tokens < before.max_tokens
+    return after.rules.standing != before.rules.standing or _last_is_preserved(after)
+
+
+def check_recall(step: Step) -> None:
+    """Raise `ContextOverflowError` if what is brought back would make the window pressured."""
+    if step.is_pressured():
+        raise ContextOverflowError(
+            step.after.total_tokens,
+            tokens_at(step.policy.mark(step.after), step.window.max_tokens),
+            "the view with what is recalled",
+            advice="Recall fewer turns, or compress first.",
+        )
+
+
+def check_compression(step: Step) -> None:
+    """Raise for a stale plan, an edit below a floor, or a window that its edit does not make."""
+    payload = step.input.payload
+    if isinstance(payload, Fulfilment) and not payload.plan.fits(step.window):
+        raise ConflictError("compression plan", payload.plan.window, step.window)
+    after, compression = step.after, step.compression
+    if compression is None:
+        raise InvalidOptionError("action of compress", None, "one that keeps step.compression")
+    check_floors(step.window, compression.edit)
+    again = apply_edit(step.window, compression.edit, compressed=True)
+    if after.all_turns() != again.all_turns():
+        # The journal replays the edit: a window that it does not produce is lost after a restart.
+        raise InvalidOptionError("compression", compression, "a window that its own edit makes")
 
 
 def _last_is_preserved(window: ContextWindow) -> bool:

@@ -4,14 +4,14 @@ A timer is data of the journal: it counts from the time of the event that entere
 clock runs; `ContextSession.tick` sends the events that are due.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 
 from polycontext.base import require
 
 from ..inputs import InputKind, Kind
 from ..state import State
-from .declaration import Table
+from .places import Places
 from .step import Step
 
 _DELAYS = "seconds_of_the_timer"
@@ -41,18 +41,22 @@ def has_lasted(since: datetime | None, now: datetime, seconds: float) -> bool:
     return since is not None and (now - since).total_seconds() >= seconds
 
 
-def due(table: Table, state: State, since: datetime | None, now: datetime) -> Iterator[Kind]:
-    """Yield the added events of `state` whose timers have run out, those that ran out first first.
+def due(
+    places: Places, place: State, entered: Sequence[datetime | None], now: datetime
+) -> Iterator[Kind]:
+    """Yield the added events of `place` whose timers have run out, those that ran out first first.
 
-    Other guards of their transitions may still refuse them.
+    `entered` are the times when the regions entered their states. Other guards of the transitions
+    may still refuse them.
     """
     waiting = [
-        (getattr(guard.func, _DELAYS), kind)
-        for kind, moves in table.legal(state).items()
+        (getattr(guard.func, _DELAYS), kind, since)
+        for table, state, since in zip(places.tables, places.states(place), entered, strict=False)
+        for kind, moves in table.cells[state].items()
         for move in moves
         for guard in move.cond
         if hasattr(guard.func, _DELAYS) and not isinstance(kind, InputKind)
     ]
-    for seconds, kind in sorted(waiting, key=lambda each: each[0]):
+    for seconds, kind, since in sorted(waiting, key=lambda each: each[0]):
         if has_lasted(since, now, seconds):
             yield kind

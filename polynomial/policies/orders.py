@@ -6,8 +6,9 @@ crash, timers, and the events that the machine adds. It is breadth-first, so wha
 shortest.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import timedelta
+from difflib import get_close_matches
 from typing import Any
 
 from attrs import evolve, frozen
@@ -32,6 +33,10 @@ _LATER = timedelta(days=366)
 
 _WIDEST = 20_000
 """How many conversations a search looks at."""
+
+
+Given = Mapping[str, Any] | Sequence[Any]
+"""Arguments of an event: by name, or by position."""
 
 
 @frozen
@@ -81,7 +86,7 @@ class _Path:
             (turn.role, tuple(call.name for call in turn.tool_calls), turn.is_gist)
             for turn in window.all_turns()
         ]
-        place = self.conversation.state, self.permitted, window.turns_since_compression
+        place = self.conversation.place, self.permitted, window.turns_since_compression
         return *place, tuple(turns), window.open_calls
 
 
@@ -90,21 +95,27 @@ def find_violation(
     policy: Policy,
     *,
     depth: int = 6,
-    arguments: Mapping[str, Mapping[str, Any]] | None = None,
+    arguments: Mapping[str, Given] | None = None,
 ) -> Found:
     """Search all orders of at most `depth` events for one that breaks `policy`.
 
-    `arguments` are keyword arguments for events that the machine adds; each event is sent without
-    arguments, too.
+    `arguments` are the arguments of events that the machine adds: by name as a mapping, or by
+    position as a list. Each event is sent without arguments, too, and with the `examples` of the
+    machine.
 
     Raises:
-        UnknownNameError: `arguments` names an event that the machine does not add.
+        UnknownNameError: `arguments` names an event that the machine does not add, the policy one
+            that is nearly an event of it, or a transition a method that the machine does not have.
     """
-    own = {kind for cell in machine.table.cells.values() for kind in cell if _is_own(kind)}
+    decider(machine)  # refuses what cannot run, before every event is refused for it
+    own = {*filter(_is_own, machine.places.kinds)}
     for name in arguments or {}:
         if name not in own:
             advice = "" if own else "The machine adds no events of its own."
             raise UnknownNameError("event", name, tuple(sorted(own)), advice=advice)
+    for name in (policy.never, policy.before):
+        if name not in machine.places.kinds and get_close_matches(name, own):
+            raise UnknownNameError("event", name, tuple(sorted(own)))
     window = ContextWindow(8_000, counter=EstimatingCounter())
     start = _Path(Conversation(window, machine=machine))
     start = evolve(start, stands=((start.conversation, False),))
@@ -141,7 +152,7 @@ def _is_own(kind: Kind) -> bool:
 
 
 def _continued(
-    path: _Path, policy: Policy, arguments: Mapping[str, Mapping[str, Any]]
+    path: _Path, policy: Policy, arguments: Mapping[str, Given]
 ) -> Iterator[tuple[str, str, _Path]]:
     """Yield each event that is accepted next: in words, the name of what happens, and the path."""
     for said, name, command, late in _commands(path, policy, arguments):
@@ -153,14 +164,13 @@ def _continued(
 
 
 def _commands(
-    path: _Path, policy: Policy, arguments: Mapping[str, Mapping[str, Any]]
+    path: _Path, policy: Policy, arguments: Mapping[str, Given]
 ) -> Iterator[tuple[str, str, Command, bool]]:
     conversation = path.conversation
     window, number = conversation.window, conversation.revision
     yield "user_turn", InputKind.USER_TURN, Add(Turn("user", "And now?")), False
     yield "assistant_turn", InputKind.ASSISTANT_TURN, Add(Turn("assistant", "Well.")), False
-    table = conversation.machine.table
-    known = {str(kind) for cell in table.cells.values() for kind in cell}
+    known = conversation.machine.places.kinds
     for tool in dict.fromkeys((policy.never, policy.before)):
         if tool in known:
             continue
@@ -173,12 +183,17 @@ def _commands(
         yield f"result of {name}", name, Add(Turn("tool", "Done.", tool_call_id=call_id)), False
     yield "compress", InputKind.COMPRESS, Compress(0.5), False
     yield "clear", InputKind.CLEAR, Take(ContextInput.clear()), False
-    timers = {*due(table, conversation.state, UNIX_EPOCH, UNIX_EPOCH + _LATER)}
-    for kind in table.legal(conversation.state):
+    places = conversation.machine.places
+    entered = (UNIX_EPOCH,) * len(places.tables)
+    timers = {*due(places, conversation.place, entered, UNIX_EPOCH + _LATER)}
+    for kind in places.legal(conversation.place):
         if _is_own(kind):
-            for given in [{}, arguments[kind]] if kind in arguments else [{}]:
-                said = f"{kind}{dict(given) or ''}"
-                take = Take(ContextInput.named(kind, **given))
+            examples = conversation.machine.examples.get(kind, ())
+            for given in [{}, *examples, *([arguments[kind]] if kind in arguments else [])]:
+                said = f"{kind}{given or ''}"
+                by_name = given if isinstance(given, Mapping) else {}
+                by_position = () if isinstance(given, Mapping) else given
+                take = Take(ContextInput.named(kind, *by_position, **by_name))
                 yield (f"{said}, later" if kind in timers else said), kind, take, kind in timers
     for earlier, _ in path.stands[:-1]:
         if earlier.revision < number:
@@ -188,7 +203,7 @@ def _commands(
 def _after(path: _Path, command: Command, *, late: bool) -> _Path | None:
     """Return the path after a command, or None if it is refused or changes nothing."""
     conversation = path.conversation
-    since = conversation.since or UNIX_EPOCH
+    since = max([*filter(None, conversation.times), UNIX_EPOCH])
     request = WriteRequest(command, since + _LATER if late else since)
     steps = decide(conversation, request, _POLICY)
     try:
@@ -205,12 +220,15 @@ def _after(path: _Path, command: Command, *, late: bool) -> _Path | None:
 def _reopened(path: _Path) -> _Path:
     """Return the path after a crash: the journal is replayed, and the guards choose the state."""
     conversation = path.conversation
+    places = conversation.machine.places
     empty = path.stands[0][0]
     stored = replay(path.events, empty)
     step = Step(ContextInput.resize(stored.window.max_tokens), stored.window, _POLICY)
     ends = stored.state == ContextState.COMPRESSED and not stored.window.turns_since_compression
     if not ends:
-        stored = evolve(stored, state=decider(conversation.machine).decide(step, stored.state))
+        stored = evolve(
+            stored, **places.standing(decider(conversation.machine).decide(step, stored.place))
+        )
     return evolve(path, conversation=stored)
 
 

@@ -83,7 +83,12 @@ class Decision:
             made[-1] if made else None,
         )
         return ContextOutput(
-            self.after.window, self.after.state, told, tuple(self._repaired_ids()), self.refused
+            self.after.window,
+            self.after.state,
+            told,
+            tuple(self._repaired_ids()),
+            self.refused,
+            regions=self.after.regions,
         )
 
     def _repaired_ids(self) -> Iterator[str]:

@@ -25,7 +25,7 @@ def machine_of(session: Any) -> ContextMachine:
     if writer.is_past:
         conversation = writer.conversation  # events change only this machine
         past: ContextMachine = conversation.machine(
-            conversation.window, session.policy, conversation.state
+            conversation.window, session.policy, conversation.place
         )
         return past
     with writer._publishing:
@@ -45,9 +45,9 @@ def fire_timers(session: Session, now: datetime) -> Steps[tuple[str, ...]]:
     seen = set[tuple[object, ...]]()
     while len(fired) < _FIRED:
         here, before = session.conversation, len(fired)
-        for kind in due(here.machine.table, here.state, here.since, now):
+        for kind in due(here.machine.places, here.place, here.times, now):
             # A timer that leads to its own state fires once in a tick.
-            if (stay := (here.state, here.since, kind)) in seen:
+            if (stay := (here.place, here.times, kind)) in seen:
                 continue
             seen.add(stay)
             request = evolve(

@@ -8,7 +8,7 @@ from datetime import datetime
 
 from attrs import define, evolve, frozen
 
-from polycontext.base import require
+from polycontext.base import InvalidOptionError, require
 from polycontext.linearity import UNIX_EPOCH
 from polycontext.pressure import Fulfilment, Plan, Reading, Rejection
 from polycontext.window import Turn
@@ -17,6 +17,7 @@ from polycontext.window.call_ids import with_reused
 from .. import journal
 from ..inputs import ContextInput, InputKind, Promotion
 from ..journal.conversation import Conversation
+from ..journal.conversation import evolve as evolved
 from ..journal.events import Event, PatchEvent, RewindEvent, event_of
 from ..machine.context_machine import ContextMachine
 from ..machine.step import ContextPolicy, Step
@@ -54,8 +55,12 @@ class Draft:
             context_input = evolve(context_input, payload=marked)
         step, state = self._decide(context_input)
         event = event_of(step, state, self.at)
+        after = conversation.after(event, step.after)
+        if step.is_own and evolved(conversation, event) != after:
+            name, legal = f"action of {context_input.kind}", "a view that its event can tell again"
+            raise InvalidOptionError(name, step.after, legal)
         return Draft(
-            conversation.after(event, step.after),
+            after,
             self.policy,
             self.at,
             self.epoch,
@@ -73,30 +78,30 @@ class Draft:
         promotion = context_input.payload
         if isinstance(promotion, Promotion) and promotion.at is UNIX_EPOCH:
             context_input = evolve(context_input, payload=evolve(promotion, at=self.at))
-        draft = self.take(context_input)
-        if isinstance(context_input.kind, InputKind) or not isinstance(
-            draft.conversation.state, ContextState
-        ):
+        draft, kind = self.take(context_input), context_input.kind
+        is_own = kind in self.machine.table.kinds and not isinstance(kind, InputKind)
+        if not is_own or not isinstance(draft.conversation.state, ContextState):
             return draft
         settled = draft.settle()
-        return draft if settled.conversation.state == draft.conversation.state else settled
+        return draft if settled.conversation.place == draft.conversation.place else settled
 
     def settle(self) -> "Draft":
         """Return the draft after the guards have chosen its state again."""
         return self.take(ContextInput.resize(self.conversation.window.max_tokens))
 
     def _decide(self, context_input: ContextInput) -> tuple[Step, State]:
-        conversation = self.conversation
-        step = Step(context_input, conversation.window, self.policy, self.at, conversation.since)
-        return step, self.machine.decide(step, conversation.state)
+        now = self.conversation
+        step = Step(context_input, now.window, self.policy, self.at, now.since, now.entered)
+        return step, self.machine.decide(step, now.place)
 
     def rewind(self, target: Conversation) -> "Draft":
         """Return the draft rewound to `target`, or itself if nothing has happened since."""
         conversation = self.conversation
         if target.revision == conversation.revision:
             return self
+        states = self.machine.places.states(target.place)
         step, state = self._decide(
-            ContextInput.rewind(target.window.standing_again(conversation.window), target.state)
+            ContextInput.rewind(target.window.standing_again(conversation.window), *states)
         )
         event = RewindEvent(state, target.revision, self.at)
         stands = conversation.rewound(target, event, step.after)
@@ -123,7 +128,7 @@ class Draft:
         if not change:
             return self
         patch = journal.json_patch.encode(change, command.name)
-        event = PatchEvent(conversation.state, command.name, patch, self.at)
+        event = PatchEvent(conversation.place, command.name, patch, self.at)
         after = conversation.patched(event)
         return evolve(
             self, conversation=after, before=self, last=(event, after), refused=(), ready=None
@@ -140,7 +145,7 @@ class Draft:
 
     def check_direction(self, kind: InputKind) -> None:
         """Raise if `kind` is illegal in this state, before any work is done for it."""
-        self.conversation.machine.table.rows(self.conversation.state, kind)
+        self.machine.places.check(self.conversation.place, kind)
 
     def stamp(self, turn: Turn) -> Turn:
         """Return `turn` with a timestamp, its own or the draft's, and without its token count.

@@ -24,7 +24,7 @@ from polycontext.window.providers import mended
 
 from .. import stores
 from ..journal.conversation import Conversation, replayed
-from ..journal.events import Event, time_of
+from ..journal.events import Event
 from ..journal.rows import CONVERTER, event_from_json, event_to_json
 from ..journal.settings import Settings
 from ..journal.snapshots import due, snapshot_of_all
@@ -98,7 +98,7 @@ def _order(events: Iterable[Event]) -> str:
         (
             type(each).__name__,
             getattr(getattr(each, "turn", each), "resource_id", ""),
-            time_of(each).timestamp(),
+            each.at.timestamp(),
         )
         for each in events
     ]

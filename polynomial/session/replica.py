@@ -12,23 +12,20 @@ from typing import Any
 from weakref import ref
 
 from attrs import evolve
-from statemachine.engines.async_ import AsyncEngine
 
 from polycontext.base import InvalidOptionError
 from polycontext.base.effects import Steps, call, procedure, twin
 from polycontext.pressure import ConflictError
 
 from .. import journal
-from ..inputs import ContextInput, ContextOutput, InputKind, Standing
+from ..inputs import ContextInput, ContextOutput, Standing
 from ..journal.conversation import Conversation, replay, replayed
 from ..journal.events import (
     CompressEvent,
     Event,
     InputEvent,
     PatchEvent,
-    RewindEvent,
     goes_behind,
-    input_of,
 )
 from ..journal.past import Past
 from ..machine.context_machine import ContextMachine, decider
@@ -167,22 +164,19 @@ class Replica:
     def _made(self, before: Conversation, event: Event, conversation: Conversation) -> Cause:
         if isinstance(event, PatchEvent):
             return conversation
-        window, kind = (
-            conversation.window,
-            InputKind.REWIND if isinstance(event, RewindEvent) else InputKind.FORGET,
-        )
+        window, states = conversation.window, before.machine.places.states(conversation.place)
         given = (
-            input_of(event)
+            event.given
             if isinstance(event, InputEvent)
-            else ContextInput(kind, Standing(window, event.state))
+            else ContextInput(event.kind, Standing(window, states))
         )
         step = Step.recorded(given, before.window, self.policy, window)
-        return self.live.machine.retrace(step, before.state, event.state)
+        return self.live.machine.retrace(step, before.place, conversation.place)
 
     def events(self, after: int = 0) -> tuple[Event, ...]:
         """Return the stored events after revision `after`, up to that of the conversation."""
         events: Sequence[Event] = self.store.load(self.session_id, after).events
-        if any(isinstance(event, CompressEvent) and event.names_ranges for event in events):
+        if any(event.names_ranges for event in events):
             whole = self.store.load(self.session_id).events if after else events
             events = tuple(journal.source_ranges.with_sources(whole))[after:]
         return tuple(events[: max(0, self.conversation.revision - after)])
@@ -278,13 +272,15 @@ class Replica:
             self.conversation = stored
             return
         step = Step(ContextInput.resize(room), window, self.policy)
-        state = self.live.machine.decide(step, stored.state)
+        place = self.live.machine.decide(step, stored.place)
+        places = stored.machine.places
+        states = stored.state, places.states(place)[0]
         # A cooldown lasts from a compression on; opening the session begins none.
-        if same and (stored.state, state) == (ContextState.ACCUMULATING, ContextState.COMPRESSED):
-            state = stored.state
-        if not same or state != stored.state:
-            since = stored.since if state == stored.state else None
-            stored = evolve(stored, window=step.after, state=state, since=since)
+        if same and states == (ContextState.ACCUMULATING, ContextState.COMPRESSED):
+            place = stored.place
+        if not same or place != stored.place:
+            since = stored.since if place == stored.place else None
+            stored = evolve(stored, window=step.after, since=since, **places.standing(place))
         self.conversation = stored
 
 
@@ -300,7 +296,7 @@ class LiveMachine(ContextModel):
 
     def __init__(self, writer: Any, listeners: Sequence[object]) -> None:
         self._writer, self._listeners = writer, [*listeners]
-        super().__init__(None)
+        super().__init__()
         self.session: Callable[[], Any] = lambda: None
         self._steps: deque[tuple[Step, bool]] = deque()
         # What actions have sent during a write.
@@ -355,9 +351,7 @@ class LiveMachine(ContextModel):
 
         True if none is a coroutine function, or if no event loop is running in this thread.
         """
-        return (
-            not isinstance(self.machine._engine, AsyncEngine) or not is_in_loop()
-        )  # the library exposes it nowhere else
+        return not self.machine.awaits or not is_in_loop()
 
     def add(self, made: object, *, follows: bool = False) -> None:
         """Queue a step, which `follows` another writer; a patch of a document is not a step."""

@@ -18,7 +18,7 @@ from polycontext.window.filler import is_opening
 from polycontext.window.items import attachment_of
 
 from ..journal.conversation import Conversation
-from ..journal.events import ClearEvent, CompressEvent, Event, RecallEvent, TurnEvent, standing
+from ..journal.events import ClearEvent, Event, TurnEvent, standing
 from ..journal.log import Log
 from ..stores.search_query import AskedWords, found_in
 from ..stores.session_store import Found, SearchableStore
@@ -231,28 +231,10 @@ def _left(events: Sequence[Event], resource_id: str) -> tuple[str | None, int | 
     there = False
     left: tuple[str | None, int | None] = None, None
     for revision, event in standing(events):
-        match event:
-            case TurnEvent():
-                there = there or event.turn.resource_id == resource_id
-            case CompressEvent() if there and _takes(event, resource_id):
-                there, left = False, ("compress", revision)
-            case ClearEvent() if there:
-                there, left = False, ("clear", revision)
-            case RecallEvent():
-                turns = (turn for splice in event.edit.splices for turn in splice.turns)
-                there = there or any(turn.resource_id == resource_id for turn in turns)
-            case _:
-                pass
+        if isinstance(event, TurnEvent):
+            there = there or event.turn.resource_id == resource_id
+        elif there and (isinstance(event, ClearEvent) or event.removes(resource_id)):
+            there, left = False, (str(event.kind), revision)
+        else:
+            there = there or any(turn.resource_id == resource_id for turn in event.turns)
     return left
-
-
-def _takes(event: CompressEvent, resource_id: str) -> bool:
-    """Return whether a compression removed the turn from the view.
-
-    It was dropped, or added to a gist that no earlier gist had it in.
-    """
-    edit = event.edit
-    taken = resource_id in edit.dropped or any(
-        resource_id in turn.sources for splice in edit.splices for turn in splice.turns
-    )
-    return taken and resource_id not in edit.again

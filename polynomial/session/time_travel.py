@@ -13,7 +13,7 @@ from polycontext.window import ContextWindow, Role, Turn
 from polycontext.window.rules import is_rule, revoked_ids
 
 from ..journal.conversation import Conversation, replay
-from ..journal.events import CompressEvent, Event, TurnEvent, goes_behind, time_of
+from ..journal.events import CompressEvent, Event, TurnEvent, goes_behind
 from ..journal.log import Log
 from ..machine.step import is_over_budget
 from ..stores.session_store import ForkingStore
@@ -101,7 +101,7 @@ def revision_at(session: Session, moment: Moment) -> int:
                 (
                     before
                     for before, event in enumerate(session._writer.events())
-                    if time_of(event) > moment
+                    if event.at > moment
                 ),
                 revision,
             )

@@ -46,7 +46,7 @@ def test_nodes_know_the_machine_the_facts_and_what_pills_attach(tmp_path: Path) 
     agent.send("A soup as in [@diet.txt], please.", [FileResolver([str(tmp_path)])])
     prompts = [request.prompt for request in model.requests]
     assert all("No onions." in prompt for prompt in prompts)
-    assert "Context: REPLYING" in prompts[-1]
+    assert "Context: ACCUMULATING" in prompts[-1]
     assert '"content":"planned Monday"' in prompts[-1]
     assert not any("81b7d3c4" in prompt for prompt in prompts)
 
@@ -56,10 +56,10 @@ def test_steps_are_taken_one_by_one() -> None:
     agent = agent_of(ScriptedModel(SCRIPT))
     agent.session.add_user_turn("A soup?")
     states = list[str]()
-    while not states or states[-1] != "ACCUMULATING":
+    while not states or states[-1] != "READY":
         agent.step()
-        states.append(str(agent.session.state))
-    assert states == ["THINKING", *["ACTING"] * 8, "REPLYING", "ACCUMULATING"]
+        states.append(str(agent.session.regions["node"]))
+    assert states == ["THINKING", *["ACTING"] * 8, "REPLYING", "READY"]
     revision = agent.session.history.revision
     agent.step()
     assert agent.session.history.revision == revision
@@ -85,7 +85,7 @@ def test_a_broken_answer_is_repaired_once_or_changes_nothing(said: Any) -> None:
     agent = agent_of(ScriptedModel([broken, broken]))
     with pytest.raises(AnswerError):
         agent.send("A soup?")
-    assert (agent.session.state, agent.session.history.revision) == ("UNDERSTANDING", 1)
+    assert (agent.session.regions["node"], agent.session.history.revision) == ("UNDERSTANDING", 1)
 
 
 @pytest.mark.parametrize("calls", [[("steal", {})], [("read", {"id": "recipe_9"})]])

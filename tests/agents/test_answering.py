@@ -67,7 +67,7 @@ async def stored(store: InMemoryStore, name: str, state: str, *, calls: int = 0)
     (key,) = [key for key in store.list_sessions() if key.endswith(name)]
     session = await ContextSession.aopen(store, key, machine=AgentMachine)
     async with asyncio.timeout(60):
-        while (session.state, len(session.open_calls)) != (state, calls):
+        while (session.regions["node"], len(session.open_calls)) != (state, calls):
             await asyncio.sleep(0.01)
             await session.history.arefresh()
 
@@ -95,12 +95,10 @@ async def drive() -> None:
             async with asyncio.timeout(60):
                 while await is_answering(browser, where):  # noqa: ASYNC110 - it cannot notify
                     await asyncio.sleep(0.01)
-            await stored(
-                store, name, "ACTING" if kitchen.waits or kitchen.fails else "ACCUMULATING"
-            )
+            await stored(store, name, "ACTING" if kitchen.waits or kitchen.fails else "READY")
         kitchen.waits = kitchen.fails = False
         assert (await browser.post(f"{where}/regenerate")).status_code == 200
-        await stored(store, name, "ACCUMULATING")
+        await stored(store, name, "READY")
         await app.state.chats.close()
 
 
@@ -133,7 +131,7 @@ async def run(kitchen: Kitchen, store: InMemoryStore) -> list[dict[str, Any]]:
             while not await is_answering(browser, where):  # noqa: ASYNC110 - it cannot notify
                 await asyncio.sleep(0.01)
         await stored(store, name, "ACTING", calls=2)
-        assert (await browser.get(where)).json()["contextProps"]["status"] == "acting"
+        assert (await browser.get(where)).json()["contextProps"]["phase"] == "acting"
         assert (await browser.post(f"{where}/cancel")).json()["contextProps"]["actions"]["send"]
         events = [
             json.loads(line.removeprefix("data: "))
@@ -147,7 +145,7 @@ async def run(kitchen: Kitchen, store: InMemoryStore) -> list[dict[str, Any]]:
         kitchen.waits = False
         again = body | {"runId": "r2", "messages": [{**asked, "id": "m2"}]}
         assert "RUN_FINISHED" in (await browser.post(f"{where}/agui", json=again)).text
-        await stored(store, name, "ACCUMULATING")
+        await stored(store, name, "READY")
         await app.state.chats.close()
     return events
 
@@ -158,7 +156,7 @@ def test_a_run_says_what_the_agent_does_and_can_be_cancelled() -> None:
     kitchen.waits = True
     events = asyncio.run(run(kitchen, store))
     snapshots = [event["snapshot"] for event in events if event["type"] == "STATE_SNAPSHOT"]
-    told = [each["status"] for each in snapshots]
+    told = [each["phase"] for each in snapshots]
     assert [*dict.fromkeys(told)][-3:] == ["thinking", "acting", "ready"]
     assert events[-1]["outcome"]["type"] == "cancelled"
     (key,) = store.list_sessions()

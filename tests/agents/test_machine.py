@@ -8,7 +8,7 @@ import pytest
 from attrs import frozen
 from statemachine import State
 
-from polycontext.agents import Agent, AgentMachine, AgentMemory, AnswerError, Form
+from polycontext.agents import Agent, AgentMachine, AgentMemory, AnswerError, Form, NodeRegion
 from polycontext.agents.answers import NODES
 from polycontext.base import PolycontextError
 from polycontext.nodes.builders import Node
@@ -36,13 +36,19 @@ class Critique(Form):
 CRITIC = Node("critic", "Say what is wrong with the steps.", reasoning={"steps"}, answers=Critique)
 
 
+class CriticizedNodes(NodeRegion):
+    """Nodes whose steps are looked at before the reply."""
+
+    criticizing = State("CRITICIZING", value="CRITICIZING")
+    acted = NodeRegion.acting.to(criticizing, cond="is_last")
+    criticized = criticizing.to(NodeRegion.replying)
+    nodes: ClassVar = {**NODES, "CRITICIZING": CRITIC}
+
+
 class Criticized(AgentMachine):
     """An agent whose steps are looked at before it replies."""
 
-    criticizing = State("CRITICIZING", value="CRITICIZING")
-    acted = AgentMachine.acting.to(criticizing, cond="is_last", validators="well_formed")
-    criticized = criticizing.to(AgentMachine.replying, validators="well_formed")
-    nodes: ClassVar = {**NODES, "CRITICIZING": CRITIC}
+    regions: ClassVar = {"node": CriticizedNodes}
 
 
 def test_a_node_of_ones_own_takes_a_form_a_state_and_two_arrows() -> None:
@@ -80,7 +86,7 @@ def test_the_context_can_be_compressed_and_recalled_in_every_state() -> None:
     session.compress(0.1)
     session.add_system("Be brief.")
     session.promote(session.log()[2].resource_id, "PRESERVED", rationale="it matters")
-    assert session.state == "UNDERSTANDING"
+    assert session.regions["node"] == "UNDERSTANDING"
 
 
 def test_a_session_that_began_without_an_agent(tmp_path: Path) -> None:
@@ -119,7 +125,7 @@ def test_a_plan_leads_to_acting_only_with_steps() -> None:
             PLANNED if state == "ACTING" else f'{{"decision": "plan_direct", "goal": "g", {steps}}}'
         )
         agent.session.send("planned", json.loads(plan))
-        assert agent.session.state == state
+        assert agent.session.regions["node"] == state
 
 
 def test_a_node_of_ones_own_can_be_interrupted_blocked_and_cleared() -> None:
@@ -129,7 +135,7 @@ def test_a_node_of_ones_own_can_be_interrupted_blocked_and_cleared() -> None:
         agent = Agent(session, ScriptedModel([*SCRIPT[:-1], "bad", "bad"]), tools())
         with pytest.raises(AnswerError):
             agent.send("A soup?")
-        assert session.state == "CRITICIZING"
+        assert session.regions["node"] == "CRITICIZING"
         agent.write("validation", {"diagnostics.validation_reports": []})
         match act:
             case "blocked":

@@ -11,6 +11,8 @@ MACHINES = """
 from statemachine import State
 
 from polycontext import ContextMachine
+from polycontext.agents import AgentMachine
+from polycontext.polynomial.machine import Region
 
 FROM = ContextMachine.accumulating
 
@@ -32,6 +34,27 @@ class Tight(ContextMachine):
     assistant_turn = approval.from_.any(cond="pays")
     approve = approval.to(FROM, cond="is_signed")
     pays, is_signed = Leaking.pays, Leaking.is_signed
+
+
+class Misspelt(Tight):
+    assistant_turn = Tight.approval.from_.any(cond="pay")
+
+
+class Waiting(Region):
+    free = State("FREE", value="FREE", initial=True)
+    waiting = State("WAITING", value="WAITING")
+    assistant_turn = free.to(waiting, cond="pays") | free.to.itself()
+    tool_turn = free.to.itself()
+    approve = waiting.to(free, cond="is_signed")
+    pays, is_signed = Leaking.pays, Leaking.is_signed
+
+
+class PayingAgent(AgentMachine):
+    regions = {**AgentMachine.regions, "approval": Waiting}
+
+
+class LeakingAgent(AgentMachine):
+    approve = AgentMachine.accumulating.to.itself()
 """
 SIGNED = ("--with", 'approve={"by": "ana"}')
 
@@ -78,6 +101,10 @@ def test_a_policy_that_holds_is_said_to(polycontext: Command) -> None:
             ("--never", "pay", "--before", "approve", "--with", "aprove={}"),
             "unknown event 'aprove'. Did you mean 'approve'? Use approve.",
         ),
+        (
+            ("--never", "pay", "--before", "aprove"),
+            "unknown event 'aprove'. Did you mean 'approve'? Use approve.",
+        ),
     ],
 )
 def test_a_check_of_nothing_is_refused(
@@ -87,3 +114,23 @@ def test_a_check_of_nothing_is_refused(
     ran = polycontext("verify", "paying_machines:Tight", *arguments, "--depth", "3")
     assert ran.code == 2
     assert problem in ran.complaint
+
+
+def test_a_machine_whose_guard_is_unknown_is_refused(polycontext: Command) -> None:
+    """It could not run, so nothing is said about its policies."""
+    ran = polycontext("verify", "paying_machines:Misspelt", "--never", "pay", "--before", "approve")
+    assert ran.code == 2
+    assert "unknown method 'pay'. Did you mean 'pays'" in ran.complaint
+
+
+@pytest.mark.parametrize(("machine", "code"), [("PayingAgent", 0), ("LeakingAgent", 1)])
+def test_an_agent_is_verified_with_its_regions_and_forms(
+    polycontext: Command, machine: str, code: int
+) -> None:
+    """Its nodes answer with examples; a list is an answer by position."""
+    asked = ("verify", f"paying_machines:{machine}", "--never", "pay", "--before", "approve")
+    plan = '[{"decision": "clarify", "goal": "g", "questions": ["Which?"]}]'
+    ran = polycontext(*asked, "--depth", "5", *SIGNED, "--with", f"planned={plan}", "--json")
+    assert (ran.code, ran.json()["ok"]) == (code, not code)
+    if code:
+        assert ran.json()["violation"][-1] == "result of pay"

@@ -5,15 +5,17 @@ from typing import Any
 
 from attrs import evolve
 
-from polycontext.base.law import agree, law
+from polycontext.base.law import agree, holds, law
 from polycontext.nodes import NodeContext, Now, PendingState
 from polycontext.nodes.builders import ConversationPart, Node, ReasoningPart
-from polycontext.polynomial import ContextSession
+from polycontext.polynomial import ContextMachine, ContextSession
+from polycontext.polynomial.journal import PatchEvent, replayed
 
 from ..forms import Form, data_of
 from ..memory import AgentMemory
 
 _MEMORY = 'docs/agents.md, "What is remembered"'
+_REGIONS = 'docs/machine.md, "Regions"'
 _NODES = 'docs/nodes.md, "What each node reads"'
 _FORMS = 'docs/agents.md, "What each node answers"'
 
@@ -31,6 +33,18 @@ def the_memory_of_a_prefix_is_a_prefix_of_the_memory(
     if revision < history.revision:
         again.history.rewind(revision)
     agree(recollect(again), recollect(history.at(revision)), revision=revision)
+
+
+@law(_REGIONS)
+def the_context_of_an_agent_is_that_of_a_plain_session(agent_session: ContextSession) -> None:
+    """What the context's machine knows leads where it leads there, and nothing else moves it."""
+    history, table = agent_session.history, ContextMachine.table
+    for before, event, after in replayed(history.events(), history.at(0).conversation):
+        if isinstance(event, PatchEvent) or event.kind not in table.kinds:
+            agree((after.state, after.window), (before.state, before.window), event=event)
+        else:
+            targets = table.targets(before.state, event.kind)
+            holds(after.state in targets, "a state of the plain machine", after.state, event=event)
 
 
 @law(_NODES)

@@ -10,16 +10,16 @@ from polycontext.agents import AgentMachine, AgentMemory, Recollection, Understa
 from polycontext.agents.laws import recollections
 from polycontext.nodes import NodeContext, Now
 from polycontext.nodes.builders import ConversationPart, Node, ReasoningPart, build_context
-from polycontext.polynomial import ContextSession
+from polycontext.polynomial import ContextMachine, ContextSession
 from tests.laws.counterexamples import breaks, obeys
 
 NODE = Node("critic", "Judge.", conversation={ConversationPart.RECENT})
 UNDERSTOOD = {"intent": "plan a soup", "confidence": 0.5, "user_expressed": "wants soup"}
 
 
-def lived() -> ContextSession:
+def lived(machine: Any = AgentMachine) -> ContextSession:
     """Return a session in which the user was understood."""
-    session = ContextSession(4_000, machine=AgentMachine)
+    session = ContextSession(4_000, machine=machine)
     session.add_user_turn("Any soup?")
     session.send(Understanding.event, UNDERSTOOD)
     return session
@@ -60,6 +60,24 @@ obeys(
     recollections.the_memory_of_a_prefix_is_a_prefix_of_the_memory,
     "the fold",
     lambda law: law(lived(), 1, recollect),
+)
+
+
+class Hasty(AgentMachine):
+    """An agent's machine in which the answer of a node changes the state of the context."""
+
+    understood = ContextMachine.accumulating.to(ContextMachine.pressured)
+
+
+breaks(
+    recollections.the_context_of_an_agent_is_that_of_a_plain_session,
+    "an answer that presses",
+    lambda law: law(lived(Hasty)),
+)
+obeys(
+    recollections.the_context_of_an_agent_is_that_of_a_plain_session,
+    "an agent",
+    lambda law: law(lived()),
 )
 breaks(
     recollections.a_node_reads_only_its_cells,

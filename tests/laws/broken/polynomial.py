@@ -5,9 +5,10 @@ from collections.abc import Callable, Iterator
 from collections.abc import Set as AbstractSet
 from functools import partial
 from itertools import count
-from typing import Any
+from typing import Any, ClassVar
 
 from attrs import evolve, frozen
+from statemachine import State
 
 from polycontext.base import PolycontextError
 from polycontext.polynomial import (
@@ -47,6 +48,7 @@ from polycontext.polynomial.laws import (
 )
 from polycontext.polynomial.laws.agents import Combine
 from polycontext.polynomial.laws.projections import Projecting
+from polycontext.polynomial.machine import OwnStates, Region
 from polycontext.polynomial.machine.context_machine import decider
 from polycontext.polynomial.machine.step import Step
 from polycontext.polynomial.policies import Policy
@@ -518,6 +520,48 @@ breaks(
     policies.nothing_happens_before_its_permission,
     "a machine that takes an answer before a question",
     lambda law: law(Early, Policy("assistant_turn", "user_turn")),
+)
+
+
+class Lenient(OwnStates):
+    """Let everything happen that one region accepts."""
+
+    @property
+    def directions(self) -> Any:
+        """Return the events that any region accepts."""
+        return dict.fromkeys(super().directions, self.places.kinds)
+
+
+class Waiting(Region):
+    """A region in which an assistant turn waits."""
+
+    waiting = State("WAITING", value="WAITING", initial=True)
+    opened = State("OPEN", value="OPEN")
+    let = waiting.to(opened)
+    assistant_turn = opened.to.itself()  # type: ignore[no-untyped-call]
+
+
+class Loose(ContextMachine, metaclass=Lenient):
+    """A machine that does not ask all of its regions."""
+
+    regions: ClassVar = {"waiting": Waiting}
+
+
+class Asking(ContextMachine):
+    """A machine that does."""
+
+    regions: ClassVar = {"waiting": Waiting}
+
+
+breaks(
+    machines.what_is_legal_is_what_every_region_accepts,
+    "a machine that does not ask all of its regions",
+    lambda law: law(Loose),
+)
+obeys(
+    machines.what_is_legal_is_what_every_region_accepts,
+    "a machine with a region",
+    lambda law: law(Asking),
 )
 
 

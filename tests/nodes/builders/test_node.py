@@ -7,7 +7,14 @@ import pytest
 from attrs import evolve
 
 from polycontext.base import InvalidDataError, InvalidOptionError
-from polycontext.nodes import CurrentTurn, NodeContext, Now, close_exchange, exchange_of
+from polycontext.nodes import (
+    ConversationContext,
+    CurrentTurn,
+    NodeContext,
+    Now,
+    close_exchange,
+    exchange_of,
+)
 from polycontext.nodes.builders import (
     DO_NOT_READ,
     NODES,
@@ -18,6 +25,7 @@ from polycontext.nodes.builders import (
     build_context,
 )
 from polycontext.polynomial import ContextSession
+from polycontext.window import Turn
 from tests.nodes.builders.material import lived
 
 BAD: Any = ["be kind"]
@@ -99,3 +107,22 @@ def test_long_words_of_a_model_take_no_room_that_others_need(name: str) -> None:
     conversation = close_exchange(here.conversation, turn, exchange_of(here.asked, "Found it."))
     after = evolve(here, conversation=conversation, turn=CurrentTurn(11), asked=())
     assert build_context(NODES[name], after).tokens <= NODES[name].budget
+
+
+def test_a_node_reads_the_question_from_the_machines_output() -> None:
+    """What is asked is in the output; passing it again only overrides it."""
+    session = ContextSession(1000)
+    session.add_user_turn("Which hall?")
+    session.add_assistant_turn("Hall C.")
+    session.add_user_turn("For how many?")
+    session.add_user_turn("For 40 drums, I mean.")
+    now = Now(session.output, ConversationContext(), CurrentTurn(2))
+    text = build_context(NODES["understand"], now).text
+    assert "For how many?" in text
+    assert "For 40 drums, I mean." in text
+    given = (Turn("user", "Something else."),)
+    other = build_context(NODES["understand"], evolve(now, asked=given)).text
+    assert "Something else." in other
+    assert "40 drums" not in other
+    session.add_assistant_turn("Hall D.")
+    assert Now(session.output).asked == ()

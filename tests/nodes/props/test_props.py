@@ -1,6 +1,7 @@
 """The props: what a browser may see, and nothing else."""
 
 import json
+from typing import Any, ClassVar
 
 import pytest
 from statemachine import State
@@ -13,6 +14,7 @@ from polycontext.polynomial import (
     ContextState,
     IllegalDirectionError,
 )
+from polycontext.polynomial.machine import Region
 from polycontext.window import ContextItem, ToolCall
 
 PRIVATE = ("SYSTEM-SECRET", "ARGUMENT-SECRET", "RESULT-SECRET")
@@ -26,7 +28,7 @@ def _session(**options: object) -> ContextSession:
     return session
 
 
-def _props(session: ContextSession) -> dict[str, object]:
+def _props(session: ContextSession) -> dict[str, Any]:
     return ComponentRenderer().render_chat(session)
 
 
@@ -100,7 +102,7 @@ def test_an_attachment_shows_as_its_name_only() -> None:
 
 
 def test_status_follows_the_state() -> None:
-    """The status is ready, thinking, pressured or compressed according to the state."""
+    """The status is ready, thinking or compressed; the phase says more, such as pressured."""
     session = ContextSession(200, auto=False)
     assert _props(session)["status"] == "ready"
     session.add_user_turn("hello")
@@ -108,9 +110,55 @@ def test_status_follows_the_state() -> None:
     session.add_assistant_turn("hi")
     assert _props(session)["status"] == "ready"
     session.add_assistant_turn("word " * 182)
-    assert (session.state, _props(session)["status"]) == (ContextState.PRESSURED, "pressured")
+    props = _props(session)
+    assert (session.state, props["status"]) == (ContextState.PRESSURED, "ready")
+    assert props["phase"] == "pressured"
     session.compress()
-    assert _props(session)["status"] == "compressed"
+    props = _props(session)
+    assert (props["status"], props["phase"]) == ("compressed", "compressed")
+
+
+class Held(Region):
+    """A region in which the user waits for somebody."""
+
+    free = State("FREE", value="FREE", initial=True)
+    waiting = State("WAITING", value="WAITING")
+    ask = free.to(waiting)
+    approve = waiting.to(free)
+    user_turn = free.to.itself()  # type: ignore[no-untyped-call]
+
+
+class Waits(ContextMachine):
+    """A machine with that region, and a state of its own."""
+
+    regions: ClassVar = {"approval": Held}
+    held = State("HELD", value="HELD")
+    hold = ContextMachine.accumulating.to(held)
+    let_go = held.to(ContextMachine.accumulating)
+
+
+def test_actions_are_those_that_the_server_accepts() -> None:
+    """In an own state, under pressure beside another region, and while an answer streams."""
+    session = ContextSession(200, machine=Waits)
+    session.add_user_turn("hello")
+    session.send("hold")
+    props = _props(session)
+    assert (props["phase"], props["actions"]["send"]) == ("held", False)
+    session.send("let_go")
+    session.add_assistant_turn("word " * 185)
+    session.send("ask")
+    props = _props(session)
+    assert (session.state, props["phase"]) == (ContextState.PRESSURED, "pressured")
+    assert not props["actions"]["send"]
+    with pytest.raises(IllegalDirectionError):
+        session.add_user_turn("Still there?")
+    session.send("approve")
+    assert _props(session)["actions"]["send"]
+    with session.answer() as answer:
+        answer.add("Yes")
+        props = _props(session)
+        assert (props["status"], props["canSend"]) == ("thinking", False)
+        assert props["actions"] == {"send": False, "compress": False, "clear": False}
 
 
 def test_a_pressured_machine_cannot_send() -> None:

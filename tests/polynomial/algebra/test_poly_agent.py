@@ -1,15 +1,17 @@
 """Polynomial agents and what each combinator makes of them."""
 
 from collections.abc import Container
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
+from statemachine import State
 
 from polycontext.base import PolycontextError
 from polycontext.polynomial import (
     CONTEXT_POLYNOMIAL,
     VALID_DIRECTIONS,
     ContextInput,
+    ContextMachine,
     ContextState,
     IllegalDirectionError,
     InputKind,
@@ -17,6 +19,7 @@ from polycontext.polynomial import (
     Lens,
     Position,
     Right,
+    context_polynomial,
     coproduct,
     parallel,
     product,
@@ -24,6 +27,7 @@ from polycontext.polynomial import (
     through,
 )
 from polycontext.polynomial.algebra.poly_agent import Those
+from polycontext.polynomial.machine import Region
 from polycontext.window import ContextWindow
 from tests.polynomial.algebra.agents import COUNTER, DOOR, ECHO, LAMP, STUCK, Agent
 from tests.polynomial.conversations import WORDS
@@ -164,12 +168,49 @@ def test_the_context_polynomial_is_the_machine() -> None:
     assert not CONTEXT_POLYNOMIAL.accepts(pressured, ContextInput(InputKind.SYSTEM, "hi"))
 
 
-def test_positions_of_the_context_polynomial_can_be_told_and_not_listed() -> None:
-    """Membership of a position can be tested, but listing and counting raise TypeError."""
+class Approval(Region):
+    """A region in which a payment waits."""
+
+    free = State("FREE", value="FREE", initial=True)
+    waiting = State("WAITING", value="WAITING")
+    ask = free.to(waiting)
+    approve = waiting.to(free)
+    assistant_turn = free.to.itself()  # type: ignore[no-untyped-call]
+
+
+class Safe(ContextMachine):
+    """A machine with that region."""
+
+    regions: ClassVar = {"approval": Approval}
+
+
+def test_any_machine_is_a_polynomial() -> None:
+    """Its places are listed; with regions, a direction is what every region accepts."""
+    assert {*CONTEXT_POLYNOMIAL.positions} == {*ContextState}
+    assert len(CONTEXT_POLYNOMIAL.positions) == 4
+    safe = context_polynomial(Safe)
+    assert {*safe.positions} == {*ContextState, *(f"{s}+approval:WAITING" for s in ContextState)}
+    inputs = [ContextInput.user_turn("Pay."), ContextInput.named("ask")]
+    position, outputs = safe.run(Position.start(1000), inputs)
+    assert (position.state, outputs[-1].regions) == (
+        "ACCUMULATING+approval:WAITING",
+        {"approval": "WAITING"},
+    )
+    answer = ContextInput.assistant_turn("Paid.")
+    assert not safe.accepts(position, answer)
+    with pytest.raises(IllegalDirectionError, match="WAITING"):
+        safe.invoke(position, answer)
+    position, _ = safe.run(position, [ContextInput.named("approve"), answer])
+    assert position.state is ContextState.ACCUMULATING
+
+
+def test_what_cannot_be_listed_can_be_told() -> None:
+    """Membership can be tested, but listing and counting raise TypeError."""
+    both = parallel(CONTEXT_POLYNOMIAL, CONTEXT_POLYNOMIAL).positions
     with pytest.raises(TypeError, match="cannot be listed"):
-        list(CONTEXT_POLYNOMIAL.positions)
+        list(both)
     with pytest.raises(TypeError, match="cannot be counted"):
-        len(CONTEXT_POLYNOMIAL.positions)
+        len(both)
 
 
 def test_the_context_polynomial_composes() -> None:

@@ -7,7 +7,6 @@ import pytest
 from statemachine import State
 
 from polycontext.polynomial import ContextMachine, ContextState
-from polycontext.polynomial.machine.declaration import Table
 from polycontext.polynomial.machine.diagram import (
     ANY_TURN,
     ANYWHERE,
@@ -16,9 +15,9 @@ from polycontext.polynomial.machine.diagram import (
     TURN_KINDS,
     arrows,
     dot,
-    initial_state,
     mermaid,
 )
+from polycontext.polynomial.machine.table import Table
 
 Move = tuple[str, str, str, str]
 TABLE = ContextMachine.table
@@ -113,7 +112,7 @@ def test_a_graph_is_one_whole_digraph() -> None:
 
 def test_the_machine_starts_empty() -> None:
     """The arrow from nowhere points at EMPTY in both texts."""
-    assert initial_state(ContextMachine.table) is ContextState.EMPTY
+    assert ContextMachine.table.initial is ContextState.EMPTY
     assert "[*] --> EMPTY\n" in mermaid()
     assert "start -> EMPTY;\n" in dot()
 

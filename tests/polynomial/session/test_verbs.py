@@ -28,8 +28,8 @@ from polycontext.window import ContextItem, Turn
 from polycontext.window.providers import Provider
 from tests.polynomial.conversations import WORDS
 
-MOST_NAMES = 48
-MOST_FILES = 36
+MOST_NAMES = 49
+MOST_FILES = 37
 SUBJECTS = (ContextSession, History, Usage, Background, Documents)
 OTHERS = (
     ContextProjector,

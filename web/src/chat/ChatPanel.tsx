@@ -33,7 +33,7 @@ export function ChatPanel({ chat, onFork }: Props) {
   return (
     <section className="chat" aria-label="Chat">
       <header className="bar">
-        <Gauge pressure={contextProps.pressure} status={contextProps.status} />
+        <Gauge pressure={contextProps.pressure} status={contextProps.status} phase={contextProps.phase} />
         <div className="bar-actions">
           <button type="button" disabled={!isIdle || !contextProps.actions.compress} onClick={() => void chat.onCompress()}>
             Compress

@@ -1,12 +1,12 @@
 import type { ChatProps } from "@props";
-import { percent, STATUS } from "./words";
+import { percent, phaseOf } from "./words";
 
 /** Show how much of the context is used, and what state the conversation is in; from which pressure on a state begins is not for browsers. */
-export function Gauge({ pressure, status }: Pick<ChatProps, "pressure" | "status">) {
+export function Gauge({ pressure, status, phase }: Pick<ChatProps, "pressure" | "status" | "phase">) {
   const used = percent(pressure);
-  const { name, meaning } = STATUS[status];
+  const { name, meaning } = phaseOf({ phase, status });
   return (
-    <div className="gauge" data-status={status}>
+    <div className="gauge" data-status={status} data-phase={phase}>
       <span className="gauge-status" title={meaning}>
         {name}
       </span>

@@ -1,8 +1,8 @@
 import type { ChatProps } from "@props";
 import type { SessionState } from "../session/state";
 
-/** What the states of a conversation are called, and what they mean. */
-export const STATUS: Record<ChatProps["status"], { name: string; meaning: string }> = {
+/** What the phases of a conversation are called, and what they mean. */
+const PHASES: Record<string, { name: string; meaning: string }> = {
   ready: { name: "Ready", meaning: "There is room." },
   thinking: { name: "Thinking", meaning: "Waiting for the model's answer." },
   pressured: { name: "Pressured", meaning: "Little room is left." },
@@ -12,6 +12,11 @@ export const STATUS: Record<ChatProps["status"], { name: string; meaning: string
   replying: { name: "Writing", meaning: "The agent is writing its reply." },
 };
 
+/** Return what a phase is called; one that only the server knows shows as its status. */
+export function phaseOf({ phase, status }: Pick<ChatProps, "phase" | "status">) {
+  return PHASES[phase] ?? PHASES[status]!;
+}
+
 /** Return how much is used, in per cent. */
 export function percent(pressure: number): number {
   return Math.round(pressure * 100);
@@ -19,14 +24,14 @@ export function percent(pressure: number): number {
 
 /** Return why a message has to wait, or what will happen when it is sent; an empty text where there is nothing to say. */
 export function reasonOf({ contextProps, connection, writing, pending }: SessionState): string {
-  const { status, actions } = contextProps;
+  const { phase, actions } = contextProps;
   if (pending !== null) return "Sending…";
   if (writing) return "The model is writing. Wait for it, or stop it.";
-  if (!actions.send && status === "pressured")
+  if (!actions.send && phase === "pressured")
     return "The context is full. Compress or clear it to continue.";
   if (!actions.send) return "The model is waiting for a tool. You can send a message when the tool is done.";
   if (connection === "lost") return "No connection. Your message is sent when the connection is back.";
-  if (status === "pressured") return "The context is nearly full. Earlier messages will be summarised before your next one.";
+  if (phase === "pressured") return "The context is nearly full. Earlier messages will be summarised before your next one.";
   return "";
 }
 

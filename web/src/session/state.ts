@@ -7,6 +7,7 @@ export const INITIAL: ChatProps = {
   messages: [],
   pressure: 0,
   status: "ready",
+  phase: "ready",
   answering: false,
   canSend: true,
   actions: { send: true, compress: false, clear: false },
