@@ -17,7 +17,7 @@ from polycontext.linearity import LinearityMap, ResourceClass
 from polycontext.pressure import Edit, apply_edit, check_floors
 from polycontext.window import ContextWindow, Role, Sources, Turn
 
-from ..inputs import KIND_OF_ROLE, Arguments, ContextInput, InputKind, Kind, kind_of
+from ..inputs import KIND_OF_ROLE, Arguments, ContextInput, InputKind, Kind, Promotion, kind_of
 from ..machine.step import Step
 from ..state import State
 from . import codec
@@ -40,6 +40,23 @@ class _Record:
     """Where its fields stand in a row, besides state and time."""
     edit: Any = None
     """What it does to the view, if that is an edit."""
+    payload: Any = None
+    """The payload of its input."""
+
+    @staticmethod
+    def facts(_: Step) -> tuple[Any, ...]:
+        """Return what it records of a step, besides state and time."""
+        return ()
+
+    @classmethod
+    def of_step(cls, step: Step, state: State, at: datetime) -> Self:
+        """Return the event of a step."""
+        return cls(state, *cls.facts(step), at)  # type: ignore[call-arg]  # its classes have fields
+
+    @property
+    def given(self) -> ContextInput:
+        """Return its input."""
+        return ContextInput(self.kind, self.payload)
 
     @property
     def kind(self) -> Kind:
@@ -185,17 +202,17 @@ class CompressEvent(_Editing):
 
     stored: ClassVar = "compress"
     columns: ClassVar = {"edit": codec.EDIT}
-    given: ClassVar = ContextInput.compress()
+    payload: ClassVar = 0.7
 
     state: State
     edit: Edit
     at: datetime
 
-    @classmethod
-    def of_step(cls, step: Step, state: State, at: datetime) -> Self:
-        """Return the event of a step."""
+    @staticmethod
+    def facts(step: Step) -> tuple[Any, ...]:
+        """Return what it records of a step."""
         assert step.compression is not None
-        return cls(state, _list_foreign_sources(step, step.compression.edit), at)
+        return (_list_foreign_sources(step, step.compression.edit),)
 
     def happen(self, window: ContextWindow, _: Log) -> ContextWindow:
         """Return the compressed window."""
@@ -216,15 +233,15 @@ class RecallEvent(_Editing):
     edit: Edit
     at: datetime
 
-    @classmethod
-    def of_step(cls, step: Step, state: State, at: datetime) -> Self:
-        """Return the event of a step."""
-        return cls(state, step.input.payload, at)  # type: ignore[arg-type]
+    @staticmethod
+    def facts(step: Step) -> tuple[Any, ...]:
+        """Return what it records of a step."""
+        return (step.input.payload,)
 
     @property
-    def given(self) -> ContextInput:
-        """Return its input."""
-        return ContextInput.recall(self.edit)
+    def payload(self) -> Edit:  # type: ignore[override]
+        """Return the payload of its input."""
+        return self.edit
 
     def happen(self, window: ContextWindow, log: Log) -> ContextWindow:
         """Return the window with the turns."""
@@ -253,16 +270,16 @@ class PromoteEvent(_Record):
     rationale: str
     at: datetime
 
-    @classmethod
-    def of_step(cls, step: Step, state: State, at: datetime) -> Self:
-        """Return the event of a step."""
+    @staticmethod
+    def facts(step: Step) -> tuple[Any, ...]:
+        """Return what it records of a step."""
         wanted: Any = step.input.payload
-        return cls(state, wanted.resource_id, wanted.resource_class, wanted.rationale, at)
+        return wanted.resource_id, wanted.resource_class, wanted.rationale
 
     @property
-    def given(self) -> ContextInput:
-        """Return its input."""
-        return ContextInput.promote(self.resource_id, self.resource_class, self.rationale, self.at)
+    def payload(self) -> Promotion:  # type: ignore[override]
+        """Return the payload of its input."""
+        return Promotion(self.resource_id, self.resource_class, self.rationale, self.at)
 
     def happen(self, window: ContextWindow, _: Log) -> ContextWindow:
         """Return the window in which the turn has a higher class."""
@@ -281,15 +298,9 @@ class ClearEvent(_Record):
     """Record that the view was cleared."""
 
     stored: ClassVar = "clear"
-    given: ClassVar = ContextInput.clear()
 
     state: State
     at: datetime
-
-    @classmethod
-    def of_step(cls, _: Step, state: State, at: datetime) -> Self:
-        """Return the event of a step."""
-        return cls(state, at)
 
     def happen(self, window: ContextWindow, _: Log) -> ContextWindow:
         """Return the window without turns."""
@@ -342,15 +353,15 @@ class ResizeEvent(_Record):
     max_tokens: int
     at: datetime
 
-    @classmethod
-    def of_step(cls, step: Step, state: State, at: datetime) -> Self:
-        """Return the event of a step."""
-        return cls(state, step.after.max_tokens, at)
+    @staticmethod
+    def facts(step: Step) -> tuple[Any, ...]:
+        """Return what it records of a step."""
+        return (step.after.max_tokens,)
 
     @property
-    def given(self) -> ContextInput:
-        """Return its input."""
-        return ContextInput.resize(self.max_tokens)
+    def payload(self) -> int:  # type: ignore[override]
+        """Return the payload of its input."""
+        return self.max_tokens
 
     def happen(self, window: ContextWindow, _: Log) -> ContextWindow:
         """Return the window with another budget."""
@@ -391,9 +402,9 @@ class MoveEvent(_Editing):
         return self.name
 
     @property
-    def given(self) -> ContextInput:
-        """Return its input."""
-        return ContextInput(self.name, Arguments.of_text(self.arguments))
+    def payload(self) -> Arguments:  # type: ignore[override]
+        """Return the payload of its input."""
+        return Arguments.of_text(self.arguments)
 
     def happen(self, window: ContextWindow, log: Log) -> ContextWindow:
         """Return the edited window."""

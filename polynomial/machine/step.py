@@ -270,7 +270,9 @@ def _is_preserving(step: Step) -> bool:
         return payload.resource_class is ResourceClass.PRESERVED
     if step.input.kind is InputKind.RESIZE:
         return after.max_tokens < before.max_tokens
-    return after.rules.standing != before.rules.standing or _last_is_preserved(after)
+    rules, known = after.rules, before.rules
+    is_new = rules is not known and rules.standing != known.standing
+    return is_new or _last_is_preserved(after)
 
 
 def check_recall(step: Step) -> None:
