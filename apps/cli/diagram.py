@@ -43,18 +43,19 @@ def diagram(*, machine: str | None, notation: str | None, output: Output) -> int
     .mmd or .dot is written in that notation.
     """
     drawn = load_machine(machine)
+    regions = {name: region.table for name, region in drawn.regions.items()}
     ending = "" if output is None else output.suffix.lower()
     if output is not None and notation is None and ending in PICTURES:
-        _draw(dot(drawn.table), output)
+        _draw(dot(drawn.table, regions), output)
         return 0
     if notation is None and ending not in ("", ".md", ".txt", *NOTATIONS):
         endings = ", ".join((*PICTURES, *NOTATIONS, ".md", ".txt"))
         raise CommandError(f"{output}: no file type for a diagram. Use {endings}, or --notation.")
     match notation or NOTATIONS.get(ending, "outline"):
         case "mermaid":
-            text = mermaid(drawn.table)
+            text = mermaid(drawn.table, regions)
         case "dot":
-            text = dot(drawn.table)
+            text = dot(drawn.table, regions)
         case _:
             text = outline(drawn)
     with redirected(output):
@@ -104,16 +105,18 @@ def outline(machine: type[ContextMachine]) -> str:
       user_turn, system [else]                  -> ACCUMULATING
       user_turn, system [is_pressured]          -> PRESSURED
     """
-    table = machine.table
-    leading = arrows(table)
-    width = max(len(label) for arrow in leading for label in arrow.labels)
+    tables = machine.places.tables
+    every = [arrow for table in tables for arrow in arrows(table)]
+    width = max(len(label) for arrow in every for label in arrow.labels)
     lines: list[str] = []
-    for state in table.cells:
-        lines.append(f"{state} (start)" if state == table.initial else str(state))
-        lines += [
-            f"  {label:{width}}  -> {arrow.target}"
-            for arrow in leading
-            if arrow.source == state
-            for label in arrow.labels
-        ]
+    for name, table in zip(("", *machine.regions), tables, strict=True):
+        lines += ["", f"Region {name}:"] if name else []
+        for state in table.cells:
+            lines.append(f"{state} (start)" if state == table.initial else str(state))
+            lines += [
+                f"  {label:{width}}  -> {arrow.target}"
+                for arrow in arrows(table)
+                if arrow.source == state
+                for label in arrow.labels
+            ]
     return "\n".join([*lines, "", *LEGEND.split("; ")]) + "\n"

@@ -81,6 +81,8 @@ class OwnStates(StateMachineMetaclass):
         self.once = frozenset(marked)
         if len(self.states):
             self.table = table_of(self)
+            if ContextState.EMPTY not in self.table.cells:
+                _require_no_actions(self)
             others = {name: region.table for name, region in self.regions.items()}
             self.places = Places(self, others)
 
@@ -270,6 +272,13 @@ def _require_supported(name: str, attrs: Mapping[str, object]) -> None:
         else:
             continue
         raise InvalidOptionError(f"machine {name}", ids.get(id(state), state.id), legal)
+
+
+def _require_no_actions(region: OwnStates) -> None:
+    for move in region.table.leaves:
+        for action in region.once.intersection(map(str, move.on)):
+            legal = "an action of the context's machine: only that changes the view"
+            raise InvalidOptionError(f"region {region.__name__}", action, legal)
 
 
 def _require_single_targets(name: str, states: Iterable[DeclaredState]) -> None:

@@ -4,7 +4,7 @@ A diagram is drawn from the table, so it always matches the machine. The output 
 deterministic: the same table gives the same bytes.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from attrs import frozen
 from statemachine.transition import Transition
@@ -30,6 +30,7 @@ LEGEND = (
 OTHERWISE = "else"
 """The label of the transition that is taken if no guard of the same input and state holds."""
 
+_NONE: Mapping[str, Table] = {}
 LINE_BREAK = "\\n"
 
 
@@ -62,22 +63,26 @@ def arrows(table: Table = ContextMachine.table) -> tuple[Arrow, ...]:
     )
 
 
-def mermaid(table: Table = ContextMachine.table) -> str:
-    """Return `table` as a Mermaid state diagram.
+def mermaid(table: Table = ContextMachine.table, regions: Mapping[str, Table] = _NONE) -> str:
+    """Return `table` as a Mermaid state diagram, with other `regions` by name.
 
     >>> mermaid().splitlines()[2]
     '    [*] --> EMPTY'
     """
-    lines = ["stateDiagram-v2", f"    %% {LEGEND}", f"    [*] --> {table.initial}"]
-    lines += [
-        f"    {arrow.source} --> {arrow.target} : {', '.join(arrow.labels)}"
-        for arrow in arrows(table)
-    ]
+    lines = ["stateDiagram-v2", f"    %% {LEGEND}", *_lines(table, "    ")]
+    for name, region in regions.items():
+        lines += [f"    state {name} {{", *_lines(region, "        "), "    }"]
     return "\n".join(lines) + "\n"
 
 
-def dot(table: Table = ContextMachine.table) -> str:
-    """Return `table` as a Graphviz digraph.
+def _lines(table: Table, indent: str) -> Iterator[str]:
+    yield f"{indent}[*] --> {table.initial}"
+    for arrow in arrows(table):
+        yield f"{indent}{arrow.source} --> {arrow.target} : {', '.join(arrow.labels)}"
+
+
+def dot(table: Table = ContextMachine.table, regions: Mapping[str, Table] = _NONE) -> str:
+    """Return `table` as a Graphviz digraph, with other `regions` by name.
 
     >>> dot().splitlines()[0]
     'digraph machine {'
@@ -92,7 +97,8 @@ def dot(table: Table = ContextMachine.table) -> str:
     ]
     lines += [
         f'    {arrow.source} -> {arrow.target} [label="{LINE_BREAK.join(arrow.labels)}"];'
-        for arrow in arrows(table)
+        for drawn in (table, *regions.values())
+        for arrow in arrows(drawn)
     ]
     return "\n".join([*lines, "}"]) + "\n"
 
