@@ -17,8 +17,8 @@ from polycontext.window import ContextWindow
 
 from ..errors import IllegalDirectionError
 from ..inputs import ContextInput, ContextOutput
-from ..machine.context_machine import ContextMachine, decider
-from ..machine.step import ContextPolicy, Step, default_policy
+from ..machine.context_machine import ContextMachine, context_transition
+from ..machine.step import ContextPolicy
 from ..state import ContextState, State
 
 S = TypeVar("S")
@@ -356,9 +356,10 @@ def context_polynomial(
     def transition(
         position: Position, context_input: ContextInput
     ) -> tuple[Position, ContextOutput]:
-        step = Step(context_input, position.window, policy or default_policy())
-        place = decider(machine).decide(step, position.state)
-        return Position(place, step.after), step.output(**machine.places.standing(place))
+        place, output = context_transition(
+            position.state, context_input, position.window, policy, machine
+        )
+        return Position(place, output.window), output
 
     return PolyAgent(
         Those(lambda each: _place(each) in places, frozenset(places)),

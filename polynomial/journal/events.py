@@ -40,7 +40,7 @@ class _Record:
     """Where its fields stand in a row, besides state and time."""
     edit: Any = None
     """What it does to the view, if that is an edit."""
-    payload: Any = None
+    payload: ClassVar[Any] = None
     """The payload of its input."""
 
     @staticmethod
@@ -239,7 +239,7 @@ class RecallEvent(_Editing):
         return (step.input.payload,)
 
     @property
-    def payload(self) -> Edit:  # type: ignore[override]
+    def payload(self) -> Edit:
         """Return the payload of its input."""
         return self.edit
 
@@ -277,7 +277,7 @@ class PromoteEvent(_Record):
         return wanted.resource_id, wanted.resource_class, wanted.rationale
 
     @property
-    def payload(self) -> Promotion:  # type: ignore[override]
+    def payload(self) -> Promotion:
         """Return the payload of its input."""
         return Promotion(self.resource_id, self.resource_class, self.rationale, self.at)
 
@@ -359,7 +359,7 @@ class ResizeEvent(_Record):
         return (step.after.max_tokens,)
 
     @property
-    def payload(self) -> int:  # type: ignore[override]
+    def payload(self) -> int:
         """Return the payload of its input."""
         return self.max_tokens
 
@@ -402,7 +402,7 @@ class MoveEvent(_Editing):
         return self.name
 
     @property
-    def payload(self) -> Arguments:  # type: ignore[override]
+    def payload(self) -> Arguments:
         """Return the payload of its input."""
         return Arguments.of_text(self.arguments)
 

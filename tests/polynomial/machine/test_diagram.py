@@ -6,6 +6,7 @@ from itertools import product
 import pytest
 from statemachine import State
 
+from polycontext.agents import NodeRegion
 from polycontext.polynomial import ContextMachine, ContextState
 from polycontext.polynomial.machine.diagram import (
     ANY_TURN,
@@ -139,3 +140,12 @@ def test_inputs_that_do_the_same_under_two_guards_get_two_labels() -> None:
 
     (arrow,) = (arrow for arrow in arrows(Late.table) if arrow.target == "LATE")
     assert arrow.labels == ("leave, go [is_late]", "go [not is_late]")
+
+
+def test_regions_are_drawn_beside_the_context() -> None:
+    """Each with its own start, by its name."""
+    regions = {"node": NodeRegion.table}
+    text = mermaid(ContextMachine.table, regions)
+    assert text.startswith(mermaid().rstrip())
+    assert "    state node {\n        [*] --> READY\n" in text
+    assert "THINKING -> ACTING" in dot(ContextMachine.table, regions)
