@@ -272,7 +272,7 @@ def _check_input(conversation: Conversation, kind: Kind, state: State) -> None:
 def _told(conversation: Conversation, event: Event) -> Event:
     """Return an event from before there were regions with the place that it means."""
     places = conversation.machine.places
-    if not places.names or places.knows(event.state):
+    if not places.initial or places.knows(event.state):
         return event
     among = [conversation.place]
     if not isinstance(event, PatchEvent):

@@ -20,7 +20,7 @@ from statemachine.states import States
 from statemachine.transition import Transition
 from statemachine.transition_list import TransitionList
 
-from polycontext.base import InvalidOptionError
+from polycontext.base import InvalidOptionError, require
 
 from ..inputs import InputKind, Kind
 from ..state import ContextState, State
@@ -83,7 +83,13 @@ class OwnStates(StateMachineMetaclass):
             self.table = table_of(self)
             if ContextState.EMPTY not in self.table.cells:
                 _require_no_actions(self)
-            others = {name: region.table for name, region in self.regions.items()}
+            for key, region in self.regions.items():
+                is_apart = ContextState.EMPTY not in getattr(
+                    region, "directions", {ContextState.EMPTY}
+                )
+                legal = "subclasses of Region, each under a name such as node"
+                require(f"regions of {name}", key, key.isidentifier() and is_apart, legal)
+            others = {key: region.table for key, region in self.regions.items()}
             self.places = Places(self, others)
 
     @property

@@ -229,17 +229,17 @@ class DecidingMachine(StateChart[Any], metaclass=OwnStates):
         places, kind = self.places, step.input.kind
         states, legal = places.at(place)
         if kind not in legal:
-            raise places.refusal(place, kind)
+            places.check(place, kind)
         reached = [*states]
         for step.region, part in enumerate(self.parts):
             if kind in part.table.kinds:
                 if step.region:
-                    step.since = step.entered.get(places.names[step.region - 1])
+                    step.since = step.entered.get([*places.initial][step.region - 1])
                 state = part.select(step, states[step.region])
                 if state is None:
                     raise illegal(states[step.region], kind, legal)
                 reached[step.region] = state
-        return places.place(tuple(reached)) if places.names else reached[0]
+        return places.place(tuple(reached)) if places.initial else reached[0]
 
     def select(self, step: Step, state: State) -> State | None:
         """Return where the transitions of this region lead, None if its guards refuse the event.

@@ -10,7 +10,7 @@ from statemachine import State
 
 from polycontext.base import InvalidDataError, InvalidOptionError
 from polycontext.polynomial import ContextMachine, ContextSession, IllegalDirectionError
-from polycontext.polynomial.machine import Region, after, once
+from polycontext.polynomial.machine import OwnStates, Region, after, once
 from polycontext.window import ContextWindow
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -181,3 +181,10 @@ def test_only_the_region_of_the_context_changes_the_view() -> None:
             def drop(self, step: Any) -> Any:
                 """Return nothing."""
                 return step.window
+
+
+@pytest.mark.parametrize("regions", [{"a+b": Lamp}, {"lamp": ContextMachine}, {"lamp": "on"}])
+def test_what_is_no_region_is_refused(regions: Any) -> None:
+    """When the class is declared, with what to write instead."""
+    with pytest.raises(InvalidOptionError, match="subclasses of Region"):
+        OwnStates("Wrong", (ContextMachine,), {"regions": regions})
