@@ -9,13 +9,14 @@ import pytest
 from attrs import evolve
 from statemachine import State
 
+from benchmarks.budget.reading import calls_of
 from polycontext.agents import AgentMachine
 from polycontext.base import InvalidOptionError, PolycontextError
 from polycontext.linearity import ResourceClass
 from polycontext.polynomial import ContextMachine, ContextSession, IllegalDirectionError
 from polycontext.polynomial.machine import OwnStates, Region, once
 from polycontext.pressure import Edit, FloorError, removal
-from polycontext.window import Splice, ToolCall, Turn
+from polycontext.window import EstimatingCounter, Splice, ToolCall, Turn
 
 CARD = re.compile(r"\b(?:\d[ -]?){15}\d\b")
 FROM: Any = ContextMachine.accumulating
@@ -237,3 +238,27 @@ def test_a_transition_of_ones_own_keeps_what_its_event_does() -> None:
         session.add_user_turn(text)
     assert (session.state, ran) == ("HOLD", ["one", "secret"])
     assert [turn.text for turn in session.window.all_turns()] == ran
+
+
+def test_a_turn_through_an_action_of_ones_own_costs_the_same_however_long_the_log() -> None:
+    """Its event is replayed beside it, in the same time."""
+    session, costs = ContextSession(10**7, counter=EstimatingCounter(), machine=Redacted), []
+    for _ in range(3):
+        for number in range(200):
+            session.add_user_turn(f"Question {number}")
+        costs.append(calls_of(lambda: session.add_user_turn("And now?")).total())
+    assert costs[-1] < 1.1 * costs[0]
+
+
+def test_an_action_that_adds_more_than_its_turn_is_refused() -> None:
+    """The event tells of one turn."""
+
+    class Doubling(ContextMachine):
+        def append_turn(self, step: Any) -> Any:
+            """Return a window with two turns."""
+            return super().append_turn(step).append(Turn("user", "And another."))
+
+    session = ContextSession(4000, machine=Doubling)
+    with pytest.raises(InvalidOptionError, match="user_turn"):
+        session.add_user_turn("One.")
+    assert session.log() == ()
