@@ -83,6 +83,7 @@ class AgentMachine(ContextMachine):
     """The context's machine, with the nodes beside it; an event of both must suit both."""
 
     regions: ClassVar[Mapping[str, Any]] = {"node": NodeRegion}
+    keeps_nothing = True
     wordless = frozenset({ENTITIES})
     examples = EXAMPLES
 

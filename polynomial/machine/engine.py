@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Collection, Iterable, Mapping, MutableSet
 from contextlib import suppress
 from contextvars import ContextVar
-from functools import partial
+from functools import cache, partial
 from inspect import isawaitable
 from typing import Any, ClassVar, Self
 
@@ -130,6 +130,16 @@ class ContextModel:
     def at(self, state: State, window: object, after: object = None) -> Moment:
         """Return a context manager that stands at `state` and `window`."""
         return Moment(self, state, window, after)
+
+
+@cache
+def _callback_keys(machine: "type[DecidingMachine]") -> frozenset[str]:
+    """Return the keys of a class's callbacks, which take long to build."""
+    return frozenset(
+        spec.group.build_key(each._specs)
+        for each in iterate_states_and_transitions(machine.states)
+        for spec in each._specs
+    )
 
 
 class RegionModel(ContextModel):
@@ -365,11 +375,7 @@ class DecidingMachine(StateChart[Any], metaclass=OwnStates):
 
     def _inspect_callbacks(self) -> None:
         """Set `acts`: whether there is an action. Refuse callbacks that nothing would run."""
-        keys = {
-            spec.group.build_key(each._specs)
-            for each in iterate_states_and_transitions(self.states)
-            for spec in each._specs
-        }
+        keys = _callback_keys(type(self))
         found = {key: called for key in keys if (called := [*self._callbacks[key]])}
         self.acts = any(key.startswith(_ACTIONS) for key in found)
         self.acts |= any(part.acts for part in self.parts[1:])

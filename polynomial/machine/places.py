@@ -79,7 +79,7 @@ class Places:
 
     def _parse(self, place: State) -> tuple[State, ...]:
         left, states = place, list[State]()
-        for name, initial in reversed(self.initial.items()):
+        for name, initial in reversed([*self.initial.items()]):
             head, sign, state = left.rpartition(f"+{name}:")
             states.append(state_of(state) if sign else initial)
             left = head if sign else left

@@ -304,7 +304,7 @@ class LiveMachine(ContextModel):
         self._sending = self._follows = False
         self._playing = Lock()
         kind = writer.conversation.machine
-        is_plain = kind is ContextMachine and not listeners
+        is_plain = "keeps_nothing" in vars(kind) and not listeners
         self.machine = decider(kind) if is_plain else self._make()
 
     def _make(self) -> ContextMachine:
