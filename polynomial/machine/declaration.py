@@ -143,6 +143,7 @@ class OwnStates(StateMachineMetaclass):
             if source is not move.source:  # it was declared before the class body
                 move.source = source
                 source.transitions.add_transitions(move)
+        attrs = attrs | {event: _staying(inherited) for event in attrs.get("always", ())}
         known = [len(state.transitions) for state in inherited]
         super().add_from_attributes(attrs)  # type: ignore[no-untyped-call]
         for state, before in zip(inherited, known, strict=True):
@@ -169,8 +170,8 @@ class OwnStates(StateMachineMetaclass):
                 target: Any = move.target
                 if move.match(InputKind.REWIND) and target.value in tuple(ContextState):
                     state.transitions.add_transitions(_again(move, {}, state))
-            stays = ("rewind", *self.always) if empty is None else ("resize", "forget")
-            for event in stays:
+            always = (each for base in self.__mro__ for each in vars(base).get("always", ()))
+            for event in ("rewind", *always) if empty is None else ("resize", "forget"):
                 state.to.itself(event=event, internal=True)  # type: ignore[no-untyped-call]
 
 
@@ -197,6 +198,13 @@ def _states_in(values: Collection[object]) -> list[DeclaredState]:
     """Return the states that a class body declares."""
     found = [value for value in values if isinstance(value, DeclaredState)]
     return found + [state for value in values if isinstance(value, States) for state in value]
+
+
+def _staying(states: Iterable[DeclaredState]) -> TransitionList:
+    moves = TransitionList()
+    for state in states:
+        moves |= state.to.itself(internal=True)  # type: ignore[no-untyped-call]
+    return moves
 
 
 def _stood_in(value: Any) -> Callable[[Any], bool]:

@@ -1,5 +1,7 @@
 """The table of states and inputs, cell by cell, with and without a live machine."""
 
+from inspect import getsource
+
 import pytest
 from attrs import evolve
 
@@ -12,11 +14,13 @@ from polycontext.polynomial import (
     ContextSession,
     ContextState,
     IllegalDirectionError,
+    InputKind,
 )
 from polycontext.polynomial.machine.step import ContextPolicy
 from polycontext.pressure import CompressionResult, ContextProjector, Edit, FloorError, Fulfilment
 from polycontext.pressure.view import apply_edit
 from polycontext.window import ContextWindow, Splice, ToolCall, Turn
+from tests.house import ROOT
 from tests.laws.internal.machines import TableMachine
 from tests.polynomial.conversations import WORDS, Engine, session_of, whole, with_engine, words
 
@@ -251,3 +255,12 @@ def test_a_failing_listener_undoes_nothing() -> None:
         machine.advance(ContextInput.user_turn("again"))
     assert [type(error) for error in raised.value.exceptions] == [OSError]
     assert len(machine.window) == 2
+
+
+def test_the_page_shows_the_class_body() -> None:
+    """Each row of docs/machine.md is a line of the class, in order."""
+    page = (ROOT / "docs/machine.md").read_text(encoding="utf-8")
+    shown = [line for line in page.splitlines() if " = _turns(" in line or "**_does(" in line]
+    source = [line.strip() for line in getsource(ContextMachine).splitlines()]
+    assert len(shown) == len(InputKind)
+    assert shown == [line for line in source if line in shown]
