@@ -19,7 +19,7 @@ from .base import (
     UnknownNameError,
 )
 from .base.law import LawViolation
-from .bill import SpendingError
+from .cost import SpendingError
 from .linearity import DemotionError, UnknownResourceError
 from .models import NoSummaryError
 from .nodes.builders import NodeBudgetError

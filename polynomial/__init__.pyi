@@ -32,7 +32,6 @@ from .machine.step import ContextPolicy
 from .projection import Projection, project
 from .session.answer import Answer
 from .state import ContextState
-from .verification import Verification, verify
 
 __all__ = [
     "CONTEXT_OPERAD",
@@ -63,7 +62,6 @@ __all__ = [
     "StoreBusyError",
     "StoreError",
     "Those",
-    "Verification",
     "context_polynomial",
     "context_transition",
     "coproduct",
@@ -75,5 +73,4 @@ __all__ = [
     "replay",
     "sequential",
     "through",
-    "verify",
 ]

@@ -224,27 +224,6 @@ def test_the_picture_of_the_demo_is_what_it_prints(
     assert [line for line in printed if line.strip() not in drawn] == []
 
 
-def test_the_picture_of_a_replay_is_what_its_command_draws(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The picture has the words, steps and compressions that the command beside it draws."""
-    monkeypatch.chdir(ROOT)
-    (command,) = re.findall(
-        r"`polycontext (replay apps/cli/demo.json [^`]+--plot[^`]+)`",
-        (ROOT / "docs" / "command-line.md").read_text(encoding="utf-8"),
-    )
-    *words, shown = command.split()
-    assert main([*words, str(tmp_path / "now.svg")]) == 0
-    drawn = [(path.read_text(encoding="utf-8")) for path in (ROOT / shown, tmp_path / "now.svg")]
-    words_of, shapes_of = (
-        [re.findall(what, picture) for picture in drawn]
-        for what in (r"<!-- (.+?) -->", r"clip-path=|<g id=\"\w+\"")
-    )
-    assert "apps/cli/demo.json" in words_of[0]
-    assert words_of[0] == words_of[1]
-    assert shapes_of[0] == shapes_of[1]
-
-
 def test_the_readme_counts_the_models_that_are_known(monkeypatch: pytest.MonkeyPatch) -> None:
     """The number of names is that of the tables, whatever another page has registered."""
     monkeypatch.setattr("polycontext.window.model_profiles._REGISTERED", {})

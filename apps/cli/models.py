@@ -5,7 +5,7 @@ from typing import Any
 import click
 
 from polycontext.base import UnknownNameError
-from polycontext.bill import prices_of
+from polycontext.cost import prices_of
 from polycontext.window import find_model
 from polycontext.window.model_profiles import known_models
 

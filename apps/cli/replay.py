@@ -2,7 +2,6 @@
 
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from pathlib import Path
 
 import click
 
@@ -24,13 +23,11 @@ from .output import (
     complain,
     paper_width,
     progress,
-    save,
     write,
     write_columns,
     write_json,
     write_rich,
 )
-from .plot import check_plot, save_plot
 from .recordings.conversation import Conversation, read_conversations
 from .recordings.documents import size_of
 from .recordings.replay import ReplaySettings, replay_conversation
@@ -65,7 +62,7 @@ def marks(threshold: float | None, low: float | None) -> tuple[float, float]:
 @command(
     "polycontext replay chat.json --max-tokens 4000",
     "polycontext replay runs.jsonl --json | jq .summary",
-    "polycontext replay runs.jsonl --only 3 --plot pressure.svg",
+    "polycontext replay runs.jsonl --only 3",
 )
 @click.argument("files", nargs=-1, required=True, metavar="FILE...", shell_complete=complete_file)
 @click.option(
@@ -85,12 +82,6 @@ def marks(threshold: float | None, low: float | None) -> tuple[float, float]:
     "--only", type=click.IntRange(min=1), metavar="N", help="Replay only the N-th conversation."
 )
 @click.option("--all", "show_all", is_flag=True, help="Show every step of every conversation.")
-@click.option(
-    "--plot",
-    type=click.Path(dir_okay=False, path_type=Path),
-    metavar="FILE",
-    help="Draw the use of the window as SVG or PNG (needs polycontext[plot]).",
-)
 def replay(
     *,
     files: Sequence[str],
@@ -104,7 +95,6 @@ def replay(
     only: int | None,
     show_all: bool,
     as_json: Json,
-    plot: Path | None,
 ) -> int:
     """Replay recorded conversations and show what is summarised or dropped as the window fills up.
 
@@ -122,17 +112,12 @@ def replay(
         strict=strict,
     )
     conversations = _selected(read_conversations(files, form), only)
-    if plot is not None:
-        check_plot(plot)
-        conversations = _single(conversations)
     size = size_of(files)
     # A bar on the terminal that also receives the JSON would be written into it.
     shown = (size is None or size >= LONG) and not (as_json and sys.stdout.isatty())
     with progress("replaying", size, shown=shown) as update:
         reports = _replayed(conversations, settings, lambda size: update(advance=size))
         last = _print_json(reports) if as_json else _print_tables(reports, show_all=show_all)
-    if last is not None and plot is not None:
-        save(plot, lambda path: save_plot(last, path, high=high, low=low))
     if last is None or not last.stopped:
         return 0
     refused, conversation = last.refused[-1], last.conversation
@@ -150,15 +135,6 @@ def _selected(conversations: Iterable[Conversation], only: int | None) -> Iterat
             return
     if only is not None:
         raise CommandError(f"--only {only} is too large. Use 1 to {found}.")
-
-
-def _single(conversations: Iterable[Conversation]) -> Iterator[Conversation]:
-    for number, conversation in enumerate(conversations):
-        if number:
-            raise CommandError(
-                "--plot draws one conversation and there are several. Choose one with --only N.",
-            )
-        yield conversation
 
 
 def _replayed(

@@ -7,6 +7,7 @@ after a result. Writing a summary costs nothing here, for any library.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from hashlib import blake2b
 from itertools import accumulate, pairwise
 from statistics import mean
 from typing import Any
@@ -16,11 +17,12 @@ from attrs import define, field, frozen
 from benchmarks.budget.caching_peers import PEERS, Trimmer, is_installed, tokens_of
 from benchmarks.budget.row import Found, Row, Scale
 from benchmarks.conversation import RememberingCounter, turns
-from polycontext.bill import FLOOR, STEP, Layout, PrefixCache
 from polycontext.polynomial import ContextSession
 from polycontext.pressure import FixedThreshold
 from polycontext.pressure.schedule import BY_ITSELF
-from polycontext.window.providers import Provider, Rendered, get_format
+from polycontext.testing.strict.prefix_cache import FLOOR, STEP, PrefixCache
+from polycontext.window import REQUEST_OVERHEAD, compact
+from polycontext.window.providers import Provider, get_format
 
 HIGH, LOW = 0.95, 0.5
 LIMITS = {8_000: 0.90, 32_000: 0.97}
@@ -53,21 +55,27 @@ class Sent:
 class Teller:
     """A client that sends lists of messages and records the cost of each."""
 
-    _layout: Layout = field(factory=lambda: Layout(Provider.OPENAI, RememberingCounter()))
     _cache: PrefixCache = field(factory=lambda: PrefixCache(lambda: 0.0))
     _last: list[dict[str, Any]] = field(factory=list)
+    _digests: list[bytes] = field(factory=list)
+    _sums: list[int] = field(factory=list)
     sent: list[Sent] = field(factory=list)
 
     def send(self, messages: list[dict[str, Any]]) -> None:
         """Send one request and record its cost."""
-        begin = max(0, len(self._last) - 1)
-        laid = self._layout.lay(
-            Rendered(messages), (), b"", grown=messages[:begin] == self._last[:begin]
-        )
+        pairs = enumerate(zip(messages, self._last, strict=False))
+        shorter = min(len(messages), len(self._last))
+        same = next((place for place, (new, old) in pairs if new != old), shorter)
+        kept = self._sums[same - 1] if same else 0
+        del self._digests[same:], self._sums[same:]
+        for message in messages[same:]:
+            before = self._digests[-1] if self._digests else b""
+            self._digests.append(blake2b(before + compact(message).encode()).digest())
+            total = self._sums[-1] if self._sums else REQUEST_OVERHEAD
+            self._sums.append(total + tokens_of(message))
+        use = self._cache.serve_automatic(self._digests, self._sums)
+        self.sent.append(Sent(self._sums[-1], kept, use.read))
         self._last = messages
-        use = self._cache.serve_automatic(laid.digests, laid.sums)
-        self.sent.append(Sent(laid.tokens, laid.up_to(laid.common), use.read))
-        self._layout.take(laid)
 
 
 @frozen

@@ -15,7 +15,7 @@ from warnings import catch_warnings, simplefilter
 from attrs import define, field
 
 from benchmarks.conversation import RememberingCounter
-from polycontext.bill import SeenTokens
+from polycontext.testing.strict.request_tokens import SeenTokens
 from polycontext.window.tokens.counter import REQUEST_OVERHEAD, TURN_OVERHEAD
 
 Message = dict[str, Any]

@@ -109,38 +109,6 @@ def _as_converse(message: Message) -> dict[str, Any]:
     return {"role": message["role"], "content": [*said, *uses]}
 
 
-def semantic_kernel(asked: Asked) -> list[Message]:
-    """`ChatHistoryTruncationReducer`, which counts messages."""
-    contents = import_module("semantic_kernel.contents")
-    native = [
-        _as_semantic(contents, place, message) for place, message in enumerate(asked.messages)
-    ]
-
-    def cut(size: int) -> list[Message]:
-        history = contents.ChatHistoryTruncationReducer(
-            target_count=max(1, size), messages=list(native)
-        )
-        asyncio.run(history.reduce())
-        return [asked.messages[message.metadata["place"]] for message in history.messages]
-
-    return largest(cut, len(native), asked.max_tokens)
-
-
-def _as_semantic(contents: Any, place: int, message: Message) -> Any:
-    items: list[Any] = []
-    if message["role"] == "tool":
-        items.append(
-            contents.FunctionResultContent(id=message["tool_call_id"], result=message["content"])
-        )
-    elif message.get("content"):
-        items.append(contents.TextContent(text=message["content"]))
-    items += [
-        contents.FunctionCallContent(id=each["id"], name=each["function"]["name"])
-        for each in message.get("tool_calls") or ()
-    ]
-    return contents.ChatMessageContent(role=message["role"], items=items, metadata={"place": place})
-
-
 def agent_framework(asked: Asked) -> list[Message]:
     """`TruncationStrategy` by tokens, which keeps the system and first user messages."""
     lib = import_module("agent_framework")
@@ -206,7 +174,6 @@ PEERS: dict[str, tuple[str, Method]] = {
     "litellm": ("litellm", litellm),
     "llama-index-core": ("llama_index", llama_index),
     "strands-agents": ("strands", strands),
-    "semantic-kernel": ("semantic_kernel", semantic_kernel),
     "agent-framework-core": ("agent_framework", agent_framework),
 }
 """The libraries by the name of their distribution: the module to import, and its adapter."""

@@ -393,10 +393,7 @@ OPTIONS = [
     (("replay", EXAMPLE, "--low", "nan"), "--low nan is not"),
     (("replay", EXAMPLE, "--keep-recent", "-1"), "--keep-recent"),
     (("replay", EXAMPLE, "--only", "2"), "--only 2 is too large. Use 1 to 1."),
-    (
-        ("replay", EXAMPLE, "--plot", "out.txt"),
-        "out.txt: no file type for a plot. Use .svg or .png",
-    ),
+    (("replay", EXAMPLE, "--plot", "out.svg"), "--plot"),
     (("replay",), "FILE"),
     (("dance",), "dance"),
     (("replay", EXAMPLE, "--dance"), "--dance"),

@@ -7,7 +7,6 @@ import re
 import signal
 import subprocess
 import sys
-import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import pytest
@@ -36,7 +35,7 @@ from tests.cli.command import (
     spawn,
     user,
 )
-from tests.house import ROOT, examples, gated, sizes
+from tests.house import ROOT, examples, sizes
 
 TOO_LARGE = {"role": "system", "content": "word " * 5000}
 """A message that no window of these tests holds, and that is not cut either."""
@@ -441,72 +440,6 @@ def test_a_large_result_and_an_open_end_are_shown(polycontext: Command, tmp_path
     rows = [line.split() for line in ran.out.splitlines()]
     assert [row[:3] for row in rows if row[:1] == ["3"]] == [["3", "tool", "REQUIRED"]]
     assert "so -> look({})" in ran.out
-
-
-@pytest.mark.parametrize("suffix", gated(["svg", "png"], "svg"))
-def test_a_plot_is_drawn(polycontext: Command, tmp_path: Path, suffix: str) -> None:
-    """The picture is of its type, the same each time, and its place is told on standard error."""
-    first, second = tmp_path / f"1.{suffix}", tmp_path / f"2.{suffix}"
-    for path in (first, second):
-        ran = polycontext("replay", EXAMPLE, "--max-tokens", "1200", "--plot", path)
-        assert (ran.code, ran.err) == (0, f"wrote {path}\n")
-    assert first.read_bytes() == second.read_bytes()
-    assert first.read_bytes().startswith(b"\x89PNG" if suffix == "png" else b"<?xml")
-
-
-def test_a_plot_shows_states_marks_and_compressions(polycontext: Command, tmp_path: Path) -> None:
-    """The SVG names every state, both marks, compressions and rejected turns as comments."""
-    path = saved(tmp_path, "chat.json", [*chat(40), TOO_LARGE])
-    polycontext("replay", path, "--max-tokens", "1500", "--plot", tmp_path / "out.svg")
-    text = (tmp_path / "out.svg").read_text(encoding="utf-8")
-    ET.fromstring(text)
-    words = (
-        "high 0.97",
-        "low 0.8",
-        "budget",
-        "compression",
-        "refused turn",
-        *list(ContextState)[1:],
-    )
-    assert [word for word in words if f"<!-- {word} -->" not in text] == []
-
-
-def test_a_plot_takes_any_title(polycontext: Command, tmp_path: Path) -> None:
-    """Signs that the font has not, and dollars, break nothing."""
-    path = saved(tmp_path, "chat.json", {"messages": chat(3), "id": "$x_1$ 會議 $\\frac{$"})
-    assert polycontext("replay", path, "--plot", tmp_path / "out.png").code == 0
-
-
-def test_a_plot_is_of_one_conversation(polycontext: Command, tmp_path: Path) -> None:
-    """Several are refused with the way out."""
-    ran = polycontext("replay", EXAMPLE, ANTHROPIC_EXAMPLE, "--plot", tmp_path / "out.svg")
-    assert ran.code == 2
-    assert "--only N" in ran.complaint
-    assert (
-        polycontext(
-            "replay", EXAMPLE, ANTHROPIC_EXAMPLE, "--json", "--plot", tmp_path / "out.svg"
-        ).code
-        == 2
-    )
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_a_plot_without_matplotlib_says_what_to_install(
-    polycontext: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    """The optional extra is named, and nothing is replayed first."""
-    monkeypatch.setitem(sys.modules, "matplotlib", None)
-    ran = polycontext("replay", EXAMPLE, "--plot", tmp_path / "out.svg")
-    assert (ran.code, ran.out) == (2, "")
-    assert ".[plot]" in ran.complaint
-
-
-def test_a_plot_that_cannot_be_written_is_refused(polycontext: Command, tmp_path: Path) -> None:
-    """The report is printed all the same, the complaint names the file."""
-    ran = polycontext("replay", EXAMPLE, "--plot", tmp_path / "nowhere" / "out.svg")
-    assert ran.code == 2
-    assert "prefix kept" in ran.out
-    assert "out.svg: cannot be written" in ran.complaint
 
 
 def test_the_low_mark_follows_a_low_threshold() -> None:

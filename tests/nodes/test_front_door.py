@@ -9,7 +9,7 @@ import pytest
 
 from polycontext import nodes
 
-LIBRARIES = ("hypothesis", "matplotlib", "obstore", "rich", "click")
+LIBRARIES = ("hypothesis", "obstore", "rich", "click")
 """Libraries that only a command, an extra or a user's test needs."""
 
 
@@ -57,7 +57,6 @@ def test_the_help_of_the_commands_loads_no_room() -> None:
     assert (
         sorted(
             {
-                "matplotlib",
                 "hypothesis",
                 "polycontext.polynomial",
                 "polycontext.window",

@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polycontext.base import InvalidOptionError, PolycontextError
-from polycontext.polynomial import ContextOverflowError, Verification, project, verify
-from polycontext.polynomial.verification import found_in_order
+from polycontext.polynomial import ContextOverflowError, project
 from polycontext.testing import FAST, Move
 from polycontext.window import InvalidMessagesError
 from polycontext.window.filler import SYSTEM_READ
@@ -30,6 +29,7 @@ from tests.polynomial.conversations import (
     system,
     user,
 )
+from tests.polynomial.verification import Verification, found_in_order, verify
 
 HISTORY = [
     system("Be brief."),

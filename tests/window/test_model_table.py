@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from polycontext import ContextSession, project
 from polycontext.adapters.sessions import Sessions
 from polycontext.base import InvalidOptionError, UnknownNameError
-from polycontext.bill import prices_of
+from polycontext.cost import prices_of
 from polycontext.window import TiktokenCounter
 from polycontext.window import model_profiles as module
 from polycontext.window.model_profiles import find_model, known_models

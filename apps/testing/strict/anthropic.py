@@ -12,7 +12,6 @@ import orjson
 from attrs import define, field, frozen
 
 from polycontext.base import InvalidOptionError
-from polycontext.bill import BlockTokens, Breakpoint, CacheUse, PrefixCache, text_blocks
 from polycontext.window import TokenCounter, default_counter
 from polycontext.window.providers.anthropic import (
     BINDING_BETA,
@@ -24,6 +23,7 @@ from .anthropic_editing import Edits, edits_of, refuse_unfinished, usage_of_summ
 from .anthropic_prefix import MOST_BYTES, Frame, Prefix, PrefixJudge, mark_seconds, too_large
 from .anthropic_requests import NEWEST, check_head, check_version, check_whole
 from .memory import Memory, digest
+from .prefix_cache import Breakpoint, CacheUse, PrefixCache
 from .provider import (
     Endpoint,
     Event,
@@ -36,6 +36,7 @@ from .provider import (
     invalid_request,
     vendor_errors,
 )
+from .request_tokens import BlockTokens, text_blocks
 from .signatures import Bound, Signer, canonical
 from .streams import message_events
 

@@ -11,9 +11,8 @@ from typing import Any
 
 from attrs import frozen
 
-from polycontext.bill import BlockTokens, text_blocks
-
 from .provider import Request, invalid_request
+from .request_tokens import BlockTokens, text_blocks
 
 CLEARED = "[cleared]"
 """The text that the model sees in place of a cleared result."""

@@ -10,7 +10,6 @@ from typing import Any
 import orjson
 from attrs import field, frozen
 
-from polycontext.bill import PER_MESSAGE, BlockTokens, text_blocks
 from polycontext.window import InvalidMessagesError
 from polycontext.window.providers import Provider, copied_messages
 from polycontext.window.providers.anthropic import (
@@ -23,6 +22,7 @@ from polycontext.window.providers.anthropic import (
 from .anthropic_requests import NEWEST
 from .memory import Memory, digest
 from .provider import RequestRefusedError, invalid_request
+from .request_tokens import PER_MESSAGE, BlockTokens, text_blocks
 from .signatures import Bound, Signer, Verdict, canonical
 
 PREFIX, MODEL = "prefix_binding_mismatch", "model_binding_mismatch"

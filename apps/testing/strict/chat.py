@@ -9,7 +9,6 @@ from typing import Any
 
 from attrs import define, field, frozen
 
-from polycontext.bill import CacheUse
 from polycontext.window import REQUEST_OVERHEAD
 from polycontext.window.providers import Provider, load_errors, without
 from polycontext.window.providers.chat import ChatJudge
@@ -18,6 +17,7 @@ from polycontext.window.tokens import TURN_OVERHEAD
 from .memory import MOST_PREFIXES, Memory, chain, json_bytes, longest
 from .openai import OpenAIOptions
 from .openai_requests import check_chat_fields
+from .prefix_cache import CacheUse
 from .provider import Endpoint, Event, Headers, Request, interrupt, invalid_request, vendor_errors
 from .streams import pieces
 

@@ -15,7 +15,6 @@ from typing import Any, NoReturn
 from attrs import define, field
 
 from polycontext.base.json_data import copy_json
-from polycontext.bill import SeenTokens
 from polycontext.window import REQUEST_OVERHEAD, InvalidMessagesError, TokenCounter, default_counter
 from polycontext.window.providers import Place, Provider, check
 from polycontext.window.providers.gemini import UNSIGNED
@@ -32,6 +31,7 @@ from .provider import (
     interrupt,
     vendor_errors,
 )
+from .request_tokens import SeenTokens
 from .streams import pieces
 
 Answer = str | Mapping[str, Any]

@@ -9,10 +9,11 @@ from typing import Any
 from attrs import define, field
 
 from polycontext.base import InvalidOptionError
-from polycontext.bill import PrefixCache, SeenTokens
 from polycontext.window import TokenCounter, default_counter
 
+from .prefix_cache import PrefixCache
 from .provider import Faults, Request, RequestRefusedError, as_faults, invalid_request
+from .request_tokens import SeenTokens
 
 
 def _window(_instance: object, _attribute: object, value: object) -> None:

@@ -10,7 +10,6 @@ from typing import Any
 import orjson
 from attrs import define, field, frozen
 
-from polycontext.bill import CacheUse
 from polycontext.window import REQUEST_OVERHEAD, InvalidMessagesError
 from polycontext.window.providers import OpenAIPlace, Provider, load_errors, without
 from polycontext.window.providers.responses import (
@@ -25,6 +24,7 @@ from polycontext.window.tokens import TURN_OVERHEAD
 from .memory import MOST_PREFIXES, Memory, chain, json_bytes, longest
 from .openai import OpenAIOptions
 from .openai_requests import check_responses_fields, not_stored
+from .prefix_cache import CacheUse
 from .provider import Endpoint, Event, Headers, Request, interrupt, invalid_request, vendor_errors
 from .responses_fields import (
     DEFAULTS,

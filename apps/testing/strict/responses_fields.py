@@ -3,8 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from polycontext.bill import CacheUse
-
+from .prefix_cache import CacheUse
 from .provider import Request
 
 DEFAULTS: Mapping[str, Any] = {

@@ -10,7 +10,7 @@ import pytest
 
 from polycontext import ContextMachine, ContextSession, ExtractiveSummariser, Turn, project
 from polycontext.base import InvalidOptionError, UnknownNameError
-from polycontext.bill import prices_of
+from polycontext.cost import prices_of
 from polycontext.linearity import keep_last
 from polycontext.polynomial import ContextOverflowError, IllegalDirectionError
 from polycontext.pressure import ConflictError, ContextProjector, Signals

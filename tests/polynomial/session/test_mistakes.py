@@ -12,7 +12,7 @@ import pytest
 
 from polycontext import ContextSession, PolycontextError, ToolCall, Turn, project
 from polycontext.base import InvalidDataError, InvalidOptionError, UnknownNameError
-from polycontext.bill import bill_of
+from polycontext.cost import Meter
 from polycontext.linearity import DemotionError, UnknownResourceError
 from polycontext.polynomial import ContextOverflowError, IllegalDirectionError
 from polycontext.pressure import ContextProjector, ExtractiveSummariser, FixedThreshold
@@ -233,10 +233,10 @@ REFUSED: dict[str, tuple[type[PolycontextError], str, Mistake]] = {
         "HumanMessage is not a message.*convert_to_openai_messages",
         lambda s: s.extend([HumanMessage()]),
     ),
-    "a bill at a model's name": (
+    "a meter at a model's name": (
         InvalidOptionError,
         "prices = 'claude'.*prices_of",
-        lambda s: bill_of(s, "claude"),  # type: ignore[arg-type]
+        lambda s: Meter(s, "claude"),  # type: ignore[arg-type]
     ),
     "iterating over a projection": (
         InvalidDataError,

@@ -1,6 +1,6 @@
-"""The bill of a session: its requests as the vendors' prompt caches would serve them, and limits.
+"""The cost of a session: what providers reported for its requests, times their prices.
 
-See docs/cache.md, "The bill".
+See docs/cache.md, "The cost".
 """
 
 import lazy_loader

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from polycontext.bill.prefix_cache import Breakpoint, CacheUse, Held, PrefixCache
+from polycontext.testing.strict.prefix_cache import Breakpoint, CacheUse, PrefixCache
 
 Blocks = tuple[int, ...]
 """A request: the tokens of each block; equal tokens are equal blocks."""
@@ -76,7 +76,7 @@ REQUESTS = st.lists(
 def test_marked_prefixes_are_those_of_an_oracle(
     requests: list[tuple[list[int], list[tuple[int, float]], int]], floor: int, look_back: int
 ) -> None:
-    """Whatever is sent, marked and waited for; what is asked first is what is told then."""
+    """Whatever is sent, marked and waited for."""
     now, oracle = 0.0, Oracle()
     cache = PrefixCache(lambda: now)
     for sizes, wanted, waited in requests:
@@ -85,9 +85,7 @@ def test_marked_prefixes_are_those_of_an_oracle(
         marks = sorted({place % len(blocks): seconds for place, seconds in wanted}.items())
         points = [Breakpoint(*mark) for mark in marks]
         digests, tokens = _of(blocks)
-        asked = cache.serve(digests, tokens, points, floor=floor, look_back=look_back, sent=False)
         use = cache.serve(digests, tokens, points, floor=floor, look_back=look_back)
-        assert asked == use
         assert (use.read, use.all_written) == oracle.marked(blocks, marks, now, floor, look_back)
 
 
@@ -136,21 +134,7 @@ def test_what_is_marked_and_used_lives_on() -> None:
         blocks.append(f"turn {minute}".encode())
         tokens = [2000 * (place + 1) for place in range(len(blocks))]
         cache.serve(blocks, tokens, [Breakpoint(0), Breakpoint(len(blocks) - 1)])
-    assert cache.held(b"system") is Held.LIVING
-    assert cache.held(b"turn 0") is Held.EXPIRED
-    assert cache.held(b"never") is Held.UNKNOWN
-
-
-def test_asking_changes_nothing_until_it_is_kept() -> None:
-    """A request that is not sent leaves the cache unchanged, and a backdated one ages earlier."""
-    now = 1000.0
-    cache = PrefixCache(lambda: now)
-    use = cache.serve_automatic([b"a"], [2048], sent=False)
-    assert cache.held(b"a") is Held.UNKNOWN
-    cache.keep(use, 800.0)
-    assert cache.held(b"a") is Held.LIVING
-    now = 1101.0
-    assert cache.held(b"a") is Held.EXPIRED
+    assert [cache.has(name) for name in (b"system", b"turn 0", b"never")] == [True, False, False]
 
 
 @pytest.mark.parametrize("blocks", [19, 20, 21, 40])
@@ -170,10 +154,6 @@ def test_the_oldest_prefixes_are_forgotten_when_there_are_too_many() -> None:
     cache = PrefixCache(lambda: 0.0, most=2)
     for name in (b"a", b"b", b"c"):
         cache.serve([name], [2000], [Breakpoint(0)])
-    assert [cache.held(name) for name in (b"a", b"b", b"c")] == [
-        Held.UNKNOWN,
-        Held.LIVING,
-        Held.LIVING,
-    ]
+    assert [cache.has(name) for name in (b"a", b"b", b"c")] == [False, True, True]
     assert cache.serve([], [], []) == CacheUse(0, {})
     assert cache.serve_automatic([], []) == CacheUse(0, {})

@@ -1,0 +1,330 @@
+"""The cost of a session is what its providers reported, times their prices."""
+
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from polycontext.base import InvalidDataError, InvalidOptionError
+from polycontext.cost import Cost, Meter, SpendingError, Tokens, reported_tokens
+from polycontext.polynomial import ContextSession
+from polycontext.pressure.cache import CachePlan
+from polycontext.pressure.schedule import Prices
+from polycontext.testing.strict import StrictAnthropic, StrictChat, StrictResponses
+from polycontext.window import ToolCall
+from polycontext.window.providers import Provider, Rendered
+
+PRICES = Prices(3, 15, read=0.3, write=3.75, write_long=6)
+
+
+class Words:
+    """Count a token a word, so that sizes are easy to say."""
+
+    exact = True
+
+    def count(self, text: str) -> int:
+        """Return how many words."""
+        return len(text.split())
+
+
+class Talk:
+    """Drive one session, its meter and the strict provider of its format under one clock."""
+
+    def __init__(self, provider: Provider, max_tokens: int = 6000) -> None:
+        self.provider, self.seconds, self.calls = provider, 0.0, 0
+        self.session = ContextSession(max_tokens, counter=Words(), provider=provider)
+        self.meter = Meter(self.session, PRICES)
+        told: dict[str, Any] = {"counter": Words(), "clock": lambda: self.seconds}
+        strict = {
+            Provider.ANTHROPIC: StrictAnthropic,
+            Provider.OPENAI: StrictChat,
+            Provider.RESPONSES: StrictResponses,
+        }
+        self.strict: Any = strict[provider](lambda _: "ok", **told)
+        self.session.add_system("You look for fish. " * 500)
+        self.session.add_user_turn("How many fish are there?")
+
+    def call(self, count: int, words: int) -> None:
+        """Let the model make calls side by side, and answer them."""
+        names = [f"call_{self.calls + number}" for number in range(count)]
+        self.calls += count
+        self.session.add_assistant_turn(
+            None, tool_calls=[ToolCall(name, "look", "{}") for name in names]
+        )
+        for name in names:
+            self.session.add_tool_turn(f"{name} " + "fish " * words, tool_call_id=name)
+
+    def send(self, plan: CachePlan | bool = True) -> Tokens:
+        """Send a request, and return the tokens that the meter adds for the response."""
+        return self.meter.add(self.answer(self.meter.request(cache=plan))).tokens
+
+    def answer(self, request: Rendered) -> Mapping[str, Any]:
+        """Return the response of the provider to a request."""
+        body: dict[str, Any] = {"model": "m", **request.options}
+        if self.provider is Provider.ANTHROPIC:
+            body |= {"max_tokens": 9, "messages": request.messages, "system": list(request.system)}
+            return dict(self.strict.create(body, betas=body.pop("betas", ())))
+        name = "messages" if self.provider is Provider.OPENAI else "input"
+        return dict(self.strict.create(body | {name: request.messages}))
+
+
+PROVIDERS = (Provider.ANTHROPIC, Provider.OPENAI, Provider.RESPONSES)
+
+
+# --- what providers report ------------------------------------------------------------
+
+
+USAGES: Mapping[str, tuple[object, Tokens | None]] = {
+    "chat": (
+        {"prompt_tokens": 100, "completion_tokens": 5, "prompt_tokens_details": None},
+        Tokens(100, output=5),
+    ),
+    "chat, cached": (
+        {
+            "prompt_tokens": 100,
+            "completion_tokens": 5,
+            "prompt_tokens_details": {"cached_tokens": 60, "cache_write_tokens": 30},
+        },
+        Tokens(10, read=60, written=30, output=5),
+    ),
+    "a proxy that adds Anthropic's names": (
+        {
+            "prompt_tokens": 100,
+            "completion_tokens": 5,
+            "prompt_tokens_details": {"cached_tokens": 60},
+            "cache_read_input_tokens": 60,
+        },
+        Tokens(40, read=60, output=5),
+    ),
+    "DeepSeek": (
+        {"prompt_tokens": 100, "completion_tokens": 5, "prompt_cache_hit_tokens": 64},
+        Tokens(36, read=64, output=5),
+    ),
+    "Responses": (
+        {
+            "input_tokens": 100,
+            "input_tokens_details": {"cached_tokens": 60},
+            "output_tokens": 5,
+            "output_tokens_details": {"reasoning_tokens": 4},
+        },
+        Tokens(40, read=60, output=5),
+    ),
+    "Anthropic": (
+        {
+            "input_tokens": 10,
+            "cache_read_input_tokens": 900,
+            "cache_creation_input_tokens": 90,
+            "cache_creation": {"ephemeral_5m_input_tokens": 50, "ephemeral_1h_input_tokens": 40},
+            "output_tokens": 5,
+            "server_tool_use": None,
+        },
+        Tokens(10, read=900, written=50, written_long=40, output=5),
+    ),
+    "Anthropic, with a compaction": (
+        {
+            "input_tokens": 10,
+            "output_tokens": 5,
+            "iterations": [
+                {"type": "compaction", "input_tokens": 900, "output_tokens": 70},
+                {"type": "message", "input_tokens": 10, "output_tokens": 5},
+            ],
+        },
+        Tokens(910, output=75),
+    ),
+    "Gemini": (
+        {
+            "promptTokenCount": 100,
+            "cachedContentTokenCount": 60,
+            "candidatesTokenCount": 5,
+            "thoughtsTokenCount": 20,
+            "toolUsePromptTokenCount": 7,
+            "totalTokenCount": 132,
+        },
+        Tokens(47, read=60, output=25),
+    ),
+    "no usage": ({"usage": None}, None),
+    "a stream's piece": ({"choices": []}, None),
+    "counts of null": ({"usage": {"prompt_tokens": None, "completion_tokens": None}}, None),
+}
+
+
+@pytest.mark.parametrize("name", USAGES)
+def test_each_vendors_usage_is_read(name: str) -> None:
+    """Alone or in its response, as JSON data or as an SDK object."""
+    usage, tokens = USAGES[name]
+    held = "usageMetadata" if name == "Gemini" else "usage"
+    dumped: Callable[..., object] = lambda **_: {held: usage}  # noqa: E731
+    assert reported_tokens(usage) == tokens
+    if tokens is not None:
+        assert reported_tokens({held: usage}) == tokens
+        assert reported_tokens(SimpleNamespace(model_dump=dumped)) == tokens
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ("text", "response: str is not a response"),
+        ([1], "response: list is not a response"),
+        ({"usage": {"prompt_tokens": "12"}}, r"usage.prompt_tokens: '12' is not a number"),
+        ({"usage": {"prompt_tokens": True}}, r"usage.prompt_tokens: True is not a number"),
+        ({"usage": {"input_tokens": -1}}, r"usage.input_tokens: -1 is not a number"),
+    ],
+)
+def test_what_is_no_usage_is_refused_and_changes_nothing(wrong: object, message: str) -> None:
+    """The error names the field."""
+    meter = Meter(ContextSession("gpt-5"))
+    with pytest.raises(InvalidDataError, match=message):
+        meter.add(wrong)
+    assert meter.cost == Cost()
+
+
+@pytest.mark.parametrize("provider", PROVIDERS)
+def test_a_meter_adds_up_what_the_provider_reports(provider: Provider) -> None:
+    """Every reported token has its price, and those read from the cache a lower one."""
+    talk, every = Talk(provider), list[Tokens]()
+    for _ in range(5):
+        every.append(talk.send())
+        talk.call(2, 40)
+    cost = talk.meter.cost
+    assert cost.tokens == sum(every, Tokens())
+    assert (cost.requests, cost.unreported) == (5, 0)
+    assert every[0].read == 0 < every[-1].read < every[-1].input
+    money = cost.tokens.plain * 3 + cost.tokens.read * 0.3 + cost.tokens.written * 3.75
+    assert cost.money == pytest.approx((money + cost.tokens.output * 15) / 1e6)
+
+
+def test_a_response_costs_the_prices_of_its_model() -> None:
+    """Otherwise those of the session's model; without either, no amount is made up."""
+    meter = Meter(ContextSession("claude-sonnet-4-5"))
+    usage = {"input_tokens": 1_000_000, "output_tokens": 0}
+    asked: list[tuple[object, dict[str, Any]]] = [
+        ({"usage": usage}, {}),
+        ({"usage": usage, "model": "claude-opus-4-1"}, {}),
+        (usage, {"model": "claude-opus-4-1"}),
+        ({"usage": usage, "model": "my-deployment"}, {}),
+        ({"model": ["gpt-5"], "usage": usage}, {}),
+    ]
+    assert [meter.add(response, **named).money for response, named in asked] == [3, 15, 15, 3, 3]
+    assert meter.cost.money == 39
+    unknown = Meter(ContextSession(8000))
+    assert unknown.add({"usage": None}).money == 0
+    assert unknown.add(usage).money is None
+    assert unknown.cost == Cost(2, 1, Tokens(1_000_000), None)
+
+
+def test_threads_lose_no_response() -> None:
+    """Responses that arrive at the same time all count."""
+    meter = Meter(ContextSession(8000), PRICES)
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(meter.add, [{"prompt_tokens": 1}] * 500))
+    assert (meter.cost.requests, meter.cost.tokens) == (500, Tokens(500))
+
+
+# --- requests that a cache serves -----------------------------------------------------
+
+
+@pytest.mark.parametrize("calls", [1, 10, 30])
+def test_a_loop_of_tools_never_loses_its_prefix(calls: int) -> None:
+    """In a loop of 59 steps with parallel calls, all requests but the first read the cache."""
+    talk = Talk(Provider.ANTHROPIC, max_tokens=100_000)
+    before = talk.send()
+    for _ in range(59):
+        talk.call(calls, 3)
+        now = talk.send()
+        assert (now.read, now.plain) == (before.input, 0)
+        before = now
+
+
+def test_a_compression_leaves_the_head_in_the_cache() -> None:
+    """Each request refreshes the cached head, so the one after a compression still reads it."""
+    talk = Talk(Provider.ANTHROPIC)
+    for _ in range(30):
+        talk.call(1, 40)
+        talk.send()
+        talk.seconds += 250
+    talk.session.compress(0.5)
+    talk.call(1, 40)
+    assert talk.send().read >= 2000
+
+
+def test_own_breakpoints_are_kept_without_a_plan_and_replaced_by_one() -> None:
+    """A message that came in with its mark goes out with it, unless a plan says where marks go."""
+    talk = Talk(Provider.ANTHROPIC)
+    mark = {"type": "ephemeral", "ttl": "1h"}
+    own = {"type": "text", "text": "Look there.", "cache_control": mark}
+    talk.session.add_message({"role": "assistant", "content": "Where?"}, "anthropic")
+    talk.session.add_message({"role": "user", "content": [own]}, "anthropic")
+    plain = talk.meter.request()
+    assert plain.messages[-1]["content"] == [own]
+    assert talk.meter.add(talk.answer(plain)).tokens.written_long > 2000
+    request = talk.meter.request(cache=True)
+    assert request.messages[-1]["content"] == [{**own, "cache_control": {"type": "ephemeral"}}]
+    assert request.system[-1]["cache_control"] == {"type": "ephemeral"}
+    assert plain.system[-1].get("cache_control") is None
+
+
+# --- limits ---------------------------------------------------------------------------
+
+
+def _go_on(talk: Talk, plan: CachePlan | bool) -> None:
+    while True:
+        talk.send(plan)
+        talk.call(1, 30)
+
+
+@pytest.mark.parametrize("provider", PROVIDERS)
+@pytest.mark.parametrize("plan", [False, CachePlan(), CachePlan(head_ttl="1h")])
+def test_a_limit_is_never_crossed(provider: Provider, plan: CachePlan | bool) -> None:
+    """A request that could cross the limit with the longest answer is refused and not counted."""
+    for limit in ({"tokens": 20_000}, {"money": 0.05}):
+        talk = Talk(provider)
+        talk.meter.limit(**limit, answer=9)
+        with pytest.raises(SpendingError, match=r" spent and .* requested, but the limit is "):
+            _go_on(talk, plan)
+        cost = talk.meter.cost
+        assert 0 < cost.tokens.total <= limit.get("tokens", cost.tokens.total)
+        assert 0 < (cost.money or 0) <= limit.get("money", 1)
+        talk.meter.limit()
+        talk.send(plan)
+        assert talk.meter.cost.requests == cost.requests + 1
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"tokens": -1}, {"tokens": 1.5}, {"money": "1"}, {"money": True}, {"tokens": 1, "answer": -1}],
+)
+def test_a_limit_that_is_no_number_is_refused(wrong: dict[str, Any]) -> None:
+    """The limit that there is stays."""
+    session = ContextSession("claude-sonnet-4-5", counter=Words())
+    session.add_user_turn("Hi.")
+    meter = Meter(session)
+    meter.limit(tokens=0)
+    with pytest.raises(InvalidOptionError, match=r"Use "):
+        meter.limit(**wrong)
+    with pytest.raises(SpendingError, match="tokens: 0 spent"):
+        meter.request()
+
+
+def test_a_limit_in_money_needs_prices() -> None:
+    """Without a model that has a price, nor prices, money cannot be limited."""
+    unknown: Sequence[ContextSession] = (
+        ContextSession(8000),
+        ContextSession("my-model", max_tokens=8000),
+    )
+    for session in unknown:
+        with pytest.raises(InvalidOptionError, match=r"money = 1.*prices="):
+            Meter(session).limit(money=1)
+        Meter(session, PRICES).limit(money=1)
+    with pytest.raises(InvalidOptionError, match=r"prices = 3.*prices_of"):
+        Meter(unknown[0], 3)  # type: ignore[arg-type]
+
+
+# --- the package that was removed -----------------------------------------------------
+
+
+def test_the_bill_of_a_simulated_cache_names_its_replacement() -> None:
+    """Importing the removed package says what to import instead."""
+    with pytest.raises(ImportError, match=r"removed .* from polycontext\.cost"):
+        import polycontext.bill  # noqa: F401, PLC0415
