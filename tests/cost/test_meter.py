@@ -268,27 +268,50 @@ def test_own_breakpoints_are_kept_without_a_plan_and_replaced_by_one() -> None:
 # --- limits ---------------------------------------------------------------------------
 
 
-def _go_on(talk: Talk, plan: CachePlan | bool) -> None:
+def _go_on(talk: Talk) -> None:
     while True:
-        talk.send(plan)
+        talk.send()
         talk.call(1, 30)
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)
-@pytest.mark.parametrize("plan", [False, CachePlan(), CachePlan(head_ttl="1h")])
-def test_a_limit_is_never_crossed(provider: Provider, plan: CachePlan | bool) -> None:
+@pytest.mark.parametrize("limit", [{"tokens": 20_000}, {"money": 0.05}])
+def test_a_limit_is_never_crossed(provider: Provider, limit: dict[str, Any]) -> None:
     """A request that could cross the limit with the longest answer is refused and not counted."""
-    for limit in ({"tokens": 20_000}, {"money": 0.05}):
-        talk = Talk(provider)
-        talk.meter.limit(**limit, answer=9)
-        with pytest.raises(SpendingError, match=r" spent and .* requested, but the limit is "):
-            _go_on(talk, plan)
-        cost = talk.meter.cost
-        assert 0 < cost.tokens.total <= limit.get("tokens", cost.tokens.total)
-        assert 0 < (cost.money or 0) <= limit.get("money", 1)
-        talk.meter.limit()
-        talk.send(plan)
-        assert talk.meter.cost.requests == cost.requests + 1
+    talk = Talk(provider)
+    talk.meter.limit(**limit, answer=9)
+    with pytest.raises(SpendingError, match=r" spent and .* requested, but the limit is "):
+        _go_on(talk)
+    cost = talk.meter.cost
+    assert 0 < cost.tokens.total <= limit.get("tokens", cost.tokens.total)
+    assert 0 < (cost.money or 0) <= limit.get("money", 1)
+    talk.meter.limit()
+    talk.send()
+    assert talk.meter.cost.requests == cost.requests + 1
+
+
+@pytest.mark.parametrize(
+    ("plan", "price"),
+    [(False, 3), (True, 3.75), (CachePlan(ttl="1h"), 6), (CachePlan(head_ttl="1h"), 6)],
+)
+def test_a_limit_counts_the_request_without_a_cache_and_an_answer(
+    plan: CachePlan | bool, price: float
+) -> None:
+    """All of the input at the price of writing it, tools included, and an answer of full length."""
+    tools = [{"name": "look", "description": "far " * 30, "input_schema": {"type": "object"}}]
+    session = ContextSession(6000, counter=Words(), provider="anthropic", tools=tools, reserve=700)
+    session.add_user_turn("How many fish?")
+    meter, asked = Meter(session, PRICES), list[float]()
+    sent = session.window.total_tokens + session.usage.tool_tokens
+    for limit in ({"tokens": 0}, {"money": 0}, {"tokens": 0, "answer": 9}):
+        meter.limit(**limit)
+        with pytest.raises(SpendingError) as caught:
+            meter.request(cache=plan)
+        asked.append(caught.value.asked)
+    assert session.usage.tool_tokens > 30
+    assert asked == [sent + 700, pytest.approx((sent * price + 700 * 15) / 1e6), sent + 9]
+    meter.limit(tokens=sent + 9, answer=9)
+    assert meter.request(cache=plan).messages
 
 
 @pytest.mark.parametrize(
