@@ -18,14 +18,12 @@ from rich.table import Table
 
 from polycontext.agent_context import (
     AgentContext,
-    AgentContextStore,
     ContextSizeChecker,
     ContextValidator,
     DiffTracker,
     Fact,
     deserialize,
     get_stats,
-    merge,
     serialize,
 )
 from polycontext.linearity import UNIX_EPOCH
@@ -230,7 +228,9 @@ def _audit(many: Many) -> dict[str, Any]:
                 "timestamp": _when(i),
                 "agent_id": _agent(i),
                 "changes": {
-                    "enrichment": {"facts": {"added": [{"id": f"f{i}", "content": _text(i, 25)}]}}
+                    "enrichment": {
+                        "facts": {"old": [], "new": [{"id": f"f{i}", "content": _text(i, 25)}]}
+                    }
                 },
             },
         ),
@@ -327,7 +327,6 @@ def measure(scale: int) -> dict[str, float]:
     several = changed["a fact, a score, the summary"]
     patch = DiffTracker(context).capture("inference", several, timestamp=UNIX_EPOCH)
     captures = {f"diff capture, {name}": capture(context, other) for name, other in changed.items()}
-    store = AgentContextStore(AgentContext.new("session-1", "trace-1"))
     return {
         "new": _best(lambda: AgentContext.new("session-1", "trace-1"), 1000),
         "clone": _best(context.clone, 1000),
@@ -341,12 +340,6 @@ def measure(scale: int) -> dict[str, float]:
         **captures,
         "record the last one for the trail": _best(patch.record, 100),
         "apply it": _best(lambda: patch.apply(context)),
-        "merge it with three facts more": _best(
-            lambda: merge(context, changed["three facts more"], several)
-        ),
-        "a write through a store that holds little": _best(
-            lambda: store.write("inference", {"llm.model": "small"})
-        ),
     }
 
 

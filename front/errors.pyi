@@ -3,9 +3,7 @@ from .agent_context import (
     ContextSizeError,
     ContextSizeWarning,
     ContextViolationError,
-    MergeConflictError,
     MigrationError,
-    TrailError,
     UnknownVersionError,
 )
 from .agents import AnswerError
@@ -66,7 +64,6 @@ __all__ = [
     "InvalidPillNameError",
     "InvalidTurnError",
     "LawViolation",
-    "MergeConflictError",
     "MetadataWarning",
     "MigrationError",
     "MissingExtraError",
@@ -86,7 +83,6 @@ __all__ = [
     "StoreBusyError",
     "StoreError",
     "TemplateError",
-    "TrailError",
     "UnknownNameError",
     "UnknownPathError",
     "UnknownRefError",

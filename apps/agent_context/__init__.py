@@ -1,8 +1,8 @@
-"""AgentContext, the guarded store that agents share (docs/agent-context.md).
+"""AgentContext, the guarded record that agents share (docs/agent-context.md).
 
 Import most names from here. The modules have the rest: every class of the data model (`records`),
-the table of all keys (`schema`), the protocol of an artifact store (`artifacts`), finding and
-fixing faults (`consistency`), counting model calls (`metrics`) and migrations (`migrations`).
+the table of all keys (`schema`), the protocol of an artifact store (`artifacts`), finding faults
+(`consistency`) and migrations (`migrations`).
 """
 
 import lazy_loader

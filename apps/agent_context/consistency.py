@@ -1,31 +1,21 @@
-"""Faults in a context, such as duplicate ids and dangling references, and fixes for them.
+"""Faults in a context: duplicate ids and dangling references.
 
-A document with faults can be read, so that it can be inspected. `examine` reports the faults with
-fixes; a write that would add a fault is refused.
+A document with faults can be read, so that it can be inspected. A write that would add a fault is
+refused.
 """
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Sequence
-from datetime import datetime
+from collections.abc import Collection, Iterator, Sequence
 from functools import cache
-from itertools import count
 from operator import attrgetter
-from typing import Any, TypeAlias
+from typing import Any
 
 from polycontext.base import InvalidDataError
-from polycontext.linearity import UNIX_EPOCH
 
-from .context_patch import ContextPatch, diff
-from .errors import at_path
-from .json_text import dumps, is_same, loads
 from .kinds import Shape
-from .record_base import layout, with_changes
-from .records import AgentContext, ValidationReport
+from .record_base import layout
+from .records import AgentContext
 from .schema import all_keys
-
-Maker: TypeAlias = Callable[[AgentContext], AgentContext]
-"""A function that makes a fix: it returns the corrected context, or the same context if there is
-nothing to fix."""
 
 WITH_IDS = tuple(
     key.path
@@ -54,8 +44,6 @@ REFERENCES = {
 targets."""
 
 _getter = cache(attrgetter)
-
-MOST_ISSUES = 100
 
 
 def faults(
@@ -126,113 +114,3 @@ def refuse_new_faults(before: AgentContext, after: AgentContext) -> None:
 def _signature(fault: InvalidDataError) -> tuple[str, str]:
     # Without the index, because entries move.
     return fault.path.partition("[")[0], fault.what
-
-
-def make_ids_unique(context: AgentContext) -> AgentContext:
-    """Return the context without repeated entries and with unique ids.
-
-    If different entries have one id, all but the first get a new one.
-    """
-    for path in WITH_IDS:
-        entries = entries_of(context, path)
-        ids, unique = {entry.id for entry in entries}, dict[str, Any]()
-        for number, entry in enumerate(entries):
-            # Entries without an id are never duplicates.
-            first = unique.setdefault(entry.id or f"\0{number}", entry)
-            if first is not entry and not is_same(first, entry):
-                free = next(id_ for id_ in (f"{entry.id}-{n}" for n in count(2)) if id_ not in ids)
-                ids.add(free)
-                unique[free] = with_changes(entry, id=free)
-        if len(unique) < len(entries) or len(ids) > len({entry.id for entry in entries}):
-            context = with_entries(context, path, tuple(unique.values()))
-    return context
-
-
-def drop_dangling_references(context: AgentContext) -> AgentContext:
-    """Return the context without references that have no target."""
-    for path, (field, targets) in REFERENCES.items():
-        there = _ids(context, targets)
-        entries = entries_of(context, path)
-        mended = tuple(
-            entry
-            if there.issuperset(getattr(entry, field))
-            else with_changes(
-                entry,
-                **{
-                    field: tuple(
-                        reference for reference in getattr(entry, field) if reference in there
-                    )
-                },
-            )
-            for entry in entries
-        )
-        context = with_entries(context, path, mended) if mended != entries else context
-    return context
-
-
-def with_entries(context: AgentContext, path: str, entries: tuple[Any, ...]) -> AgentContext:
-    """Return the context with `entries` as the list at a path."""
-    namespace, _, key = path.partition(".")
-    return with_changes(
-        context, **{namespace: with_changes(getattr(context, namespace), **{key: entries})}
-    )
-
-
-MAKERS: tuple[Maker, ...] = (make_ids_unique, drop_dangling_references)
-"""The default makers of fixes, in order: each sees the context that the one before it corrected."""
-
-
-def examine(
-    context: AgentContext,
-    makers: Sequence[Maker] = MAKERS,
-    *,
-    agent_id: str = "",
-    timestamp: datetime = UNIX_EPOCH,
-) -> ValidationReport:
-    """Return a report of a context's faults, with fixes for `apply_fixes`.
-
-    It lists the first hundred faults. Each fix is a `ContextPatch` as JSON text.
-
-    >>> from polycontext.agent_context import deserialize
-    >>> damaged = deserialize('{"reasoning": {"conclusions": [{"id": "c1", "based_on": ["f1"]}]}}')
-    >>> report = examine(damaged)
-    >>> report.passed, report.issues
-    (False, ("$.reasoning.conclusions[0]: 'c1' refers to 'f1', which is not there",))
-    >>> examine(apply_fixes(damaged, report)).passed
-    True
-    """
-    found = [f"{fault.path}: {fault.what}" for fault in faults(context)]
-    more = [f"and {len(found) - MOST_ISSUES} more"] if len(found) > MOST_ISSUES else []
-    fixes: list[str] = []
-    for maker in makers:
-        better = maker(context)
-        patch = diff(context, better, agent_id=agent_id, timestamp=timestamp)
-        fixes += [dumps(patch.to_dict()).decode()] if patch else []
-        context = better
-    return ValidationReport(
-        timestamp, agent_id, not found, (*found[:MOST_ISSUES], *more), tuple(fixes)
-    )
-
-
-def apply_fixes(context: AgentContext, report: ValidationReport) -> AgentContext:
-    """Return the context with the fixes of a report applied in order.
-
-    Raises:
-        InvalidDataError: not a fix, or one that does not fit any more.
-    """
-    for index, fix in enumerate(ValidationReport.from_json(report).auto_fixes):
-        context = at_path(f"auto_fixes[{index}]", _apply_fix, fix, context)
-    return context
-
-
-def _apply_fix(fix: str, context: AgentContext) -> AgentContext:
-    return ContextPatch.from_dict(loads(fix), lenient=True).apply(context)
-
-
-def diff_fixes(context: AgentContext, report: ValidationReport) -> dict[str, Any]:
-    """Return the values to write, by key, to apply the fixes of a report.
-
-    It raises the errors of `apply_fixes`.
-    """
-    better = apply_fixes(context, report)
-    return {path: entries_of(better, path) for path in diff(context, better).keys}

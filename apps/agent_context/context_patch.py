@@ -1,8 +1,9 @@
-"""The changes from one context to another, as a value.
+"""The changes from one context to another, key by key, as a value.
 
-A patch can be applied, inverted, joined, summarised, and written as JSON.
+A patch can be applied, inverted, summarised, and recorded in the audit trail.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
 from typing import Any, Self
@@ -10,33 +11,16 @@ from typing import Any, Self
 from attrs import evolve, field, frozen
 
 from polycontext.base import InvalidDataError
-from polycontext.base.json_data import EMPTY, FrozenDict, check_text
+from polycontext.base.json_data import check_text, freeze_object
 from polycontext.linearity import UNIX_EPOCH
 
-from .array_changes import Items
-from .change_codec import (
-    CONTEXT,
-    changes_from_json,
-    changes_to_json,
-    lenient_value,
-    operations,
-    strict_value,
-)
-from .change_tree import (
-    Parts,
-    Patch,
-    Replacement,
-    apply_patch,
-    diff_fields,
-    invert_patch,
-    join_parts,
-)
-from .errors import at_path
-from .json_text import ABSENT, plain
-from .kinds import kind_of
+from .codec import set_aside_extras
+from .errors import at_path, origin_mismatch
+from .json_text import canonical, is_same, plain, shared_start
+from .kinds import Shape, kind_of
+from .record_base import EXTRAS, with_changes
 from .records import AgentContext, ContextDiff, utc_now
-
-_NOTHING = Parts(EMPTY)
+from .schema import SCHEMA, key_schema
 
 
 def _agent_id(value: Any) -> Any:
@@ -48,11 +32,45 @@ def _timestamp(value: Any) -> Any:
 
 
 @frozen
+class KeyChange:
+    """The values of a key before and after; `path` is its name, such as ``reasoning.intents``."""
+
+    path: str
+    old: Any
+    new: Any
+
+    def counts(self) -> dict[str, int]:
+        """Return how many array items or map entries were added, removed and changed.
+
+        Any other value counts as one change.
+        """
+        namespace, _, key = self.path.partition(".")
+        known = SCHEMA.get(namespace, {}).get(key)
+        shape, changed = known.shape if known else Shape.JSON, 0
+        if shape is Shape.ARRAY:
+            removed, added = _items(self.old, self.new), _items(self.new, self.old)
+        elif shape is Shape.MAP:
+            removed, added = len(self.old.keys() - self.new), len(self.new.keys() - self.old)
+            both = self.old.keys() & self.new.keys()
+            changed = sum(not is_same(self.old[name], self.new[name]) for name in both)
+            return {"added": added, "removed": removed, "changed": changed}
+        else:
+            removed = added = 1
+        # Items that only moved are one change.
+        changed = min(removed, added) or int(removed == added)
+        return {
+            "added": max(0, added - removed),
+            "removed": max(0, removed - added),
+            "changed": changed,
+        }
+
+
+@frozen
 class ContextPatch:
     """The changes from one context to another, as `diff` returns them.
 
-    It has the values before and after, only where something changed. `agent_id` and `timestamp` say
-    who changed it and when, if known. A `ContextDiff` of the audit trail records a patch.
+    It has the values before and after of each key that changed. `agent_id` and `timestamp` say who
+    changed it and when, if known. A `ContextDiff` of the audit trail records a patch.
 
     >>> from polycontext.agent_context import ContextValidator
     >>> before = AgentContext.new("session-1", "trace-1")
@@ -61,81 +79,52 @@ class ContextPatch:
     ('Changes: llm.model_changed=1', True)
     """
 
-    changes: Parts = field(default=_NOTHING, repr=False)
+    changes: tuple[KeyChange, ...] = field(default=(), repr=False)
     agent_id: str = field(default="", converter=_agent_id)
     timestamp: datetime = field(default=UNIX_EPOCH, converter=_timestamp)
 
     def __bool__(self) -> bool:
-        return bool(self.changes.changes)
+        return bool(self.changes)
 
     @property
     def keys(self) -> tuple[str, ...]:
         """Return the changed keys, such as ``reasoning.intents``, in the order of the document."""
-        return tuple(path for path, _ in self._changed_keys())
-
-    def _changed_keys(self) -> Iterator[tuple[str, Patch]]:
-        for name, change in self.changes.changes.items():
-            inside = (
-                {f"{name}.{key}": inner for key, inner in change.changes.items()}
-                if isinstance(change, Parts)
-                else {name: change}
-            )
-            yield from inside.items()
+        return tuple(change.path for change in self.changes)
 
     def apply(self, context: AgentContext) -> AgentContext:
         """Return the context after the changes.
 
-        Unchanged values are not compared, so the context may differ elsewhere.
+        Unchanged keys are not compared, so the context may differ there.
 
         Law: ``diff(a, b).apply(a) == b``.
 
         Raises:
-            InvalidDataError: the context is not the one that the patch was made from; names the
+            InvalidDataError: a key does not have the value that the patch was made from; names the
                 path and both values.
         """
-        result: AgentContext = at_path("$", apply_patch, CONTEXT, self.changes, context)
-        return result
+        written: dict[str, dict[str, Any]] = {}
+        for path, old, new in ((each.path, each.old, each.new) for each in self.changes):
+            namespace, _, key = path.partition(".")
+            holder = getattr(context, namespace) if key else context
+            found = getattr(holder, key or namespace)
+            if not _equal(old, found):
+                raise origin_mismatch(old, found, f"$.{path}")
+            written.setdefault(namespace, {})[key] = new
+        return with_changes(
+            context,
+            **{
+                name: keys[""] if "" in keys else with_changes(getattr(context, name), **keys)
+                for name, keys in written.items()
+            },
+        )
 
     def invert(self) -> Self:
         """Return the patch that undoes this one.
 
         Law: ``diff(a, b).invert().apply(b) == a``.
         """
-        back = invert_patch(self.changes)
-        assert isinstance(back, Parts)
-        return evolve(self, changes=back)
-
-    def then(self, other: "ContextPatch") -> Self:
-        """Return the patch that does this one and then `other`.
-
-        It has the agents of both, and the later time.
-
-        Law: ``diff(a, b).then(diff(b, c)).apply(a) == c``. It is associative, and an empty patch
-        changes nothing.
-
-        Raises:
-            InvalidDataError: `other` does not start where this one ends.
-        """
-        changes = at_path("$", join_parts, CONTEXT, self.changes, other.changes) or _NOTHING
-        # Each name once.
-        agents = dict.fromkeys(
-            name for name in f"{self.agent_id}, {other.agent_id}".split(", ") if name
-        )
-        return evolve(
-            self,
-            changes=changes,
-            agent_id=", ".join(agents),
-            timestamp=max(self.timestamp, other.timestamp),
-        )
-
-    def without_trail(self) -> Self:
-        """Return the patch without changes of the audit trail, which does not record itself."""
-        others = {name: change for name, change in self.changes.changes.items() if name != "audit"}
-        return (
-            self
-            if len(others) == len(self.changes.changes)
-            else evolve(self, changes=Parts(FrozenDict(others)))
-        )
+        back = (KeyChange(change.path, change.new, change.old) for change in self.changes)
+        return evolve(self, changes=tuple(back))
 
     def summary(self) -> str:
         """Return one line such as ``[intent_detection] Changes: reasoning.intents_added=1``.
@@ -144,32 +133,25 @@ class ContextPatch:
         that were added, removed and changed. Any other key counts as one change.
         """
         counts = [
-            f"{path}_{verb}={number}"
-            for path, change in self._changed_keys()
-            for verb, number in _counts(change).items()
+            f"{change.path}_{verb}={number}"
+            for change in self.changes
+            for verb, number in change.counts().items()
             if number
         ]
         agent = f"[{self.agent_id}] " if self.agent_id else ""
         return f"{agent}Changes: {', '.join(counts) or 'none'}"
 
-    def to_json_patch(self, *, tests: bool = False) -> list[dict[str, Any]]:
-        """Return the changes as a JSON Patch (RFC 6902) of the serialised context.
-
-        `tests` adds a ``test`` operation before every value that is removed or replaced, so that
-        the patch fails as a whole on another document.
-        """
-        found = operations(CONTEXT, self.changes)
-        patch: list[dict[str, Any]] = plain(
-            [each for each in found if tests or each["op"] != "test"]
-        )
-        return patch
-
     def record(self) -> ContextDiff:
-        """Return the changes as a record of the audit trail (docs/agent-context.md, "Diffs").
+        """Return the changes as a record of the audit trail: by namespace and key, old and new.
 
         Law: ``ContextPatch.of(patch.record()) == patch``.
         """
-        return ContextDiff(self.timestamp, self.agent_id, changes_to_json(self.changes))
+        changes: dict[str, dict[str, Any]] = {}
+        for change in self.changes:
+            namespace, _, key = change.path.partition(".")
+            sides = {"old": plain(change.old), "new": plain(change.new)}
+            changes.setdefault(namespace, {})[key] = sides
+        return ContextDiff(self.timestamp, self.agent_id, changes)
 
     @classmethod
     def of(cls, record: ContextDiff) -> Self:
@@ -179,39 +161,10 @@ class ContextPatch:
 
         Raises:
             InvalidDataError: the changes are not in the form that `record` writes; names the path.
+            UnknownNameError: a key that the schema does not have.
         """
-        return cls(
-            changes_from_json(record.changes, lenient_value), record.agent_id, record.timestamp
-        )
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the patch as JSON data: ``timestamp``, ``agent_id``, ``changes``."""
-        return {
-            "timestamp": plain(self.timestamp),
-            "agent_id": self.agent_id,
-            "changes": changes_to_json(self.changes),
-        }
-
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any], *, lenient: bool = False) -> Self:
-        """Return the patch that JSON data describes; `lenient` keeps unknown fields of records.
-
-        Law: ``ContextPatch.from_dict(patch.to_dict()) == patch``.
-
-        Raises:
-            InvalidDataError: the data is not in the form that `to_dict` writes; names the path.
-        """
-        if not isinstance(data, Mapping) or set(data) != {"timestamp", "agent_id", "changes"}:
-            raise InvalidDataError(
-                "$", "is not a patch", "an object with timestamp, agent_id and changes"
-            )
-        changes = at_path(
-            "$.changes",
-            changes_from_json,
-            data["changes"],
-            lenient_value if lenient else strict_value,
-        )
-        return cls(changes, data["agent_id"], data["timestamp"])
+        found = at_path("$.changes", lambda: tuple(_read_changes(record.changes)))
+        return cls(found, record.agent_id, record.timestamp)
 
 
 def diff(
@@ -227,24 +180,60 @@ def diff(
 
     Law: ``diff(a, b).apply(a) == b``.
     """
-    return ContextPatch(diff_fields(source, target) or _NOTHING, agent_id, timestamp)
+    return ContextPatch(tuple(_changes(source, target)), agent_id, timestamp)
 
 
-def _counts(change: Patch) -> dict[str, int]:
-    pairs = [(1, 1)]
-    if isinstance(change, Items):
-        pairs = [(len(run.removed), len(run.added)) for run in change.runs]
-    elif isinstance(change, Parts) and change.size is not None:
-        swaps = [
-            entry if isinstance(entry, Replacement) else Replacement(None, None)
-            for entry in change.changes.values()
-        ]
-        pairs = [(int(swap.old is not ABSENT), int(swap.new is not ABSENT)) for swap in swaps]
-    return {
-        "added": sum(max(added - removed, 0) for removed, added in pairs),
-        "removed": sum(max(removed - added, 0) for removed, added in pairs),
-        "changed": sum(min(removed, added) for removed, added in pairs),
-    }
+def _changes(source: AgentContext, target: AgentContext) -> Iterator[KeyChange]:
+    for namespace, keys in SCHEMA.items():
+        before, after = getattr(source, namespace), getattr(target, namespace)
+        for key in (*keys, EXTRAS) if before is not after else ():
+            old, new = getattr(before, key), getattr(after, key)
+            if not _equal(old, new):
+                yield KeyChange(f"{namespace}.{key}", old, new)
+    if not is_same(source.extras, target.extras):
+        yield KeyChange(EXTRAS, source.extras, target.extras)
+
+
+def _equal(one: Any, other: Any) -> bool:
+    """Return whether two values are the same; shared items of arrays are not compared."""
+    if isinstance(one, tuple) and isinstance(other, tuple):
+        return len(one) == len(other) == shared_start(one, other)
+    return is_same(one, other)
+
+
+def _items(array: tuple[Any, ...], other: tuple[Any, ...]) -> int:
+    """Return how many items of an array are not in the other."""
+    start = shared_start(array, other)
+    left = Counter(map(canonical, array[start:]))
+    return (left - Counter(map(canonical, other[start:]))).total()
+
+
+def _read_changes(data: Mapping[str, Any]) -> Iterator[KeyChange]:
+    for namespace, keys in data.items():
+        for key, sides in _checked(keys, namespace).items():
+            step = f"{namespace}.{key}".removesuffix(".")
+            if set(_checked(sides, step)) != {"old", "new"}:
+                raise InvalidDataError(step, f"has {', '.join(sides) or 'nothing'}", "old and new")
+            read = _extras if EXTRAS in (namespace, key) else _reader(namespace, key)
+            old, new = (at_path(f"{step}.{side}", read, sides[side]) for side in ("old", "new"))
+            yield KeyChange(step, old, new)
+
+
+def _checked(value: Any, step: str) -> Mapping[str, Any]:
+    if not isinstance(value, Mapping):
+        raise InvalidDataError(step, f"{type(value).__name__} is not an object", "an object")
+    return value
+
+
+def _reader(namespace: str, key: str) -> Callable[[Any], Any]:
+    kind = key_schema(namespace, key).kind
+    # The trail has tuples and frozen maps; `set_aside_extras` needs the lists and dicts of a
+    # document.
+    return lambda value: kind.read(set_aside_extras(kind, plain(value)))
+
+
+def _extras(value: Any) -> Any:
+    return freeze_object(plain(value))
 
 
 class DiffTracker:
@@ -274,8 +263,8 @@ class DiffTracker:
         Raises:
             InvalidDataError: the name is not text, or the time is naive.
         """
-        patch = diff(
-            self._context, context, agent_id=agent_id, timestamp=timestamp or self._clock()
-        ).without_trail()
+        when = timestamp or self._clock()
+        patch = diff(self._context, context, agent_id=agent_id, timestamp=when)
+        others = (change for change in patch.changes if not change.path.startswith("audit."))
         self._context = context
-        return patch
+        return evolve(patch, changes=tuple(others))

@@ -117,43 +117,6 @@ class ContextSizeWarning(UserWarning):
 
 
 @define(slots=False, eq=False)
-class MergeConflictError(CallerError, ValueError):
-    """Two changes of one value conflict.
-
-    `base`, `ours` and `theirs` are its values, None where there is none.
-    """
-
-    path: str
-    base: Any
-    ours: Any
-    theirs: Any
-
-    def __str__(self) -> str:
-        base, ours, theirs = map(_abbreviate, (self.base, self.ours, self.theirs))
-        return (
-            f"{self.path}: changed from {base} to {ours} and to {theirs}. "
-            "Write one of the two again on the current context."
-        )
-
-
-@define(slots=False, eq=False)
-class TrailError(CallerError, ValueError):
-    """The diffs of a trail do not lead to the context that has them.
-
-    `path` names the faulty diff, and `problem` says what is wrong with it.
-    """
-
-    path: str
-    problem: str
-
-    def __str__(self) -> str:
-        return (
-            f"{self.path}: {self.problem}. "
-            "Use a context whose audit.diffs lead to it, or one without diffs."
-        )
-
-
-@define(slots=False, eq=False)
 class UnknownVersionError(CallerError, ValueError):
     """No migration leads from the version of a document.
 

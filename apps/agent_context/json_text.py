@@ -9,8 +9,10 @@ not matter.
 
 import json
 import re
-from enum import Enum
-from typing import Any, Literal
+from collections.abc import Sequence
+from itertools import compress, count
+from operator import is_not
+from typing import Any
 
 import orjson
 
@@ -47,26 +49,19 @@ def _plain(value: Any) -> dict[str, Any]:
     return json_fields(value)
 
 
-class Missing(Enum):
-    """The absence of a value, which is not null."""
-
-    ABSENT = "absent"
-
-
-ABSENT: Literal[Missing.ABSENT] = Missing.ABSENT
-
-
 def is_same(left: Any, right: Any) -> bool:
     """Return whether two values are the same; values that are shared cost nothing."""
-    if left is right:
-        return True
-    # orjson would write ABSENT, which is an enum, as its value.
-    return left is not ABSENT and right is not ABSENT and canonical(left) == canonical(right)
+    return left is right or canonical(left) == canonical(right)
 
 
-def absent_to_none(value: Any) -> Any:
-    """Return None for `ABSENT`, and any other value unchanged."""
-    return None if value is ABSENT else value
+def shared_start(source: Sequence[Any], target: Sequence[Any]) -> int:
+    """Return the number of items that are the same at the beginning."""
+    # Identical items are skipped in C; only the others are compared by value, which costs two JSON
+    # texts.
+    for index in compress(count(), map(is_not, source, target)):
+        if not is_same(source[index], target[index]):
+            return index
+    return min(len(source), len(target))
 
 
 def loads(raw: object) -> Any:

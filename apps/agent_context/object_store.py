@@ -6,9 +6,8 @@ that uses obstore, which only URLs need.
 
 import os
 import sys
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager, suppress
-from datetime import UTC, datetime
 from pathlib import Path
 from stat import S_ISREG
 from tempfile import mkstemp
@@ -19,23 +18,16 @@ from urllib.request import url2pathname
 from polycontext.base import InvalidOptionError, require_extra
 
 from .artifacts import (
-    StoredContent,
     check_sha256,
     check_size,
     decode_content,
     encode_content,
-    is_sha256,
 )
 from .errors import ArtifactError, ArtifactFault
 from .records import ExternalContent
 
 if TYPE_CHECKING:
     from obstore.store import ObjectStore
-
-
-FoundObject = tuple[str, int, float]
-"""The name of a stored object, its size in bytes, and when it was last stored, in seconds since
-1970."""
 
 
 class FolderObjects:
@@ -81,13 +73,6 @@ class FolderObjects:
             # One extra byte reveals that the file has grown meanwhile.
             return file.read(size + 1)
 
-    def list(self) -> Iterator[FoundObject]:
-        """Yield all objects, in any order."""
-        with os.scandir(self._folder) as entries:
-            for entry in entries:
-                found = entry.stat(follow_symlinks=False)
-                yield entry.name, found.st_size, found.st_mtime
-
     def delete(self, name: str) -> None:
         """Delete an object, or raise `FileNotFoundError` if there is none."""
         (self._folder / name).unlink()
@@ -113,12 +98,6 @@ class ObstoreObjects:
         found = self._store.get(name)
         check_size(found.meta["size"], size, self._place, name)
         return bytes(found.bytes())
-
-    def list(self) -> Iterator[FoundObject]:
-        """Yield all objects."""
-        for batch in self._store.list():
-            for meta in batch:
-                yield meta["path"], meta["size"], meta["last_modified"].timestamp()
 
     def delete(self, name: str) -> None:
         """Delete an object."""
@@ -186,8 +165,7 @@ class ObjectStoreExternalizer:
     def externalize(self, content: Any) -> ExternalContent:
         """Store JSON data and return its stub.
 
-        Existing content is written again: that repairs damaged bytes and renews its time, so that
-        `collect_garbage` keeps it.
+        Existing content is written again, which repairs damaged bytes.
 
         Raises:
             InvalidDataError: not JSON data.
@@ -210,21 +188,6 @@ class ObjectStoreExternalizer:
         with _translate_errors(self.place, digest):
             raw = self._objects.get(_name(digest), external.size)
         return decode_content(raw, external, self.place)
-
-    def stored(self) -> Iterator[StoredContent]:
-        """Yield all stored content; other files in the place are ignored.
-
-        Raises:
-            ArtifactError: the store failed.
-        """
-        with _translate_errors(self.place):
-            # List everything first: a failure between two `yield`s would be raised outside this
-            # block.
-            found = list(self._objects.list())
-        for name, size, stored_at in found:
-            digest = name.removesuffix(_SUFFIX)
-            if name == _name(digest) and is_sha256(digest):
-                yield StoredContent(digest, size, datetime.fromtimestamp(stored_at, UTC))
 
     def discard(self, sha256: str) -> None:
         """Delete content, if it exists.

@@ -186,8 +186,7 @@ def json_fields(record: Record) -> dict[str, Any]:
     """
     shape = layout(type(record))
     values = shape.get(record)
-    # The same test as in `change_codec`, without a call for each field: it is most of the cost of
-    # serialising.
+    # Without a call for each field: this is most of the cost of serialising.
     found = {
         name: value
         for (name, keep_empty), value in zip(shape.marks, values, strict=False)

@@ -7,8 +7,6 @@ agent may append to. The default is the table of agents and keys in docs/agent-c
   exact key.
 - Every standard agent may set `metadata.locale`, and append to `diagnostics.errors` and
   `diagnostics.warnings`.
-- `diagnostics.performance` is the orchestrator's; an `AgentContextStore` measures it by its own
-  clock.
 - The right to `audit` is the right to be recorded. Only the audit system writes the trail.
 """
 
@@ -21,10 +19,9 @@ from polycontext.base import InvalidDataError, InvalidOptionError, UnknownNameEr
 from polycontext.base.json_data import FrozenDict, check_text
 from polycontext.linearity import UNIX_EPOCH
 
-from .array_changes import shared_start
 from .consistency import entries_of, refuse_new_faults
 from .errors import ContextViolationError, at_path, wrong_type
-from .json_text import canonical
+from .json_text import canonical, shared_start
 from .kinds import Shape
 from .record_base import Record, with_changes
 from .records import AgentContext, AgentRecord, Fact

@@ -2,10 +2,8 @@
 
 import json
 from datetime import UTC, datetime, timedelta
-from itertools import pairwise
 from typing import Any
 
-import jsonpatch
 import pytest
 from attrs import evolve
 from hypothesis import given
@@ -21,10 +19,9 @@ from polycontext.agent_context import (
     diff,
     serialize,
 )
-from polycontext.agent_context.json_text import canonical
+from polycontext.agent_context.json_text import canonical, dumps
 from polycontext.agent_context.records import ContextDiff
-from polycontext.base import InvalidDataError
-from polycontext.linearity import UNIX_EPOCH
+from polycontext.base import InvalidDataError, UnknownNameError
 from tests.agent_context.changes import FACTS, RICH, START, chains, write
 
 WHEN = datetime(2026, 3, 1, 9, tzinfo=UTC)
@@ -62,80 +59,24 @@ def test_different_contexts_differ(pair: list[AgentContext]) -> None:
     assert bool(patch) is bool(patch.keys)
 
 
-@given(chains(3))
-def test_patches_join(three: list[AgentContext]) -> None:
-    """``diff(a, b).then(diff(b, c))`` leads from `a` to `c` and back, or is empty if equal."""
-    a, b, c = three
-    joint = diff(a, b).then(diff(b, c))
-    assert same(joint.apply(a), c)
-    assert same(joint.invert().apply(c), a)
-    assert diff(a, b).then(diff(b, a)).keys == ()
-
-
-@given(chains(4), st.lists(NAMES, min_size=3, max_size=3))
-def test_joining_is_associative(four: list[AgentContext], names: list[str]) -> None:
-    """Joining patches is associative, including their agents and timestamps."""
-    p, q, r = (
-        diff(*pair, agent_id=name, timestamp=WHEN)
-        for pair, name in zip(pairwise(four), names, strict=True)
-    )
-    left, right = p.then(q).then(r), p.then(q.then(r))
-    assert same(left.apply(four[0]), right.apply(four[0]))
-    assert same(left.invert().apply(four[3]), right.invert().apply(four[3]))
-    assert (left.agent_id, left.timestamp, left.keys) == (
-        right.agent_id,
-        right.timestamp,
-        right.keys,
-    )
-
-
 @given(chains(2))
 def test_an_empty_patch_changes_nothing(pair: list[AgentContext]) -> None:
-    """The empty patch is the unit of joining, on both sides."""
-    patch = diff(*pair, agent_id="inference", timestamp=WHEN)
-    assert ContextPatch().then(patch) == patch == patch.then(ContextPatch())
-    assert ContextPatch().apply(pair[0]) is not None
+    """The empty patch is the identity."""
     assert same(ContextPatch().apply(pair[0]), pair[0])
-
-
-@given(chains(2))
-def test_a_patch_is_a_json_patch_of_the_document(pair: list[AgentContext]) -> None:
-    """The JSON Patch, with and without tests, turns one serialised context into the other."""
-    a, b = (json.loads(serialize(context)) for context in pair)
-    for tests in (False, True):
-        patch = json.loads(json.dumps(diff(*pair).to_json_patch(tests=tests)))
-        assert jsonpatch.apply_patch(a, patch) == b
-
-
-def test_a_json_patch_with_tests_fails_on_another_document() -> None:
-    """Tests come before whatever is removed or replaced, so that a foreign document is refused."""
-    patch = diff(RICH, write(RICH, reasoning__summary="long")).to_json_patch(tests=True)
-    assert patch == [
-        {"op": "test", "path": "/reasoning/summary", "value": "short"},
-        {"op": "replace", "path": "/reasoning/summary", "value": "long"},
-    ]
-    with pytest.raises(jsonpatch.JsonPatchTestFailed):
-        jsonpatch.apply_patch(json.loads(serialize(write(RICH, reasoning__summary="other"))), patch)
-
-
-def test_a_json_patch_escapes_names() -> None:
-    """A key with a slash or a tilde is written as RFC 6901 says."""
-    (operation,) = diff(
-        RICH, write(RICH, reasoning__confidence_scores={"c1": 0.5, "a/b~c": 1.0})
-    ).to_json_patch()
-    assert operation == {"op": "add", "path": "/reasoning/confidence_scores/a~1b~0c", "value": 1.0}
 
 
 @given(chains(2), NAMES)
 def test_a_patch_comes_back_from_json(pair: list[AgentContext], name: str) -> None:
-    """A patch survives ``to_dict``, JSON text and its audit record."""
+    """A patch survives its audit record and JSON text."""
     patch = diff(*pair, agent_id=name, timestamp=WHEN)
-    again = ContextPatch.from_dict(json.loads(json.dumps(patch.to_dict())))
+    again = ContextPatch.of(ContextDiff.from_json(json.loads(serialize_record(patch))))
     assert again == patch
     assert same(again.apply(pair[0]), pair[1])
-    data = patch.without_trail()
-    assert ContextPatch.of(data.record()) == data
-    assert ContextDiff.from_json(json.loads(json.dumps(data.to_dict()))) == data.record()
+
+
+def serialize_record(patch: ContextPatch) -> bytes:
+    """Return the record of a patch as JSON text."""
+    return dumps(patch.record())
 
 
 def test_what_only_later_releases_know_is_compared_too() -> None:
@@ -146,22 +87,10 @@ def test_what_only_later_releases_know_is_compared_too() -> None:
     )
     b = deserialize('{"mood": true, "reasoning": {"pace": [1], "intents": []}}', lenient=True)
     patch = diff(a, b)
-    assert patch.keys == ("reasoning.intents", "reasoning.tone", "reasoning.pace", "mood")
+    assert patch.keys == ("reasoning.intents", "reasoning.extras", "extras")
     assert same(patch.apply(a), b)
     assert same(patch.invert().apply(b), a)
-    assert jsonpatch.apply_patch(json.loads(serialize(a)), patch.to_json_patch()) == json.loads(
-        serialize(b)
-    )
-    assert (
-        ContextPatch.of(patch.record())
-        == patch
-        == ContextPatch.from_dict(patch.to_dict(), lenient=True)
-    )
-    with pytest.raises(
-        InvalidDataError,
-        match=r"\$\.changes\.reasoning\.intents\.items\[0\]\.removed\[0\]\.weight: unknown field",
-    ):
-        ContextPatch.from_dict(patch.to_dict())
+    assert ContextPatch.of(patch.record()) == patch
 
 
 SUMMARIES: list[tuple[dict[str, Any], str]] = [
@@ -209,30 +138,16 @@ def test_the_summary_counts_by_key(changes: dict[str, Any], told: str) -> None:
     assert evolve(patch, agent_id="").summary() == f"Changes: {told}"
 
 
-def test_joined_changes_are_told_in_the_order_of_the_document() -> None:
-    """Joining a later key to an earlier one does not change the order of the summary."""
-    middle = write(RICH, llm__model="small")
-    joint = diff(RICH, middle).then(diff(middle, write(middle, reasoning__summary="long")))
-    assert joint.keys == ("reasoning.summary", "llm.model")
-
-
 REFUSALS: list[tuple[dict[str, Any], str, Any, Any]] = [
     ({"reasoning__summary": "other"}, "$.reasoning.summary", "short", "other"),
-    ({"enrichment__facts": FACTS[1:]}, "$.enrichment.facts", "6 items", "5 items"),
-    (
-        {"enrichment__facts": (*FACTS[:5], Fact("f9"))},
-        "$.enrichment.facts[5]",
-        FACTS[5],
-        Fact("f9"),
-    ),
+    ({"enrichment__facts": FACTS[1:]}, "$.enrichment.facts", FACTS, FACTS[1:]),
     (
         {"reasoning__confidence_scores": {}},
         "$.reasoning.confidence_scores",
-        "1 entries",
-        "0 entries",
+        RICH.reasoning.confidence_scores,
+        {},
     ),
-    ({"reasoning__confidence_scores": {"c2": 0.5}}, "$.reasoning.confidence_scores.c1", 0.5, None),
-    ({"llm__usage": None}, "$.llm.usage", "an object", None),
+    ({"llm__usage": None}, "$.llm.usage", RICH.llm.usage, None),
     ({"reasoning__dependency_map": None}, "$.reasoning.dependency_map", {"h1": ("h0",)}, None),
 ]
 
@@ -263,27 +178,6 @@ def test_a_patch_refuses_another_origin(
         path,
         f"the patch expects {shown(expected)}, found {shown(found)}",
     )
-    with pytest.raises(InvalidDataError) as caught:
-        diff(target, other).then(diff(RICH, target))
-    assert caught.value.path == path
-
-
-def test_items_that_meet_are_checked() -> None:
-    """A patch that removes an item is not joined to one that put another one there."""
-    other = write(RICH, enrichment__context_links=["a", "b", "c", "d"])
-    wrong = diff(write(RICH, enrichment__context_links=["a", "b", "c", "x"]), RICH)
-    with pytest.raises(
-        InvalidDataError,
-        match=r"\$\.enrichment\.context_links\[3\]: the patch expects 'x', found 'd'",
-    ):
-        diff(RICH, other).then(wrong)
-
-
-def test_a_map_that_has_grown_is_another_map() -> None:
-    """Entries are joined only where their number fits."""
-    more = write(RICH, reasoning__confidence_scores={"c1": 0.5, "c2": 0.5})
-    with pytest.raises(InvalidDataError, match="expects '1 entries', found '2 entries'"):
-        diff(RICH, more).then(diff(RICH, write(RICH, reasoning__confidence_scores={"c1": 0.75})))
 
 
 def test_a_long_value_is_shortened_in_the_message() -> None:
@@ -310,71 +204,44 @@ def test_a_patch_shares_what_did_not_change() -> None:
     assert all(map(lambda new, old: new is old, patched.enrichment.facts, FACTS))
 
 
-CHANGES: list[tuple[Any, str]] = [
-    ([], r"\$\.changes: list is not an object"),
-    ({"reasoning": []}, r"\$\.changes\.reasoning: list is not an object"),
-    ({"reasoning": {"summary": 1}}, r"\.summary: int is not a change"),
-    ({"reasoning": {"summary": {"old": "x"}}}, r"\.summary: no change: old. Use old and new"),
-    ({"reasoning": {"summary": {}}}, r"\.summary: no change: empty"),
-    ({"reasoning": {"summary": {"old": 1, "new": ""}}}, r"\.summary\.old: int is not text"),
+CHANGES: list[tuple[Any, type[Exception], str]] = [
+    ({"reasoning": []}, InvalidDataError, r"\$\.changes\.reasoning: tuple is not an object"),
+    ({"reasoning": {"summary": 1}}, InvalidDataError, r"\.summary: int is not an object"),
+    ({"reasoning": {"summary": {"old": "x"}}}, InvalidDataError, r"\.summary: has old. Use old"),
+    ({"reasoning": {"summary": {}}}, InvalidDataError, r"\.summary: has nothing"),
     (
-        {"reasoning": {"confidence_scores": {"size": 0, "entries": {"c": {"new": 2.0}}}}},
-        r"\.entries\.c\.new: 2\.0 is out of range|c\.new: 2",
+        {"reasoning": {"summary": {"old": 1, "new": ""}}},
+        InvalidDataError,
+        r"\.summary\.old: int is not text",
     ),
     (
-        {"reasoning": {"confidence_scores": {"size": -1, "entries": {}}}},
-        r"\.confidence_scores\.size: -1 is not a position",
+        {"reasoning": {"confidence_scores": {"old": {}, "new": {"c": 2.0}}}},
+        InvalidDataError,
+        r"\.confidence_scores\.new\.c: 2\.0 is out of range",
     ),
-    ({"reasoning": {"intents": {"items": []}}}, r"\.intents: has items. Use length, items"),
-    (
-        {"reasoning": {"intents": {"length": True, "items": []}}},
-        r"\.intents\.length: True is not a position",
-    ),
-    (
-        {"reasoning": {"intents": {"length": 1, "items": {}}}},
-        r"\.intents\.items: dict is not an array",
-    ),
-    (
-        {"reasoning": {"intents": {"length": 1, "items": [1]}}},
-        r"\.items\[0\]: int is not an object",
-    ),
-    (
-        {
-            "reasoning": {
-                "intents": {"length": 1, "items": [{"at": 1, "removed": [{}], "added": []}]}
-            }
-        },
-        r"\.items: overlap or exceed the length",
-    ),
-    (
-        {
-            "reasoning": {
-                "intents": {"length": 1, "items": [{"at": 0, "removed": [], "added": [3]}]}
-            }
-        },
-        r"items\[0\]\.added\[0\]: int is not",
-    ),
-    ({"llm": {"usage": {"fields": {"cost_usd": {"old": 1.0}}}}}, r"cost_usd: no change: old"),
-    ({"version": {"new": "1.0.0"}}, r"\.version: no change: new"),
+    ({"reasoning": {"mood": {"old": 1, "new": 2}}}, UnknownNameError, "reasoning.mood"),
+    ({"version": {"": {"old": 1, "new": 2}}}, UnknownNameError, "version"),
 ]
 
 
-@pytest.mark.parametrize(("changes", "problem"), CHANGES)
-def test_changes_of_another_form_are_refused(changes: Any, problem: str) -> None:
-    """Reading is strict: the error names the path below `changes`."""
-    with pytest.raises(InvalidDataError, match=problem) as caught:
-        ContextPatch.from_dict({"timestamp": UNIX_EPOCH, "agent_id": "", "changes": changes})
-    assert caught.value.path.startswith("$.changes")
+@pytest.mark.parametrize(("changes", "error", "problem"), CHANGES)
+def test_changes_of_another_form_are_refused(
+    changes: Any, error: type[Exception], problem: str
+) -> None:
+    """Reading a record is strict: the error names the key."""
+    with pytest.raises(error, match=problem):
+        ContextPatch.of(ContextDiff(changes=changes))
 
 
-def test_a_patch_has_three_parts() -> None:
-    """A patch needs exactly a timestamp, an agent_id and changes, each of its type."""
-    wrong: list[Any] = [[], {}, {"timestamp": UNIX_EPOCH, "agent_id": "", "changes": {}, "more": 1}]
-    for data in wrong:
-        with pytest.raises(InvalidDataError, match="is not a patch"):
-            ContextPatch.from_dict(data)
-    with pytest.raises(InvalidDataError, match="naive"):
-        diff(START, RICH, timestamp=datetime(2026, 1, 1))  # noqa: DTZ001
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [("agent_id", 3), ("agent_id", "\ud800"), ("timestamp", "today"), ("timestamp", None)],
+)
+def test_a_patch_names_the_field_at_fault(field: str, value: Any) -> None:
+    """The agent and timestamp of a patch are validated like the fields of a record."""
+    with pytest.raises(InvalidDataError) as caught:
+        evolve(diff(START, RICH), **{field: value})
+    assert caught.value.path == field
 
 
 def test_the_tracker_captures_one_change_after_the_other() -> None:
@@ -406,20 +273,6 @@ def test_the_deepest_value_can_be_recorded() -> None:
     assert ContextPatch.of(deserialize(serialize(document)).audit.diffs[0]).apply(RICH) == context
 
 
-def test_changes_that_change_nothing_do_nothing() -> None:
-    """A spelled-out change that changes nothing can be applied, and its JSON Patch is empty."""
-    changes = {
-        "reasoning": {
-            "hypotheses": {"length": 0, "items": []},
-            "confidence_scores": {"size": 1, "entries": {}},
-        },
-        "llm": {"cache": {"size": 0, "entries": {}}, "usage": {"fields": {}}},
-    }
-    patch = ContextPatch.from_dict({"timestamp": UNIX_EPOCH, "agent_id": "", "changes": changes})
-    assert patch.apply(RICH) == RICH
-    assert patch.to_json_patch(tests=True) == []
-
-
 def test_a_record_of_changes_holds_an_object() -> None:
     """The changes of an audit record are an object, whatever is in it."""
     with pytest.raises(InvalidDataError, match="changes: list is not an object"):
@@ -431,14 +284,3 @@ def test_without_a_timestamp_the_clock_is_asked() -> None:
     tracker, later = DiffTracker(START, clock=lambda: WHEN), WHEN + timedelta(hours=1)
     assert tracker.capture("inference", START).timestamp == WHEN
     assert tracker.capture("inference", START, timestamp=later).timestamp == later
-
-
-@pytest.mark.parametrize(
-    ("field", "value"),
-    [("agent_id", 3), ("agent_id", "\ud800"), ("timestamp", "today"), ("timestamp", None)],
-)
-def test_a_patch_names_the_field_at_fault(field: str, value: Any) -> None:
-    """The agent and timestamp of a patch are validated like the fields of a record."""
-    with pytest.raises(InvalidDataError) as caught:
-        ContextPatch.from_dict({**diff(START, START).to_dict(), field: value})
-    assert caught.value.path == field
