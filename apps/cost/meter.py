@@ -31,12 +31,11 @@ class SpendingError(CallerError, RuntimeError):
     limit: float
 
     def __str__(self) -> str:
-        digits = 0 if self.what == "tokens" else 4
-        values = (f"{value:,.{digits}f}" for value in (self.spent, self.asked, self.limit))
+        spent, asked, limit = (f"{n:,.12g}" for n in (self.spent, self.asked, self.limit))
         return (
-            "{}: {} spent and {} requested, but the limit is {}. Shorten the request or raise the "
-            "limit."
-        ).format(self.what, *values)
+            f"{self.what}: {spent} spent and {asked} requested, but the limit is {limit}. "
+            "Shorten the request or raise the limit."
+        )
 
 
 @frozen
@@ -52,9 +51,13 @@ class Cost:
     money: float | None = 0.0
 
     def __add__(self, other: "Cost") -> "Cost":
-        requests, unreported = self.requests + other.requests, self.unreported + other.unreported
         both = None if self.money is None or other.money is None else self.money + other.money
-        return Cost(requests, unreported, self.tokens + other.tokens, both)
+        return Cost(
+            self.requests + other.requests,
+            self.unreported + other.unreported,
+            self.tokens + other.tokens,
+            both,
+        )
 
 
 class Meter:
@@ -149,9 +152,8 @@ class Meter:
         if tokens is not None:
             limits["tokens"] = whole_number("tokens", tokens, 0)
         if money is not None:
-            fits = is_number(money, 0) and self._prices_of()
-            legal = "0 or more, in a meter with prices= or of a model with a price"
-            require("money", money, fits, legal)
+            legal = "0 or more, with prices= or a model with a price"
+            require("money", money, is_number(money, 0) and self._prices_of(), legal)
             limits["money"] = money
         self._answer, self._limits = whole_number("answer", longest, 0), limits
 

@@ -17,10 +17,8 @@ from polycontext.window.model_profiles import find_listed
 
 from .reports import Tokens
 
-_LONG = Path(__file__).with_name("long_requests.json")
-TABLE: Mapping[str, Prices] = {
-    name: Prices(**row) for name, row in orjson.loads(_LONG.read_bytes()).items()
-}
+_LONG = orjson.loads(Path(__file__).with_name("long_requests.json").read_bytes())
+TABLE: Mapping[str, Prices] = {name: Prices(**row) for name, row in _LONG.items()}
 """US dollars per million tokens of models that charge more for long requests; all other prices are
 in the larger table."""
 

@@ -61,23 +61,29 @@ def reported_tokens(response: object) -> Tokens | None:
     """
     data = dumped(response)
     if not isinstance(data, Mapping):
-        what = f"{type(response).__name__} is not a response"
-        raise InvalidDataError("response", what, "a provider's response, or its usage")
-    usage = next((data[key] for key in _USAGE if key in data), data)
-    return _tokens(usage) if isinstance(usage, Mapping) else None
+        legal = "a response or usage"
+        raise InvalidDataError("response", f"{type(response).__name__} is no response", legal)
+    return _tokens(next((data[key] for key in _USAGE if key in data), data))
 
 
-def _tokens(usage: Mapping[str, Any]) -> Tokens | None:
-    steps = (_tokens(each) for each in usage.get("iterations") or () if isinstance(each, Mapping))
-    if known := [*filter(None, steps)]:
-        return sum(known, Tokens())
-    if not any(usage.get(name) is not None for name in _INPUT):
+def _tokens(usage: Any) -> Tokens | None:
+    if not _known(usage):
         return None
-    details = usage.get("prompt_tokens_details") or usage.get("input_tokens_details") or {}
+    steps = usage.get("iterations")
+    parts = [*filter(_known, steps)] if isinstance(steps, list) else []
+    return sum(map(_own, parts or [usage]), Tokens())
+
+
+def _known(usage: object) -> bool:
+    return isinstance(usage, Mapping) and any(usage.get(name) is not None for name in _INPUT)
+
+
+def _own(usage: Mapping[str, Any]) -> Tokens:
+    details = _part(usage, "prompt_tokens_details") or _part(usage, "input_tokens_details")
     given, output = _count(usage, *_INPUT), _count(usage, *_OUTPUT)
     if usage.get("input_tokens") is not None and not details:
-        long = _count(usage.get("cache_creation") or {}, "ephemeral_1h_input_tokens")
-        written = _count(usage, "cache_creation_input_tokens") - long
+        long = _count(_part(usage, "cache_creation"), "ephemeral_1h_input_tokens")
+        written = max(0, _count(usage, "cache_creation_input_tokens") - long)
         return Tokens(given, _count(usage, "cache_read_input_tokens"), written, long, output)
     read = _count(details, "cached_tokens") or _count(usage, *_CACHED)
     written = _count(details, "cache_write_tokens")
@@ -86,11 +92,16 @@ def _tokens(usage: Mapping[str, Any]) -> Tokens | None:
     return Tokens(plain, read, written, 0, output + _count(usage, "thoughtsTokenCount"))
 
 
+def _part(usage: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    part = usage.get(name)
+    return part if isinstance(part, Mapping) else {}
+
+
 def _count(data: Mapping[str, Any], *names: str) -> int:
     """Return the first of the named counts that is given, or 0."""
-    name = next((name for name in names if data.get(name) is not None), "")
+    name = next((each for each in names if data.get(each) is not None), "")
     value = data.get(name, 0)
     if not is_whole(value, 0):
         what = f"{value!r:.100} is not a number of tokens"
-        raise InvalidDataError(f"usage.{name}", what, "a whole number, 0 or more")
+        raise InvalidDataError(f"usage.{name}", what, "0 or more")
     return value

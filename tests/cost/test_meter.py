@@ -146,6 +146,10 @@ USAGES: Mapping[str, tuple[object, Tokens | None]] = {
     ),
     "no usage": ({"usage": None}, None),
     "a stream's piece": ({"choices": []}, None),
+    "parts of other forms": (
+        {"prompt_tokens": 7, "prompt_tokens_details": [1], "iterations": 3, "cache_creation": 4},
+        Tokens(7),
+    ),
     "counts of null": ({"usage": {"prompt_tokens": None, "completion_tokens": None}}, None),
 }
 
@@ -165,8 +169,8 @@ def test_each_vendors_usage_is_read(name: str) -> None:
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ("text", "response: str is not a response"),
-        ([1], "response: list is not a response"),
+        ("text", "response: str is no response"),
+        ([1], "response: list is no response"),
         ({"usage": {"prompt_tokens": "12"}}, r"usage.prompt_tokens: '12' is not a number"),
         ({"usage": {"prompt_tokens": True}}, r"usage.prompt_tokens: True is not a number"),
         ({"usage": {"input_tokens": -1}}, r"usage.input_tokens: -1 is not a number"),
