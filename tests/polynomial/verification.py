@@ -13,7 +13,6 @@ from typing import Any
 
 from attrs import frozen
 
-from polycontext.base import InvalidOptionError
 from polycontext.pressure.gist import is_gist_text
 from polycontext.window import InvalidMessagesError
 from polycontext.window.providers import Provider, WireFormat, get_format
@@ -76,36 +75,18 @@ def verify(
     after: Sequence[Mapping[str, Any]],
     *,
     provider: Provider | str = Provider.OPENAI,
-    pinned: Iterable[int] | None = None,
 ) -> Verification:
     """Compare the message list before a compaction with the one after it.
 
-    `pinned` lists the indices of `before` that must stay byte for byte. By default these are the
-    system messages that are not summaries, and the first user message that contains more than
-    results. `after` must be valid for the provider; it may end on open calls or begin with the
-    assistant if `before` does. `before` may be invalid.
-
-    Raises:
-        InvalidOptionError: a pinned index is not in `before`.
-        InvalidMessagesError: `before` is not a list of JSON objects.
-
-    Law: ``verify(messages, project(messages, n).messages).ok``.
-
-    >>> history = [
-    ...     {"role": "system", "content": "Be brief."},
-    ...     {"role": "user", "content": "Count."},
-    ...     {"role": "assistant", "content": "1"},
-    ... ]
-    >>> print(verify(history, history[-1:]))
-    not ok: lost pinned before[0][1]; kept 1 of 3 messages
-    >>> print(verify(history, [*history[:2], {"role": "assistant", "content": "[Summary]"}]))
-    ok: kept 2 of 3 messages; 1 new
+    The system messages that are not summaries, and the first user message that contains more than
+    results, must stay byte for byte. `after` must be valid for the provider; it may end on open
+    calls or begin with the assistant if `before` does.
     """
     wire = get_format(provider)
-    old = _own_keys(wire, before)
+    old = [_key(message) for message in before]
     listed = after if isinstance(after, list | tuple) else []
     new = [_key(message) for message in listed]
-    pins = _pins(before) if pinned is None else _check_pins(pinned, len(before))
+    pins = _pins(before)
     found = found_in_order(old, new)
     moved = _find_strays(old, new, found, pins)
     return Verification(
@@ -134,19 +115,6 @@ def _as_object(value: object) -> dict[Any, Any]:
     raise TypeError(f"{type(value).__name__} is not JSON data")
 
 
-def _own_keys(wire: WireFormat, messages: Sequence[Mapping[str, Any]]) -> list[str]:
-    if not isinstance(messages, list | tuple):
-        what = f"{type(messages).__name__} is not a list"
-        raise InvalidMessagesError(wire.provider, None, "not-a-list", what, "a list of messages")
-    keys = list[str]()
-    for index, message in enumerate(messages):
-        if (key := _key(message)) is None:
-            what, legal = "it is not a JSON object", "an object of JSON data"
-            raise InvalidMessagesError(wire.provider, index, "not-json", what, legal)
-        keys.append(key)
-    return keys
-
-
 def _pins(messages: Sequence[Mapping[str, Any]]) -> set[int]:
     pins, tasks = set[int](), list[int]()
     for index, message in enumerate(messages):
@@ -156,16 +124,6 @@ def _pins(messages: Sequence[Mapping[str, Any]]) -> set[int]:
         elif role == "user" and not (results and all(results)):
             tasks.append(index)
     return {*pins, *tasks[:1]}
-
-
-def _check_pins(pinned: Iterable[int], length: int) -> set[int]:
-    pins = set(pinned)
-    for index in sorted(pins):
-        if not 0 <= index < length:
-            raise InvalidOptionError(
-                "pinned", index, f"0..{length - 1}" if length else "nothing, the list is empty"
-            )
-    return pins
 
 
 def _blocks(message: Mapping[str, Any]) -> list[Mapping[str, Any]]:
@@ -186,7 +144,7 @@ def _is_summary(message: Mapping[str, Any]) -> bool:
     return bool(texts) and all(isinstance(each, str) and is_gist_text(each) for each in texts)
 
 
-def found_in_order(before: Sequence[str], after: Sequence[Key]) -> dict[int, int]:
+def found_in_order(before: Sequence[Key], after: Sequence[Key]) -> dict[int, int]:
     """Match indices of `after` to indices of `before`, both rising.
 
     If `after` has only entries of `before`, in their order, all are matched.
