@@ -255,12 +255,19 @@ def check_room(step: Step) -> None:
     unless they are PRESERVED.
     """
     after = step.after
+    if _AMPLE * (after.total_tokens + _AMPLE_LEAST) < after.max_tokens:
+        return
     if _is_preserving(step):
         # Neither yields later, so a gist of all that follows has to fit beside them.
         projector = allow_truncation(step.policy).projector
         _check_fits(after, projector, projector.ladder(after).coming_gist)
     if step.input.kind in _ASKED and is_over_budget(after, _least_of_coming(after)):
         _check_fits(after, step.policy.projector)
+
+
+_AMPLE, _AMPLE_LEAST = 3, 50
+"""Where a window is this many times as large as what it holds and this many tokens, a summary and
+the results of open calls fit for certain."""
 
 
 def _is_preserving(step: Step) -> bool:
