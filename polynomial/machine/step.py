@@ -285,12 +285,12 @@ def _is_preserving(step: Step) -> bool:
 def check_recall(step: Step) -> None:
     """Raise `ContextOverflowError` if what is brought back would make the window pressured."""
     if step.is_pressured():
-        raise ContextOverflowError(
-            step.after.total_tokens,
-            tokens_at(step.policy.mark(step.after), step.window.max_tokens),
-            "the view with what is recalled",
-            advice="Recall fewer turns, or compress first.",
-        )
+        after, most = step.after, step.window.max_tokens
+        tokens, budget = _request_tokens(after), most
+        if tokens <= most:
+            tokens, budget = after.total_tokens, tokens_at(step.policy.mark(after), most)
+        what, advice = "the view with what is recalled", "Recall fewer turns, or compress first."
+        raise ContextOverflowError(tokens, budget, what, advice=advice)
 
 
 def check_compression(step: Step) -> None:
@@ -316,8 +316,11 @@ def _last_is_preserved(window: ContextWindow) -> bool:
 
 def is_over_budget(window: ContextWindow, coming: int = 0) -> bool:
     """Return whether the window, with `coming` more tokens, takes more than a request may."""
-    tokens = window.total_tokens + window.introduced_tokens + coming
-    return tokens + REQUEST_OVERHEAD > window.max_tokens
+    return _request_tokens(window) + coming > window.max_tokens
+
+
+def _request_tokens(window: ContextWindow) -> int:
+    return window.total_tokens + window.introduced_tokens + REQUEST_OVERHEAD
 
 
 def _check_fits(window: ContextWindow, projector: ContextProjector, more: int = 0) -> None:
