@@ -199,25 +199,23 @@ class SQLiteFile:
             return
         seconds = self._timeout if timeout is None else timeout
         until = monotonic() + seconds
-        turn = self.turn
-        if not turn.acquire(timeout=min(seconds, TIMEOUT_MAX)):
-            raise self._busy(seconds)
-        try:
+        with ExitStack() as held:
+            if not self.turn.acquire(timeout=min(seconds, TIMEOUT_MAX)):
+                raise self._busy(seconds)
+            held.callback(self.turn.release)
             lock = self._lock(FileLock, ".lock")
+            held.callback(lock.release)
+            if not lock.acquire(until - monotonic()):
+                raise self._busy(seconds)
+            self._writer = me
             try:
-                if not lock.acquire(until - monotonic()):
-                    raise self._busy(seconds)
-                self._writer = me
                 yield
-                has_erased, self._has_erased = self._has_erased, False
             finally:
-                # A process that was forked meanwhile leaves the lock alone.
                 if me[0] == os.getpid():
                     self._writer = None
-                    lock.release()
-        finally:
-            if me[0] == os.getpid():
-                turn.release()
+                else:  # a process that was forked meanwhile leaves the locks alone
+                    held.pop_all()
+            has_erased, self._has_erased = self._has_erased, False
         if has_erased:
             self._clean()
 
@@ -265,8 +263,8 @@ class SQLiteFile:
                     self._disconnect()
                 raise
             # The data is durable, whether it can be moved or not.
-            with suppress(OSError, *_FAILED):
-                if os.stat(self._beside[0]).st_size > _LONG:  # noqa: PTH116 - twice as fast
+            with suppress(*_FAILED):
+                if _size_of(self._beside[0]) > _LONG:
                     db.execute(MARK_MOVED)
                     db.execute("PRAGMA wal_checkpoint(PASSIVE)")
 
@@ -357,7 +355,7 @@ class SQLiteFile:
                 if not _size_of(self.path):
                     creating.enter_context(self.alone())
                 self._make_writable()
-            db = self._connection_in(mode)
+            db = self._connection_in(mode, self._timeout or 1)
             try:
                 self._check(db)
                 if is_writable:
@@ -383,10 +381,10 @@ class SQLiteFile:
         if self.path.exists() and not os.access(self.path, os.R_OK | os.W_OK):
             raise StoreError(self.name, *_PROBLEMS[sqlite3.SQLITE_READONLY])
 
-    def _connection_in(self, mode: str, seconds: float | None = None) -> sqlite3.Connection:
+    def _connection_in(self, mode: str, seconds: float) -> sqlite3.Connection:
         return sqlite3.connect(
             f"{self.path.as_uri()}?mode={mode}",
-            (self._timeout or 1) if seconds is None else seconds,
+            seconds,
             isolation_level=None,
             check_same_thread=False,
             uri=True,

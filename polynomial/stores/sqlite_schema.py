@@ -63,11 +63,10 @@ WHERE own.session = (SELECT id FROM sessions WHERE name = ?) AND own.kind <> 'pr
 AND own.resource_id IN (SELECT value FROM json_each(?)) AND typeof(sessions.name) = 'text'
 """
 TURNS = "'system', 'user', 'assistant', 'tool'"
-NUMBERS = """
-SELECT resource_id, min(number) FROM events WHERE session = ? AND kind IN ('system', 'user',
-'assistant', 'tool') AND resource_id IN (SELECT value FROM json_each(?))
-GROUP BY resource_id HAVING count(*) = 1
-"""
+NUMBERS = f"""
+SELECT resource_id, min(number) FROM events WHERE session = ? AND kind IN ({TURNS})
+AND resource_id IN (SELECT value FROM json_each(?)) GROUP BY resource_id HAVING count(*) = 1
+"""  # noqa: S608 - names of kinds alone
 NAMES = "SELECT name FROM sessions WHERE typeof(name) = 'text' ORDER BY name"
 DELETE_SESSION = "UPDATE sessions SET name = CAST(id AS BLOB), indexed = -1 WHERE id = ?"
 DROP_INDEX = "UPDATE sessions SET indexed = -1 WHERE id = ?"
