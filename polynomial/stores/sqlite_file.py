@@ -489,7 +489,7 @@ class SQLiteFile:
         copies. Closing the file drops SQLite's locks, so it is kept open beside the connection.
         """
         wiping, until = Wiping(mark, Path(self._beside[0])), monotonic() + self._timeout
-        while not wiping.is_done:
+        while wiping.is_clean is None:
             before = wiping.place
             with self.alone(), self.using, self._translate_errors():
                 self._connected()

@@ -35,6 +35,7 @@ _LOCKED = 1 << 30
 class Wiping:
     """One pass over the pages of a database, up to `place`, for the erasure of a `mark`.
 
+    At the end, `is_clean` is whether nothing else was erased, nor the log moved, meanwhile.
     SQLite moves pages with their gaps, also to where the pass has been. So each step wipes the
     pages in the log as well: all that were written since the last one.
     """
@@ -42,8 +43,7 @@ class Wiping:
     mark: int
     log: Path
     place: int = 0
-    is_done: bool = False
-    is_clean: bool = False
+    is_clean: bool | None = None
     _logged: set[int] = field(factory=set)
 
     def go_on(self, file: BinaryIO, db: Connection) -> None:
@@ -70,7 +70,7 @@ class Wiping:
         self.place, self._logged = self.place + STEP, set()
         if self.place >= end:
             os.fsync(file.fileno())
-            self.is_done, self.is_clean = True, newest_mark(db) == self.mark
+            self.is_clean = newest_mark(db) == self.mark
             if self.is_clean:
                 db.execute(MARK_CLEAN)
                 db.execute("COMMIT")
