@@ -17,9 +17,9 @@ from time import monotonic
 from typing import Any, BinaryIO, Protocol, Self
 
 from attrs import asdict, define, field, frozen
-from filelock import FileLock, Timeout
 
 from polycontext.base import InvalidDataError, InvalidOptionError
+from polycontext.polynomial.stores import FileLock
 
 from .figures import Figures
 from .lines import check_readable, codec_of, line_format
@@ -122,13 +122,15 @@ class _Run:
         Raises:
             InvalidDataError: another process has it.
         """
-        place, stack = self._beside("lock"), ExitStack()
-        try:
-            stack.enter_context(FileLock(place, timeout=0))
-        except Timeout:
+        self.output.parent.mkdir(parents=True, exist_ok=True)
+        lock, stack = FileLock(self._beside("lock")), ExitStack()
+        stack.callback(lock.release)
+        if not lock.acquire(0):
+            stack.close()
             what, legal = "is written by a running process", "another output, or wait"
-            raise InvalidDataError(str(self.output), what, legal) from None
-        stack.callback(place.unlink, missing_ok=True)
+            raise InvalidDataError(str(self.output), what, legal)
+        for end in ("lock", "next"):
+            stack.callback(self._beside(end).unlink, missing_ok=True)
         return stack
 
     def settings(self) -> dict[str, Any]:

@@ -52,13 +52,13 @@ def calls_with_words(events: Sequence[Event], resource_ids: Collection[str]) -> 
     The arguments repeat what the agent's answers say.
     """
     numbers = _exchange_numbers(events)
-    answered = {n for n, event in zip(numbers, events, strict=True) if isinstance(event, MoveEvent)}
     turns = [
         (number, event.turn)
         for number, event in zip(numbers, events, strict=True)
-        if isinstance(event, TurnEvent) and number in answered
+        if isinstance(event, TurnEvent)
     ]
     own = {number for number, turn in turns if turn.resource_id in resource_ids}
+    own &= {n for n, event in zip(numbers, events, strict=True) if isinstance(event, MoveEvent)}
     return {turn.resource_id for number, turn in turns if number in own and turn.tool_calls}
 
 

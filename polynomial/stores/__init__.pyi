@@ -1,3 +1,4 @@
+from .file_lock import FileLock
 from .in_memory import InMemoryStore
 from .locations import store_at
 from .search_query import AskedWords
@@ -23,6 +24,7 @@ __all__ = [
     "AskedWords",
     "AsyncSessionStore",
     "ErasingStore",
+    "FileLock",
     "Found",
     "InMemoryStore",
     "Opened",

@@ -22,7 +22,7 @@ from .search_query import AskedWords
 from .session_store import Found, Opened, Rewritten, Snapshot, Stored, check_fork
 from .sqlite_deletion import delete_rows
 from .sqlite_file import SQLiteFile, may_exist
-from .sqlite_index import is_indexed, read_index, update_index
+from .sqlite_index import indexed, read_index, update_index
 from .sqlite_journals import SQLiteJournals
 
 
@@ -118,7 +118,7 @@ class SQLiteStore:
         """Index some new turns, and return whether there are more; others can write in between."""
         with self._reading() as journals:
             session, revision = journals.find(session_id)
-            if session is None or is_indexed(journals, session, revision):
+            if session is None or indexed(journals, session) not in range(revision):
                 return False
         with self._reading(writes=True) as journals:
             session, revision = journals.find(session_id)
@@ -131,7 +131,8 @@ class SQLiteStore:
             session, revision = journals.find(session_id)
             if session is None:
                 return ()
-            index = read_index(journals, session, revision, is_sound=is_sound)
+            start = indexed(journals, session) if is_sound else -1
+            index = read_index(journals, session, revision, start)
             return index.search(asked, limit, partial(journals.turns_at, session))
 
     def committed(self, session_id: str, key: str) -> int | None:

@@ -36,13 +36,11 @@ def delete_some(db: sqlite3.Connection) -> bool:
         return True
     if is_gone and _delete_events(db, session):
         return True
-    last = "UPDATE sessions SET indexed = 0 WHERE id = ?"
-    if is_gone:
-        for table in ("snapshots", "commands", "companions"):
-            delete_rows(db, session, table)
-        last = "DELETE FROM sessions WHERE id = ?"
+    for table in ("snapshots", "commands", "companions") if is_gone else ():
+        delete_rows(db, session, table)
+    last = "DELETE FROM sessions" if is_gone else "UPDATE sessions SET indexed = 0"
     # In a damaged file, a row that is found cannot always be changed.
-    return db.execute(last, (session,)).rowcount > 0
+    return db.execute(f"{last} WHERE id = ?", (session,)).rowcount > 0
 
 
 def _delete_events(db: sqlite3.Connection, session: int) -> bool:

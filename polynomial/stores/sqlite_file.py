@@ -18,12 +18,11 @@ from typing import BinaryIO, ClassVar, TypeVar
 from ..errors import StoreBusyError, StoreError
 from .file_lock import PRIVATE, FileLock, MachineLock
 from .sqlite_deletion import delete_some
-from .sqlite_pages import STEP, has_plain_pages, wipe_gaps
+from .sqlite_pages import Wiping
 from .sqlite_schema import (
     DAMAGED,
-    MARK_CLEAN,
+    MARK_MOVED,
     MARK_UNCLEAN,
-    SCHEMA,
     create_tables,
     is_new,
     newest_mark,
@@ -200,25 +199,23 @@ class SQLiteFile:
             return
         seconds = self._timeout if timeout is None else timeout
         until = monotonic() + seconds
-        turn = self.turn
-        if not turn.acquire(timeout=min(seconds, TIMEOUT_MAX)):
-            raise self._busy(seconds)
-        try:
+        with ExitStack() as held:
+            if not self.turn.acquire(timeout=min(seconds, TIMEOUT_MAX)):
+                raise self._busy(seconds)
+            held.callback(self.turn.release)
             lock = self._lock(FileLock, ".lock")
+            held.callback(lock.release)
+            if not lock.acquire(until - monotonic()):
+                raise self._busy(seconds)
+            self._writer = me
             try:
-                if not lock.acquire(until - monotonic()):
-                    raise self._busy(seconds)
-                self._writer = me
                 yield
-                has_erased, self._has_erased = self._has_erased, False
             finally:
-                # A process that was forked meanwhile leaves the lock alone.
                 if me[0] == os.getpid():
                     self._writer = None
-                    lock.release()
-        finally:
-            if me[0] == os.getpid():
-                turn.release()
+                else:  # a process that was forked meanwhile leaves the locks alone
+                    held.pop_all()
+            has_erased, self._has_erased = self._has_erased, False
         if has_erased:
             self._clean()
 
@@ -266,8 +263,9 @@ class SQLiteFile:
                     self._disconnect()
                 raise
             # The data is durable, whether it can be moved or not.
-            with suppress(OSError, *_FAILED):
-                if os.stat(self._beside[0]).st_size > _LONG:  # noqa: PTH116 - twice as fast
+            with suppress(*_FAILED):
+                if _size_of(self._beside[0]) > _LONG:
+                    db.execute(MARK_MOVED)
                     db.execute("PRAGMA wal_checkpoint(PASSIVE)")
 
     @contextmanager
@@ -282,8 +280,7 @@ class SQLiteFile:
         """
         with self.alone():
             with self.transaction() as db:
-                for statement in MARK_UNCLEAN:
-                    db.execute(statement)
+                db.execute(MARK_UNCLEAN)
                 yield db
             self._has_erased = True
 
@@ -358,7 +355,7 @@ class SQLiteFile:
                 if not _size_of(self.path):
                     creating.enter_context(self.alone())
                 self._make_writable()
-            db = self._connection_in(mode)
+            db = self._connection_in(mode, self._timeout or 1)
             try:
                 self._check(db)
                 if is_writable:
@@ -384,10 +381,10 @@ class SQLiteFile:
         if self.path.exists() and not os.access(self.path, os.R_OK | os.W_OK):
             raise StoreError(self.name, *_PROBLEMS[sqlite3.SQLITE_READONLY])
 
-    def _connection_in(self, mode: str, seconds: float | None = None) -> sqlite3.Connection:
+    def _connection_in(self, mode: str, seconds: float) -> sqlite3.Connection:
         return sqlite3.connect(
             f"{self.path.as_uri()}?mode={mode}",
-            (self._timeout or 1) if seconds is None else seconds,
+            seconds,
             isolation_level=None,
             check_same_thread=False,
             uri=True,
@@ -467,54 +464,44 @@ class SQLiteFile:
             StoreError: it could not be done.
         """
         try:
-            while True:
-                with self.transaction() as db:
-                    has_more, mark = delete_some(db), newest_mark(db)
-                sleep(_PAUSE)
-                if not has_more:
-                    break
-            if mark is not None:  # nobody else cleaned it meanwhile
-                self._wipe(mark)
-        except StoreError as error:
+            # Once there is no mark, somebody else has cleaned the file.
+            while (mark := self._delete()) is not None and not self._wipe(mark):
+                pass
+        except (OSError, StoreError) as error:
             raise StoreError(self.name, f"{_COPIES}: {error}", _REOPEN) from error
 
-    def _wipe(self, mark: int) -> None:
-        start, until = 0, monotonic() + self._timeout
-        while start >= 0:
+    def _delete(self) -> int | None:
+        """Delete what is marked as gone, and return the mark of the last erasure until then."""
+        while True:
+            with self.alone():
+                with self.transaction() as db:
+                    has_more = delete_some(db)
+                with self.reading() as db:
+                    mark = newest_mark(db)
+            if not has_more:
+                return mark
+            sleep(_PAUSE)
+
+    def _wipe(self, mark: int) -> bool:
+        """Wipe the database, and return whether nothing else was erased or moved meanwhile.
+
+        The connection is one of its own, since what the shared one remembers of a page may have
+        copies. Closing the file drops SQLite's locks, so it is kept open beside the connection.
+        """
+        wiping, until = Wiping(mark, Path(self._beside[0])), monotonic() + self._timeout
+        while wiping.is_clean is None:
+            before = wiping.place
             with self.alone(), self.using, self._translate_errors():
-                after = self._wipe_some(start, mark)
-            if after != start:
-                start, until = after, monotonic() + self._timeout
+                self._connected()
+                self._raw = self._raw or self.path.open("r+b", buffering=0)
+                with closing(self._connection_in("rw", _PATIENCE)) as db:
+                    wiping.go_on(self._raw, db)
+            if wiping.place != before:
+                until = monotonic() + self._timeout
             elif monotonic() > until:
                 raise StoreError(self.name, *_PROBLEMS[sqlite3.SQLITE_BUSY])
             sleep(_PAUSE)
-
-    def _wipe_some(self, start: int, mark: int) -> int:
-        """Wipe the database from a place on, and return the next place; -1 at the end.
-
-        The connection is one of its own, since what the shared one remembers of a page may have
-        copies. After its commit all others read the pages again. Closing the file drops SQLite's
-        locks, so it is kept open beside the connection.
-        """
-        self._connected()
-        if self._raw is None:
-            self._raw = self.path.open("r+b", buffering=0)
-        with closing(self._connection_in("rw", _PATIENCE)) as db:
-            if not has_plain_pages(db):
-                db.execute("PRAGMA auto_vacuum = NONE")
-                db.execute("VACUUM")
-            db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-            db.execute("BEGIN IMMEDIATE")
-            if _size_of(self._beside[0]):  # a reader needs the log
-                return start
-            has_more = has_plain_pages(db) and wipe_gaps(self._raw, start, db)
-            db.execute(f"PRAGMA user_version = {SCHEMA}")
-            if not has_more:
-                os.fsync(self._raw.fileno())
-                if newest_mark(db) == mark:
-                    db.execute(MARK_CLEAN)
-            db.execute("COMMIT")
-            return start + STEP if has_more else -1
+        return wiping.is_clean
 
     @contextmanager
     def _translate_errors(self) -> Generator[None]:

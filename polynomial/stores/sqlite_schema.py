@@ -63,11 +63,10 @@ WHERE own.session = (SELECT id FROM sessions WHERE name = ?) AND own.kind <> 'pr
 AND own.resource_id IN (SELECT value FROM json_each(?)) AND typeof(sessions.name) = 'text'
 """
 TURNS = "'system', 'user', 'assistant', 'tool'"
-NUMBERS = """
-SELECT resource_id, min(number) FROM events WHERE session = ? AND kind IN ('system', 'user',
-'assistant', 'tool') AND resource_id IN (SELECT value FROM json_each(?))
-GROUP BY resource_id HAVING count(*) = 1
-"""
+NUMBERS = f"""
+SELECT resource_id, min(number) FROM events WHERE session = ? AND kind IN ({TURNS})
+AND resource_id IN (SELECT value FROM json_each(?)) GROUP BY resource_id HAVING count(*) = 1
+"""  # noqa: S608 - names of kinds alone
 NAMES = "SELECT name FROM sessions WHERE typeof(name) = 'text' ORDER BY name"
 DELETE_SESSION = "UPDATE sessions SET name = CAST(id AS BLOB), indexed = -1 WHERE id = ?"
 DROP_INDEX = "UPDATE sessions SET indexed = -1 WHERE id = ?"
@@ -77,21 +76,22 @@ SNAPSHOT = "SELECT max(revision) FROM snapshots WHERE session = ?"
 COPY_SNAPSHOT = """
 INSERT INTO snapshots SELECT ?, revision, piece, head FROM snapshots WHERE session = ?
 """
-MARK_UNCLEAN = "CREATE TABLE IF NOT EXISTS unclean (mark)", "INSERT INTO unclean VALUES (NULL)"
+MARK_UNCLEAN = "INSERT OR REPLACE INTO sessions (name, revision) VALUES (x'', random())"
 """State that the file may hold copies of deleted data, until it is cleaned."""
 
-MARK_CLEAN = "DROP TABLE unclean"
+MARK_MOVED = "UPDATE sessions SET revision = random() WHERE name = x''"
+"""State that cleaning may have missed what was moved meanwhile, and has to begin again."""
+
+MARK_CLEAN = "DELETE FROM sessions WHERE name = x''"
 SET_REVISION = "UPDATE sessions SET revision = ? WHERE id = ?"
 PUT_COMPANION = "INSERT OR REPLACE INTO companions VALUES (?, ?, ?, ?)"
 
 
 def newest_mark(db: sqlite3.Connection) -> int | None:
-    """Return the number of the last erasure, None if the file has been cleaned since."""
-    if db.execute("SELECT 1 FROM sqlite_master WHERE name = 'unclean'").fetchone() is None:
-        return None
-    newest: int | None
-    (newest,) = db.execute("SELECT max(rowid) FROM unclean").fetchone()
-    return newest or 0
+    """Return the mark of the last erasure, None if the file has been cleaned since."""
+    found: tuple[int] | None
+    found = db.execute("SELECT revision FROM sessions WHERE name = x''").fetchone()
+    return found and found[0]
 
 
 def problem_of(db: sqlite3.Connection) -> tuple[str, str] | None:

@@ -10,6 +10,7 @@ from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import compress
+from operator import itemgetter
 from typing import Protocol
 
 from attrs import field, frozen
@@ -46,7 +47,7 @@ class Postings(Protocol):
     """The stored postings of a session."""
 
     def read(self, terms: Sequence[str]) -> Iterable[Row]:
-        """Return all postings of some terms."""
+        """Return all postings of some terms, those of a block in the order of their events."""
         ...
 
     def append(self, rows: Sequence[Row]) -> None:
@@ -56,12 +57,15 @@ class Postings(Protocol):
 
 @frozen
 class MemoryPostings:
-    """Postings in memory."""
+    """Postings in memory; they may continue stored ones."""
 
+    _stored: Postings | None = None
     _blocks: dict[str, dict[int, bytes]] = field(factory=lambda: defaultdict(dict))
 
     def read(self, terms: Sequence[str]) -> Iterator[Row]:
         """Yield all postings of some terms."""
+        if self._stored is not None:
+            yield from self._stored.read(terms)
         for term in terms:
             for block, postings in self._blocks.get(term, {}).items():
                 yield term, block, postings
@@ -116,11 +120,10 @@ class WordIndex:
         """
         if not asked:
             return ()
-        stored: dict[str, dict[int, bytes]] = defaultdict(dict)
-        for term, block, postings in sorted(
-            self._postings.read((_SPOKEN, _OTHER, _REWINDS, *asked.stems))
-        ):
-            stored[term][block] = postings
+        stored: dict[str, dict[int, bytes]] = defaultdict(lambda: defaultdict(bytes))
+        rows = self._postings.read((_SPOKEN, _OTHER, _REWINDS, *asked.stems))
+        for term, block, postings in sorted(rows, key=itemgetter(1)):
+            stored[term][block] += postings
         standing = _standing([*_rewinds(stored[_REWINDS])])
         turns = _Turns(stored[_SPOKEN], stored[_OTHER], standing)
         required = asked.required

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 import zstandard
-from filelock import FileLock
 
 from polycontext.base import InvalidDataError, InvalidOptionError
 from polycontext.bulk import Pool, Progress, Report, RowCompressor, compress_file, lines, run
+from polycontext.polynomial.stores import FileLock
 from tests.bulk.data_sets import BUDGET, as_lines, little_space, read, rows, saved
 from tests.cli.command import chat
 from tests.house import ROOT
@@ -222,11 +222,13 @@ def test_an_unfinished_run_is_not_mixed_with_another(tmp_path: Path) -> None:
 def test_two_processes_do_not_write_one_output(tmp_path: Path) -> None:
     """The second is refused while the first runs."""
     source = saved(tmp_path / "in.jsonl", as_lines(rows(10)))
-    with (
-        FileLock(tmp_path / "out.jsonl.lock"),
-        pytest.raises(InvalidDataError, match="is written by a running process"),
-    ):
+    lock = FileLock(tmp_path / "out.jsonl.lock")
+    assert lock.acquire(0)
+    with pytest.raises(InvalidDataError, match="is written by a running process"):
         compressed(source)
+    lock.release()
+    compressed(source)
+    assert not [*tmp_path.glob("out.jsonl.lock"), *tmp_path.glob("out.jsonl.next")]
 
 
 KILLED = """

@@ -14,6 +14,7 @@ from polycontext.polynomial.stores import (
     sqlite_deletion,
     sqlite_file,
     sqlite_pages,
+    sqlite_schema,
 )
 from polycontext.polynomial.stores.file_lock import FileLock
 from tests.polynomial.conversations import WORDS
@@ -32,7 +33,6 @@ def between(monkeypatch: pytest.MonkeyPatch) -> list[Callable[[], None]]:
     """Let functions run between two short steps."""
     acts = list[Callable[[], None]]()
     monkeypatch.setattr(sqlite_pages, "STEP", STEP)
-    monkeypatch.setattr(sqlite_file, "STEP", STEP)
     monkeypatch.setattr(sqlite_deletion, "_MOST_BYTES", STEP)
     monkeypatch.setattr(sqlite_file, "sleep", lambda _: [act() for act in acts])
     return acts
@@ -99,6 +99,124 @@ def test_no_byte_is_left_whatever_others_write_meanwhile(
     with opened(path, "stays") as stays:
         assert len(stays.log()) == 60
         assert len(stays.history.search("word1x word2x word3x")) > 0
+
+
+def change_words(store: SQLiteStore, random: Random, marked: tuple[str, ...], rows: int) -> None:
+    """Insert and delete rows of the index, so that SQLite moves others between pages."""
+    with store._file.transaction() as db:
+        for _ in range(rows):
+            term = f"{random.randrange(10**6)}{random.choice(marked)}"
+            row = term, bytes(random.randrange(900))
+            db.execute("INSERT OR REPLACE INTO words VALUES (1, ?, 0, ?)", row)
+        first = random.randrange(10**6)
+        between = str(first), str(first + 20_000)
+        db.execute("DELETE FROM words WHERE term BETWEEN ? AND ?", between)
+
+
+DELETE_MARKED = "DELETE FROM words WHERE term LIKE '%quittengelee'"
+
+
+def test_no_copy_moves_to_where_the_cleaning_has_been(
+    path: Path, between: list[Callable[[], None]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """SQLite moves pages with their gaps when it splits others and numbers them anew."""
+    monkeypatch.setattr(sqlite_pages, "STEP", 20 * 4_096)
+    store, random = SQLiteStore(path), Random(48)  # noqa: S311 - no secret
+    for _ in range(30):
+        change_words(store, random, ("word", "quittengelee"), 40)
+    between.extend([lambda: change_words(store, random, ("word",), 30)] * 2)
+    with store._file.erasing() as db:
+        db.execute(DELETE_MARKED)
+    assert b"quittengelee" not in raw(path)
+    store.close()
+    assert is_whole(path)
+
+
+def test_the_cleaning_begins_again_if_others_moved_the_log(
+    path: Path, between: list[Callable[[], None]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Which pages were in it cannot be known any more."""
+    filled(path, "quittengelee", 8)
+    passes = list[int]()
+
+    def counted(mark: int, log: Path) -> sqlite_pages.Wiping:
+        passes.append(mark)
+        return sqlite_pages.Wiping(mark, log)
+
+    monkeypatch.setattr(sqlite_file, "Wiping", counted)
+    with opened(path, "goes") as goes, opened(path, "stays") as stays:
+
+        def write() -> None:
+            with monkeypatch.context() as patch:
+                patch.setattr(sqlite_file, "_LONG", 0 if len(passes) == 1 else 10**9)
+                stays.add_user_turn("long")
+
+        between.append(write)
+        assert goes.history.forget("t1")
+        assert len(passes) == 2
+        assert passes[0] != passes[1]
+        assert b"quittengelee0x" not in raw(path)
+
+
+def test_no_connection_writes_a_copy_back_that_it_remembers(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One that read a page just before it was overwritten reads it again before it writes."""
+    store, random = SQLiteStore(path), Random(1)  # noqa: S311 - no secret
+    for _ in range(30):
+        change_words(store, random, ("word", "quittengelee"), 40)
+    other, wipe = sqlite3.connect(path, isolation_level=None), sqlite_pages._wipe_gap
+    other.execute("PRAGMA secure_delete = ON")
+    seen = list[int]()
+
+    def read_first(*place: Any) -> None:
+        if not seen:
+            seen.extend(other.execute("SELECT sum(length(postings)) FROM words").fetchone())
+        wipe(*place)
+
+    monkeypatch.setattr(sqlite_pages, "_wipe_gap", read_first)
+    with store._file.erasing() as db:
+        db.execute(DELETE_MARKED)
+    assert seen
+    assert b"quittengelee" not in raw(path)
+    other.execute("UPDATE words SET postings = x'' WHERE term LIKE '%7word'")
+    assert b"quittengelee" not in raw(path)
+    other.close()
+    store.close()
+    assert is_whole(path)
+
+
+@pytest.mark.parametrize("pause", [1, 3])
+def test_two_clean_one_file(path: Path, between: list[Callable[[], None]], pause: int) -> None:
+    """What one erases while the other deletes or cleans is gone when either of them returns."""
+    filled(path, "quittengelee", 7)
+    erased, pauses = list[bool](), list[int]()
+    with opened(path, "goes") as goes, opened(path, "stays") as stays:
+
+        def erase() -> None:
+            pauses.append(1)
+            if len(pauses) == pause:
+                erased.append(stays.history.forget("t9"))
+                assert b"word8x " not in raw(path)
+
+        between.append(erase)
+        assert goes.history.forget("t1")
+        assert erased == [True]
+        assert b"quittengelee0x" not in raw(path)
+    assert is_whole(path)
+    db = sqlite3.connect(path)
+    assert sqlite_schema.newest_mark(db) is None
+    db.close()
+
+
+def test_a_damaged_page_is_left_as_it_is() -> None:
+    """Where rows are said to be in the gap, nothing is overwritten; other pages have no gap."""
+    page = bytes([13, 0, 0, 0, 2, 15, 0, 0, 9, 0, 15, 9]) + bytes(4_096 - 12)
+    assert sqlite_pages.gap_of(page) == (0, 0)
+    for first in (0, 1, 3, 7, 255):
+        assert sqlite_pages.gap_of(bytes([first]) + page[1:]) == (0, 0)
+    assert sqlite_pages.gap_of(bytes([13, 0, 0, 255, 255, 15, 0, 0]) + page[8:]) == (0, 0)
+    assert sqlite_pages.gap_of(bytes([10, 0, 0, 0, 0, 0, 0, 0]) + bytes(65_528)) == (8, 65_536)
 
 
 def test_the_file_is_never_kept_from_others_for_long(

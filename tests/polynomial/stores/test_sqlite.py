@@ -26,9 +26,8 @@ from polycontext.polynomial.stores import (
     InMemoryStore,
     Snapshot,
     SQLiteStore,
-    sqlite_file,
-    sqlite_pages,
 )
+from polycontext.polynomial.stores.sqlite_pages import Wiping
 from polycontext.polynomial.stores.sqlite_schema import SCHEMA
 from polycontext.pressure import ConflictError
 from polycontext.testing.store_lives import lived_events
@@ -323,21 +322,27 @@ def test_what_is_deleted_is_nowhere(path: Path) -> None:
         assert [turn.text for turn in again.log()] == ["this stays"]
 
 
+@pytest.mark.parametrize(
+    "error", [sqlite3.OperationalError("database or disk is full"), OSError(28, "No space")]
+)
 def test_a_file_that_could_not_be_cleaned_is_cleaned_when_it_is_opened_again(
-    path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    error: Exception,
 ) -> None:
     """The error says so; what is erased stays erased, and the file opens even if it fails again."""
-    wipe, cleaned = sqlite_pages.wipe_gaps, list[bool]()
+    wipe, cleaned = Wiping.go_on, list[bool]()
 
-    def fail(*_: object) -> bool:
+    def fail(*_: object) -> None:
         cleaned.append(False)
-        raise sqlite3.OperationalError("database or disk is full")
+        raise error
 
-    def succeed(file: BinaryIO, start: int, db: sqlite3.Connection) -> bool:
+    def succeed(self: Wiping, file: BinaryIO, db: sqlite3.Connection) -> None:
         cleaned.append(True)
-        return wipe(file, start, db)
+        wipe(self, file, db)
 
-    monkeypatch.setattr(sqlite_file, "wipe_gaps", fail)
+    monkeypatch.setattr(Wiping, "go_on", fail)
     with opened(path) as session:
         session.add_user_turn("the secret is Quittengelee")
         with pytest.raises(StoreError, match=r"may still hold copies of it.*open the file again"):
@@ -345,7 +350,7 @@ def test_a_file_that_could_not_be_cleaned_is_cleaned_when_it_is_opened_again(
         assert [turn.text for turn in session.log()] == ["[forgotten]"]
     with opened(path):
         assert "may still hold copies" in caplog.text
-    monkeypatch.setattr(sqlite_file, "wipe_gaps", succeed)
+    monkeypatch.setattr(Wiping, "go_on", succeed)
     for _ in range(2):
         with opened(path) as session:
             assert not any(b"Quittengelee" in file.read_bytes() for file in path.parent.iterdir())
