@@ -1,6 +1,5 @@
 """Copies of a turn in a journal: erasing its words erases theirs."""
 
-import re
 from collections.abc import Collection, Sequence
 from operator import attrgetter
 
@@ -45,11 +44,11 @@ def told_rules(sentences: Sequence[str]) -> str:
 
 
 def _tells(text: str, said: str) -> bool:
-    """Return whether a text tells rules in the words of another one."""
+    """Return whether a text tells rules that stand in another one."""
     head, *rules = text.split("\n- ")
-    return head == _TELLS and not {*_WORD.findall(" ".join(rules))}.difference(_WORD.findall(said))
+    whole = " ".join(said.split())
+    return head == _TELLS and all(rule in whole for rule in rules)
 
 
 _TELLS = "This holds throughout:"
-_WORD = re.compile(r"\w+")
 _said = attrgetter("role", "name", "content", "tool_calls", "tool_call_id")

@@ -541,3 +541,19 @@ def test_forgetting_a_rule_in_a_child_leaves_the_parents() -> None:
     assert child.history.forget(told.resource_id)
     assert "never suggest" in text_of(session)
     assert "never suggest" not in text_of(child)
+
+
+def test_forgetting_spares_the_rule_of_another_message() -> None:
+    """Messages that came together have one time, and may share all the words of a rule."""
+    session = ContextSession(max_tokens=8_000)
+    session.extend(
+        [
+            {"role": "user", "content": "Hi."},
+            {"role": "user", "content": "The card was declined. Never in English shops! They answer slowly."},
+            {"role": "user", "content": "Never answer in English."},
+        ]
+    )
+    child = session.child("Find a bank.", "kid")
+    (told,) = (turn for turn in child.log() if "Never answer in English." in turn.text)
+    session.history.forget("t2")
+    assert told.text in [turn.text for turn in child.log()]
