@@ -1,9 +1,8 @@
 """`project`: fit a provider's message list into a token budget."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
 from functools import partial
-from itertools import pairwise, takewhile
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any, Never
 
 from attrs import field, frozen
@@ -28,14 +27,12 @@ from polycontext.window import (
     Turn,
     count_turn,
 )
-from polycontext.window.call_ids import REUSED, with_reused
+from polycontext.window.call_ids import with_reused
 from polycontext.window.providers import (
     AUTO,
-    Parsed,
     Provider,
     Rendered,
     WireFormat,
-    findings,
     format_of,
     fresh,
     unwrap,
@@ -198,13 +195,9 @@ def project(
         *map(_id, parsed.repaired),
         *(f"messages[{place}]" for place in parsed.omitted),
     )
-    if result.edit.is_empty and not repaired and _is_ordered_by_ids(wire, parsed, came):
-        # A result that the provider accepts further behind stays there, and so does an id that it
-        # accepts again.
-        with suppress(InvalidMessagesError):
-            wire.check(parsed.messages, allow_open_tail=True)
-            written = list(map(fresh, parsed.messages))
-    elif repaired and findings(written, wire.provider):
+    if result.edit.is_empty and not repaired and _is_valid(wire, parsed.messages, is_open=True):
+        written = list(map(fresh, parsed.messages))
+    elif repaired and not _is_valid(wire, written, is_open=False):
         # Without a result between them, neighbours of one role may have to be joined.
         written = wire.render(result.window.all_turns()).inline()
     besides = given.max_tokens - room - given.reserve
@@ -226,13 +219,9 @@ def project(
     )
 
 
-def _is_ordered_by_ids(wire: WireFormat, parsed: Parsed, window: ContextWindow) -> bool:
-    """Return whether a result is further behind or an id recurs, and the provider accepts it."""
-    is_moved = any(place > following for place, following in pairwise(parsed.places))
-    if not is_moved and not any(REUSED in turn.metadata for turn in window.all_turns()):
-        return False
+def _is_valid(wire: WireFormat, messages: Sequence[Mapping[str, Any]], *, is_open: bool) -> bool:
     try:
-        wire.check(parsed.messages, allow_open_tail=True)
+        wire.check(messages, allow_open_tail=is_open)
     except InvalidMessagesError:
         return False
     return True

@@ -12,7 +12,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from operator import attrgetter
 
-import orjson
 from attrs import frozen
 
 from polycontext.base import InvalidOptionError
@@ -134,7 +133,7 @@ def programs(turns: Sequence[Turn]) -> Iterator[tuple[int, int, bool]]:
 
 
 def _name(part: Part, key: str) -> str:
-    return str(orjson.loads(part.data).get(key))
+    return str(part.load().get(key))
 
 
 def open_after(turn: Turn, waiting: tuple[str, ...]) -> tuple[str, ...]:

@@ -8,11 +8,12 @@ else is in view.
 
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator
+from functools import cached_property
 from typing import Literal, TypeVar
 
 from attrs import Factory, define, evolve
 
-from .turn import Turn, free_name
+from .turn import ToolCall, Turn, free_name
 
 REUSED = "reused_ids"
 """The metadata key with the ids of a turn's calls that earlier turns of the log have used."""
@@ -30,31 +31,27 @@ def cleaned(name: str) -> str:
     return _OUTSIDE.sub("_", name)
 
 
-def find_call(given: str, waiting: Iterable[str], called: Collection[str]) -> str:
-    """Return the id of the `waiting` call that a result for `given` answers.
-
-    That is `given` itself, unless it has a result and a call that came with the same id waits.
-    `called` are the ids of the turn that called. Without such a call, `given` is returned.
-
-    >>> find_call("a", ["a_2"], ["a", "a_2"]), find_call("b", ["a"], ["a"])
-    ('a_2', 'b')
-    """
-    waiting = [*waiting]
-    if given in waiting or given not in called:
-        return given
-    numbered = re.compile(re.escape(given) + r"_\d+")
-    return next(filter(numbered.fullmatch, waiting), given)
-
-
 @define
 class OpenCalls:
-    """The ids of calls that wait for their results, in order."""
+    """The ids of calls that wait for their results, in order.
+
+    >>> from polycontext.window import ToolCall, Turn
+    >>> caller = Turn("assistant", "", tool_calls=[ToolCall("a", "look")] * 2)
+    >>> calls = OpenCalls({"a_2": None}, caller)
+    >>> [calls.answering(Turn("tool", "7", tool_call_id=name)).tool_call_id for name in ("a", "b")]
+    ['a_2', 'b']
+    """
 
     waiting: dict[str, None]
     caller: Turn | None = None
     """The turn that made them, if it is known."""
-    called: set[str] = Factory(set)
-    """The ids of calls that were added later."""
+
+    @cached_property
+    def names(self) -> dict[str, str]:
+        """Return the ids of the caller's calls, by what a result may name: those or sent ones."""
+        if self.caller is None:
+            return {}
+        return {call.id: call.id for call in self.caller.tool_calls} | sent_names(self.caller)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.waiting)
@@ -62,17 +59,17 @@ class OpenCalls:
     def answering(self, turn: Turn) -> Turn:
         """Return a result with the id of the call that it answers.
 
-        It may name the id that came or the one that a request sends in its place.
+        It may name the id that came or the one that a request sends in its place. If that call has
+        a result, it answers the next one that came with the same id.
         """
         given = turn.tool_call_id or ""
-        if given in self.waiting:
+        if given in self.waiting or given not in self.names:
             return turn
-        names, called = dict[str, str](), self.called
-        if self.caller is not None:
-            called = called | {call.id for call in self.caller.tool_calls}
-            names = sent_names(self.caller)
-        found = find_call(names.get(given, given), self.waiting, called)
-        return turn if found == given else evolve(turn, tool_call_id=found)
+        found = self.names[given]
+        if found not in self.waiting:
+            numbered = re.compile(re.escape(found) + r"_\d+")
+            found = next(filter(numbered.fullmatch, self.waiting), found)
+        return evolve(turn, tool_call_id=found)
 
 
 def answers_named(
@@ -88,7 +85,7 @@ def answers_named(
         if turn.tool_call_id is None:
             ids = [call.id for call in turn.tool_calls]
             calls.waiting |= dict.fromkeys(ids)
-            calls.called.update(ids)
+            calls.names |= zip(ids, ids, strict=True)
             yield turn, place
         else:
             result = calls.answering(turn)
@@ -112,51 +109,82 @@ def replacement(call_id: str, caller: Turn) -> str:
     return cleaned(name)[:MAX_ID] or "call"
 
 
+def aliases(names: Iterable[str], longest: int) -> dict[str, str]:
+    """Return replacements for the names that a provider does not accept.
+
+    A name is replaced if it has characters other than letters, digits, ``_`` and ``-``, or more
+    than `longest` characters.
+
+    Law: all names, replaced or not, stay distinct.
+
+    >>> aliases(["f:1", "f_1", "ok"], 9), aliases(["search_web", "search_all"], 6)
+    ({'f:1': 'f_1_2'}, {'search_web': 'search', 'search_all': 'sear_2'})
+    """
+    given = list(dict.fromkeys(names))
+    taken, found = set(given), dict[str, str]()
+    for name in given:
+        if cleaned(name) != name or len(name) > longest:
+            found[name] = free_name(cleaned(name), taken, longest)
+            taken.add(found[name])
+    return found
+
+
 @define
-class SentIds:
-    """The ids that a request sends for its calls, given its turns in order.
+class SentCalls:
+    """The ids and names that a request sends for its calls, given its turns in order.
 
     An id that `is_legal` is sent as it is, unless it was used before: in the same turn, in the log
     (as the turn's mark says), or in the request, whatever the turns say.
 
     >>> from polycontext.window import ToolCall, Turn
-    >>> ids = SentIds(str.isalnum, within="request")
+    >>> calls = SentCalls(str.isalnum, within="request", longest=9)
     >>> for number in (1, 2):
-    ...     calls = [ToolCall("a", "look"), ToolCall("a.b", "look")]
-    ...     ids.add(Turn("assistant", None, tool_calls=calls, resource_id=f"t{number}"))
-    ...     ids.sent
+    ...     made = [ToolCall("a", "look"), ToolCall("a.b", "look")]
+    ...     calls.add(Turn("assistant", None, tool_calls=made, resource_id=f"t{number}"))
+    ...     calls.ids
     {'a': 'a', 'a.b': 'a_b_t1'}
     {'a': 'a_t2', 'a.b': 'a_b_t2'}
     """
 
     is_legal: Callable[[str], object]
     within: Literal["turn", "log", "request"]
-    sent: dict[str, str] = Factory(dict)
+    longest: int
+    """The most characters of a name."""
+    ids: dict[str, str] = Factory(dict)
     """The ids to send for the last turn that called, by its own."""
+    _names: dict[str, str] = Factory(dict)
     _taken: set[str] = Factory(set)
     _made: set[str] = Factory(set)
 
     def add(self, turn: Turn, kept: Collection[str] = ()) -> None:
-        """Choose the ids for the calls of `turn`; those in `kept` are sent if they are illegal."""
-        used: Collection[str] = () if self.within == "turn" else turn.metadata.get(REUSED, ())
+        """Choose what to send for the calls of `turn`; the ids in `kept` count as legal."""
+        self._names = aliases((call.name for call in turn.tool_calls), self.longest)
+        reused = () if self.within == "turn" else turn.metadata.get(REUSED, ())
         before = self._taken if self.within == "request" else self._made
-        used = {*used, *(call.id for call in turn.tool_calls if call.id in before)}
-        self._taken.update(call.id for call in turn.tool_calls)
-        self.sent = {}
-        for call in turn.tool_calls:
-            is_sent = call.id not in used and (self.is_legal(call.id) or call.id in kept)
-            name = call.id if is_sent else replacement(call.id, turn)
-            if not is_sent:
-                name = free_name(name, self._taken, MAX_ID)
-                self._made.add(name)
-            self.sent[call.id] = name
-            self._taken.add(name)
+        ids = [call.id for call in turn.tool_calls]
+        used = {*reused, *before.intersection(ids)}
+        self._taken.update(ids)
+        self.ids = {}
+        for name in ids:
+            self.ids[name] = name
+            if name in used or not (self.is_legal(name) or name in kept):
+                self.ids[name] = made = free_name(replacement(name, turn), self._taken, MAX_ID)
+                self._made.add(made)
+                self._taken.add(made)
+
+    def name(self, call: ToolCall) -> str:
+        """Return the name to send for a call of the last turn that called."""
+        return self._names.get(call.name, call.name)
+
+    def answered(self, turn: Turn) -> str:
+        """Return the id to send for the call that a result answers."""
+        return self.ids.get(turn.tool_call_id or "", turn.tool_call_id or "")
 
 
 def sent_names(caller: Turn) -> dict[str, str]:
     """Return the ids that a request may send for the calls of `caller`, with those that came."""
-    ids = SentIds(lambda _: False, "turn")
-    ids.add(caller)
-    numbered = {name: call_id for call_id, name in ids.sent.items()}
+    calls = SentCalls(lambda _: False, "turn", MAX_ID)
+    calls.add(caller)
+    numbered = {name: call_id for call_id, name in calls.ids.items()}
     plain = {replacement(call.id, caller): call.id for call in reversed(caller.tool_calls)}
     return numbered | plain

@@ -14,7 +14,6 @@ from enum import StrEnum
 from typing import Any, NamedTuple
 from urllib.parse import unquote_to_bytes
 
-import orjson
 from attrs import evolve, frozen
 
 from .media_sizes import PDF_LIMIT, count_pages, film_seconds, image_size
@@ -161,16 +160,19 @@ def read_data_url(text: str) -> tuple[Medium, Source] | None:
     source = _openai({"file_data": text})
     if source.plain or not source.data or source.data == text or ";base64," not in text[:1_000]:
         return None
-    kind = _KIND_OF_TYPE.get(source.media_type.partition("/")[0], MediumKind.DOCUMENT)
+    kind = KINDS[block_type(source.media_type)]
     medium = Medium(kind, source.media_type, size=decoded_size(source.data))
     return _opened(medium, source.data), source
 
 
-_KIND_OF_TYPE = {
-    "image": MediumKind.IMAGE,
-    "audio": MediumKind.AUDIO,
-    "video": MediumKind.FILM,
-}
+def block_type(media_type: str) -> str:
+    """Return the type of the block, as Anthropic's, that holds a medium of this MIME type.
+
+    >>> block_type("video/mp4"), block_type("application/pdf")
+    ('video', 'document')
+    """
+    kind = media_type.partition("/")[0]
+    return kind if kind in ("image", "audio", "video") else "document"
 
 
 def read_source(block: Mapping[str, Any]) -> Source:
@@ -229,11 +231,7 @@ def describe_medium(part: Part) -> str:
     >>> describe_medium(Part("openai", '{"type": "sculpture"}'))
     '[sculpture, left out]'
     """
-    try:
-        block = orjson.loads(part.data)
-    except ValueError:
-        block = None
-    return describe_block(block)
+    return describe_block(part.load())
 
 
 def describe_block(block: object) -> str:
@@ -246,17 +244,13 @@ def describe_block(block: object) -> str:
     if medium is None:
         kind = block.get("type") if isinstance(block, Mapping) else None
         return f"[{_shown(kind) or 'content'}, left out]"
-    title = _shown(_title(medium))
+    title = "" if medium.kind is MediumKind.IMAGE else _shown(medium.name)
     facts = [
         _shown(medium.media_type) or str(medium.kind),
         *([title] if title else []),
         *_measures(medium),
     ]
     return f"[{', '.join(facts)}, left out]"
-
-
-def _title(medium: Medium) -> str:
-    return medium.name if medium.kind is not MediumKind.IMAGE else ""
 
 
 def _measures(medium: Medium) -> list[str]:
@@ -289,13 +283,7 @@ def _image(medium: Medium, payload: str) -> Medium:
     for length in HEADS:
         found = image_size(head(payload, length))
         if found:
-            return evolve(
-                medium,
-                kind=MediumKind.IMAGE,
-                media_type=found.media_type,
-                width=found.width,
-                height=found.height,
-            )
+            return evolve(medium, kind=MediumKind.IMAGE, **found._asdict())
         if length >= len(payload):
             break
     return medium
@@ -369,19 +357,17 @@ def _anthropic(block: Mapping[str, Any], source: Mapping[str, Any]) -> Source:
     )
 
 
+_PLACES = ("image_url", "file_data", "file_url", "video_url", "url")
+
+
 def _openai(inner: Mapping[str, Any]) -> Source:
     found = Source(
         file_id=_some(inner.get("file_id")),
         name=_text(inner.get("filename")),
         detail=_text(inner.get("detail")),
     )
-    where = (
-        _some(inner.get("image_url"))
-        or _some(inner.get("file_data"))
-        or _some(inner.get("file_url"))
-        or _some(inner.get("video_url"))
-        or _some(inner.get("url"))
-    )
+    given = (_some(inner.get(name)) for name in _PLACES)
+    where = next(filter(None, given), None)
     if where is None:
         return found
     opened = _DATA_URL.match(where)

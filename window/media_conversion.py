@@ -148,18 +148,18 @@ def _inner_text(block: Mapping[str, Any]) -> str | None:
     """Return the text of a document made of blocks, or None if it has other blocks than text."""
     match block:
         case {"source": {"type": "content", "content": [_, *_] as inner}}:
-            texts = [text for each in inner if (text := _block_text(each)) is not None]
-            return "\n".join(texts) if len(texts) == len(inner) else None
+            return "\n".join(each["text"] for each in inner) if all(map(is_text, inner)) else None
         case _:
             return None
 
 
-def _block_text(block: object) -> str | None:
-    match block:
-        case {"type": "text", "text": str(text)}:
-            return text
-        case _:
-            return None
+def is_text(block: Any) -> bool:
+    """Return whether `block` is a block of text."""
+    return (
+        isinstance(block, Mapping)
+        and block.get("type") == "text"
+        and isinstance(block.get("text"), str)
+    )
 
 
 def _same_vendor(found: Source, source: str, target: str) -> Block | None:

@@ -79,18 +79,14 @@ def image_size(head: bytes) -> ImageSize | None:
         return None
     try:
         width, height = _READERS[media_type](head)
-    except (error, _UnreadableError, IndexError):
+    except (error, ValueError, IndexError):
         return None
     return ImageSize(media_type, width, height) if width > 0 and height > 0 else None
 
 
-class _UnreadableError(Exception):
-    pass
-
-
 def _png(head: bytes) -> tuple[int, int]:
     if head[12:16] != b"IHDR":
-        raise _UnreadableError
+        raise ValueError
     return unpack_from(">II", head, 16)
 
 
@@ -110,10 +106,10 @@ def _webp(head: bytes) -> tuple[int, int]:
         case b"WEBPVP8X":
             wide, high = head[24:27], head[27:30]
             if len(high) < len(b"xyz"):
-                raise _UnreadableError
+                raise ValueError
             return int.from_bytes(wide, "little") + 1, int.from_bytes(high, "little") + 1
         case _:
-            raise _UnreadableError
+            raise ValueError
 
 
 def _jpeg(head: bytes) -> tuple[int, int]:
@@ -121,7 +117,7 @@ def _jpeg(head: bytes) -> tuple[int, int]:
     place = 2
     for _ in range(_MOST_MARKERS):
         if head[place] != _MARKER:
-            raise _UnreadableError
+            raise ValueError
         marker = head[place + 1]
         if marker == _MARKER:
             place += 1
@@ -129,13 +125,13 @@ def _jpeg(head: bytes) -> tuple[int, int]:
             height, width = unpack_from(">HH", head, place + 5)
             return width, height
         elif marker == _SCAN:
-            raise _UnreadableError
+            raise ValueError
         elif marker in _WITHOUT_LENGTH:
             place += 2
         else:
             (length,) = unpack_from(">H", head, place + 2)
             place += 2 + max(2, length)
-    raise _UnreadableError
+    raise ValueError
 
 
 _READERS = {"image/png": _png, "image/jpeg": _jpeg, "image/gif": _gif, "image/webp": _webp}

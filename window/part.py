@@ -7,6 +7,7 @@ parts is written in the provider's default shape: one message, text before calls
 
 from enum import StrEnum
 from functools import cached_property
+from typing import Any
 
 import orjson
 from attrs import field, frozen
@@ -107,12 +108,16 @@ class Part:
         """
         if self.kind is not PartKind.BLOCK:
             return ""
-        try:
-            block = orjson.loads(self.data)
-        except ValueError:
-            return ""
-        found = block.get("type") if isinstance(block, dict) else None
+        found = self.load().get("type")
         return found if isinstance(found, str) else ""
+
+    def load(self) -> dict[str, Any]:
+        """Return the data, or an empty object if they are not the JSON text of one."""
+        try:
+            data = orjson.loads(self.data)
+        except ValueError:
+            return {}
+        return data if isinstance(data, dict) else {}
 
     @property
     def is_bound(self) -> bool:

@@ -134,7 +134,7 @@ def _role_or_call(part: Part) -> tuple[Part, ...]:
     if part.kind is not PartKind.MESSAGE:
         return ()
     # Servers that want the reasoning of a call back take an empty one.
-    said = _fields(part)
+    said = part.load()
     kept = {
         name: type(said[name])() for name in _REASONING if isinstance(said.get(name), str | list)
     }
@@ -144,7 +144,7 @@ def _role_or_call(part: Part) -> tuple[Part, ...]:
 
 def callers(parts: Iterable[Part]) -> tuple[Part, ...]:
     """Return what `parts` say about the program that made the call of a result."""
-    said = ((part, _fields(part).get("caller")) for part in parts if part.kind is PartKind.RESULT)
+    said = ((part, part.load().get("caller")) for part in parts if part.kind is PartKind.RESULT)
     return tuple(
         evolve(part, data=orjson.dumps({"caller": caller}).decode(), tokens=None)
         for part, caller in said
@@ -154,15 +154,7 @@ def callers(parts: Iterable[Part]) -> tuple[Part, ...]:
 
 def _untied(part: Part) -> Part:
     """Return a call or message without its item id, which the provider ties to the reasoning."""
-    if part.kind not in (PartKind.CALL, PartKind.MESSAGE) or "id" not in (said := _fields(part)):
+    if part.kind not in (PartKind.CALL, PartKind.MESSAGE) or "id" not in (said := part.load()):
         return part
     left = {name: value for name, value in said.items() if name != "id"}
     return evolve(part, data=orjson.dumps(left).decode())
-
-
-def _fields(part: Part) -> dict[str, object]:
-    try:
-        said = orjson.loads(part.data)
-    except ValueError:
-        return {}
-    return said if isinstance(said, dict) else {}

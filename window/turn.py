@@ -135,13 +135,12 @@ def _told_apart(calls: tuple[ToolCall, ...]) -> tuple[ToolCall, ...]:
     taken = {call.id for call in calls}
     if len(taken) == len(calls):
         return calls
-    seen, found = set[str](), list[ToolCall]()
+    found = dict[str, ToolCall]()
     for call in calls:
-        name = free_name(call.id, taken) if call.id in seen else call.id
-        seen.add(name)
+        name = free_name(call.id, taken) if call.id in found else call.id
         taken.add(name)
-        found.append(call if name == call.id else evolve(call, id=name))
-    return tuple(found)
+        found[name] = evolve(call, id=name)
+    return tuple(found.values())
 
 
 def _metadata(value: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from hashlib import blake2b
-from itertools import chain, islice
+from itertools import chain, islice, pairwise
 from typing import Any, Generic, Unpack
 
 import orjson
@@ -20,7 +20,7 @@ from polycontext.base import InvalidDataError, InvalidOptionError
 from polycontext.base.codec import is_cut_off, json_object, structured
 from polycontext.base.effects import drive, twin
 from polycontext.window import Turn
-from polycontext.window.providers import mended
+from polycontext.window.providers import mended, without
 
 from .. import stores
 from ..journal.conversation import Conversation, replayed
@@ -212,18 +212,12 @@ class Imported:
                 ) from None
             yield event
         missing = self.header.events - len(places) - len(self._torn)
+        legal = f"{self.header.events} events, as the first line says"
         if missing:
-            raise InvalidDataError(
-                "the last line",
-                f"{missing} events are missing behind it",
-                f"{self.header.events}, as the first line says",
-            )
+            what = f"{missing} events are missing behind it"
+            raise InvalidDataError("the last line", what, legal)
         for place, _ in self._lines:
-            raise InvalidDataError(
-                place,
-                "behind the last event",
-                f"{self.header.events} events, as the first line says",
-            )
+            raise InvalidDataError(place, "behind the last event", legal)
 
 
 def check_free(store: SessionStore, session_id: str) -> None:
@@ -262,18 +256,13 @@ def _numbered(lines: Lines, torn: list[str]) -> Iterator[tuple[str, str | bytes]
 
     A last line that a crash cut off is left out with a warning, and its place added to `torn`.
     """
-    held: tuple[str, str | bytes] | None = None
-    for place, line in _given_lines(lines):
-        if held is not None:
-            yield held
-        held = place, line
-    if held is None:
-        return
-    if held[0] != "line 1" and isinstance(held[1], str | bytes) and is_cut_off(held[1]):
-        torn.append(held[0])
-        _LOG.warning("%s is cut off, and was left out", held[0])
-    else:
-        yield held
+    for (place, line), following in pairwise(chain(_given_lines(lines), [("", "")])):
+        may_be_torn = not following[0] and place != "line 1" and isinstance(line, str | bytes)
+        if may_be_torn and is_cut_off(line):
+            torn.append(place)
+            _LOG.warning("%s is cut off, and was left out", place)
+        else:
+            yield place, line
 
 
 def _given_lines(lines: Lines) -> Iterator[tuple[str, str | bytes]]:
@@ -422,11 +411,7 @@ def _given(settings: Settings | None, model: Model, options: OpenOptions) -> dic
         return given
     saved = settings.options()
     if model is not None or options.get("max_tokens") is not None:
-        saved = {
-            name: value
-            for name, value in saved.items()
-            if name not in ("max_tokens", "reserve", "provider")
-        }
+        saved = without(saved, "max_tokens", "reserve", "provider")
     elif given.get("counter") is None:
         given["counter"] = settings.loaded_counter()
     return {**saved, **{name: value for name, value in given.items() if value is not None}}

@@ -2,12 +2,13 @@
 
 import re
 from collections.abc import Sequence
+from typing import Any
 
 from polycontext.base.law import agree, holds, law
 
 from ..atoms import open_calls
 from ..errors import InvalidMessagesError
-from ..providers import Message, WireFormat
+from ..providers import Message, WireFormat, without
 from ..tokens.counter import TURN_OVERHEAD, TokenCounter, count_turn
 from ..turn import Role, Turn
 
@@ -110,17 +111,11 @@ def what_is_written_stays_when_more_is_said(wire: WireFormat, turns: Sequence[Tu
     for stop in range(1, len(turns)):
         if not open_calls(turns[:stop]):
             start = blocks_of(wire.render(turns[:stop]).inline())
-            found = (
-                [*whole[: len(start) - 1], *map(trimmed, whole[len(start) - 1 : len(start)])]
-                if start
-                else []
-            )
-            agree(
-                found, [*start[:-1], *map(trimmed, start[-1:])], provider=wire.provider, stop=stop
-            )
+            found = trimmed(whole[: len(start)])
+            agree(found, trimmed(start), provider=wire.provider, stop=stop)
 
 
-def blocks_of(messages: Sequence[Message]) -> list[tuple[str, object]]:
+def blocks_of(messages: Sequence[Message]) -> list[tuple[str, Any]]:
     """Return the content of messages as blocks with roles, independent of how it is split.
 
     Message boundaries and the form of the content (text or list) are left out.
@@ -133,14 +128,10 @@ def blocks_of(messages: Sequence[Message]) -> list[tuple[str, object]]:
     ... )
     [('user', {'type': 'text', 'text': 'hi'}), ('user', {'type': 'text', 'text': 'there'})]
     """
-    found: list[tuple[str, object]] = []
+    found: list[tuple[str, Any]] = []
     for message in messages:
         role, content = str(message.get("role", "")), message.get("content", message.get("parts"))
-        further = {
-            name: value
-            for name, value in message.items()
-            if name not in {"role", "content", "parts"}
-        }
+        further = without(message, "role", "content", "parts")
         found += (
             [(role, {"type": "text", "text": content})]
             if isinstance(content, str)
@@ -150,12 +141,15 @@ def blocks_of(messages: Sequence[Message]) -> list[tuple[str, object]]:
     return found
 
 
-def trimmed(block: tuple[str, object]) -> tuple[str, object]:
-    """Return a block without the white space at the end of its text."""
-    role, what = block
-    return role, {**what, "text": what["text"].rstrip()} if isinstance(what, dict) and isinstance(
-        what.get("text"), str
-    ) else what
+def trimmed(blocks: Sequence[tuple[str, Any]]) -> list[tuple[str, Any]]:
+    """Return `blocks` without the white space at the end of the last one's text."""
+    found = [*blocks]
+    match found[-1:]:
+        case [(role, {"text": str(text)} as what)]:
+            found[-1] = role, {**what, "text": text.rstrip()}
+        case _:
+            pass
+    return found
 
 
 # --- the content of turns, independent of a format, that must survive rendering and parsing ---

@@ -23,7 +23,16 @@ from .streams import (
     refuse_part,
     stream_of,
 )
-from .wire import Provider, Rendered, WireFormat, Writer, as_provider
+from .wire import (
+    CHAT_BLOCKS,
+    RESPONSES_BLOCKS,
+    RESPONSES_ITEMS,
+    Provider,
+    Rendered,
+    WireFormat,
+    Writer,
+    as_provider,
+)
 
 _FOLDERS = {
     Provider.ANTHROPIC: "anthropic",
@@ -140,22 +149,10 @@ _BLOCKS: Mapping[str, Provider] = {
         ),
         Provider.ANTHROPIC,
     ),
-    **dict.fromkeys(("image_url", "input_audio", "file", "refusal"), Provider.OPENAI),
-    **dict.fromkeys(
-        ("input_text", "output_text", "input_image", "input_file", "summary_text"),
-        Provider.RESPONSES,
-    ),
+    **dict.fromkeys(CHAT_BLOCKS, Provider.OPENAI),
+    **dict.fromkeys(RESPONSES_BLOCKS, Provider.RESPONSES),
 }
-_ITEMS = frozenset(
-    {
-        "message",
-        "function_call",
-        "function_call_output",
-        "reasoning",
-        "item_reference",
-        "custom_tool_call",
-    }
-)
+_ITEMS = frozenset({"message", *RESPONSES_ITEMS})
 _CHAT_ROLES = frozenset({"tool", "function"})
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from attrs import Factory, define
 
 from ..errors import InvalidMessagesError
-from ..media import KINDS, MediumKind, describe_block, read_medium
+from ..media import MediumKind, block_type, describe_block, read_medium
 from ..request_limits import Load, fits, request_limits
 from .places import Place
 from .wire import Message, Provider
@@ -66,9 +66,9 @@ def _as_block(block: Message) -> Message:
     data = block.get("inlineData")
     if not isinstance(data, dict):
         return block
-    source = {"media_type": str(data.get("mimeType")), "data": data.get("data")}
-    kind = str(source["media_type"]).partition("/")[0]
-    return {"type": kind if kind in KINDS else "document", "source": source}
+    media_type = str(data.get("mimeType"))
+    source = {"media_type": media_type, "data": data.get("data")}
+    return {"type": block_type(media_type), "source": source}
 
 
 def load_errors(provider: Provider, messages: object) -> Iterator[InvalidMessagesError]:
@@ -126,9 +126,6 @@ class MediaRoom:
             block |= {"image_url": BLANK_SCREEN} if "image_url" in block else {"result": None}
             return
         block.clear()
-        block |= (
-            {"type": "input_text" if self.provider is Provider.RESPONSES else "text"}
-            if kind
-            else {}
-        )
+        if kind:
+            block["type"] = "input_text" if self.provider is Provider.RESPONSES else "text"
         block["text"] = line

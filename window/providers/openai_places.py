@@ -134,8 +134,9 @@ class OpenAIPlace(Place):
                 raise place.wrong_type(rule, dict, entry)
             check(entry, place)
 
-    def text_or_objects(self, rule: str, content: object, check: ObjectCheck) -> None:
+    def text_or_objects(self, content: object, check: ObjectCheck) -> None:
         """Check for text, or a list of objects, each with `check`."""
+        rule = "bad-content"
         if isinstance(content, str):
             self.text(rule, content)
         elif not isinstance(content, list):

@@ -21,14 +21,12 @@ Assemble = Callable[[Sequence[Any]], Sequence[Any] | None]
 
 def stream_of(value: object) -> Provider | None:
     """Return the vendor of which `value` is a chunk or event of a stream, or None."""
-    kind = field_of(value, "type")
     if field_of(value, "object") == "chat.completion.chunk":
         return Provider.OPENAI
-    if isinstance(kind, str) and kind.startswith("response."):
+    kind = str(field_of(value, "type"))
+    if kind.startswith("response."):
         return Provider.RESPONSES
-    if isinstance(kind, str) and kind.startswith(("message_", "content_block_")):
-        return Provider.ANTHROPIC
-    return None
+    return Provider.ANTHROPIC if kind.startswith(("message_", "content_block_")) else None
 
 
 def feedback_of(value: object) -> Any:

@@ -49,41 +49,32 @@ def paired(
     Raises:
         InvalidMessagesError: Rules orphan-result, duplicate-result, unanswered-call.
     """
-    given = [*answers_named(turns, waiting)]
+    given, repaired, omitted = [*answers_named(turns, waiting)], list[int](), list[int]()
     if repair:
-        return _repaired(provider, given, messages, waiting)
-    if provider is Provider.RESPONSES:
+        given, repaired, omitted = _repaired(provider, given, waiting)
+    elif provider is Provider.RESPONSES:
         given = [*chain.from_iterable(_atoms(given, waiting))]
-    _check(provider, given, dict.fromkeys(waiting))
+    if not repair:
+        _check(provider, given, dict.fromkeys(waiting))
     found, places = (tuple(each) for each in zip(*given, strict=True))
-    return Parsed(provider, found, places, tuple(messages))
+    return Parsed(provider, found, places, tuple(messages), tuple(repaired), tuple(omitted))
 
 
 def _repaired(
-    provider: Provider,
-    turns: Sequence[tuple[Turn, int]],
-    messages: Sequence[Message],
-    waiting: Iterable[str],
-) -> Parsed:
-    """Return `turns` mended, with a record of what was mended."""
-    found = [*mended(((turn, number) for number, (turn, _) in enumerate(turns)), waiting)]
-    places, repaired, last = list[int](), list[int](), -1
-    for position, (turn, number) in enumerate(found):
+    provider: Provider, turns: Sequence[tuple[Turn, int]], waiting: Iterable[str]
+) -> tuple[list[tuple[Turn, int]], list[int], list[int]]:
+    """Return `turns` mended, the positions of what was mended, and the places of what is gone."""
+    found, repaired, last = list[tuple[Turn, int]](), list[int](), -1
+    gone = dict(enumerate(place for _, place in turns))
+    for turn, number in mended(((turn, each) for each, (turn, _) in enumerate(turns)), waiting):
         # Responses accepts a result further behind.
         is_late = number is not None and number > last and provider is Provider.RESPONSES
         if number is None or (turn.role is Role.TOOL and number != last + 1 and not is_late):
-            repaired.append(position)
+            repaired.append(len(found))
         last = last if number is None else number
-        places.append(turns[max(last, 0)][1])
-    gone = {*range(len(turns))}.difference(number for _, number in found if number is not None)
-    return Parsed(
-        provider,
-        tuple(turn for turn, _ in found),
-        tuple(places),
-        tuple(messages),
-        tuple(repaired),
-        tuple(turns[number][1] for number in sorted(gone)),
-    )
+        gone.pop(last, None)
+        found.append((turn, turns[max(last, 0)][1]))
+    return found, repaired, [*gone.values()]
 
 
 @define
@@ -98,7 +89,7 @@ class CallNames:
 
     def call(self, call_id: object) -> object:
         """Return the id of a call, a new one if it has none."""
-        if call_id is None or call_id == "":
+        if call_id in (None, ""):
             self._named += 1
             call_id = f"unnamed_{self._named}"
         self.waiting.append(str(call_id))
@@ -106,7 +97,7 @@ class CallNames:
 
     def result(self, call_id: object) -> object:
         """Return the id of the call that a result answers."""
-        if (call_id is None or call_id == "") and self.waiting:
+        if call_id in (None, "") and self.waiting:
             call_id = self.waiting[0]
         if call_id in self.waiting:
             self.waiting.remove(str(call_id))

@@ -15,9 +15,8 @@ from attrs import field, frozen
 
 from polycontext.base import UnknownNameError
 
-from ..call_ids import cleaned
 from ..errors import InvalidMessagesError
-from ..turn import Turn, free_name
+from ..turn import Turn
 
 Message = dict[str, Any]
 """A provider's message: JSON data with string keys."""
@@ -46,6 +45,17 @@ class Provider(StrEnum):
     RESPONSES = "openai-responses"
     GEMINI = "gemini"
 
+
+CHAT_BLOCKS = ("image_url", "input_audio", "file", "refusal")
+RESPONSES_BLOCKS = ("input_text", "output_text", "input_image", "input_file", "summary_text")
+RESPONSES_ITEMS = (
+    "function_call",
+    "function_call_output",
+    "reasoning",
+    "item_reference",
+    "custom_tool_call",
+)
+"""Types of blocks and items that only one format has."""
 
 _STARTS = {Provider.OPENAI: ("gpt", "o1", "o3", "o4", "chat"), Provider.ANTHROPIC: ("claude",)}
 
@@ -225,26 +235,6 @@ class WireFormat:
 
 _NO_NAME = re.compile(r"[\s<|\\/>]+")
 _LONGEST_NAME = 64
-
-
-def aliases(names: Iterable[str], longest: int) -> dict[str, str]:
-    """Return replacements for the names that a provider does not accept.
-
-    A name is replaced if it has characters other than letters, digits, ``_`` and ``-``, or more
-    than `longest` characters.
-
-    Law: all names, replaced or not, stay distinct.
-
-    >>> aliases(["f:1", "f_1", "ok"], 9), aliases(["search_web", "search_all"], 6)
-    ({'f:1': 'f_1_2'}, {'search_web': 'search', 'search_all': 'sear_2'})
-    """
-    given = list(dict.fromkeys(names))
-    taken, found = set(given), dict[str, str]()
-    for name in given:
-        if cleaned(name) != name or len(name) > longest:
-            found[name] = free_name(cleaned(name), taken, longest)
-            taken.add(found[name])
-    return found
 
 
 @lru_cache(maxsize=1024)

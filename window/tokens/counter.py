@@ -150,9 +150,8 @@ def count_turn(counter: TokenCounter, turn: Turn) -> int:
     sent more than that.
     """
     frame = frame_of(counter)
-    tokens = frame.turn
-    if turn.content:
-        tokens += counter.count(turn.content)
+    said = counter.count(turn.content) if turn.content else 0
+    tokens = frame.turn + said
     if turn.name:
         tokens += NAME_OVERHEAD + counter.count(turn.name)
     if turn.tool_calls:
@@ -162,7 +161,7 @@ def count_turn(counter: TokenCounter, turn: Turn) -> int:
                 each + 2 * counter.count(call.name) + arguments_tokens(counter, call.arguments)
             )
     elif not turn.content or turn.content.isspace():
-        tokens += _stand_in_tokens(counter, turn)
+        tokens += max(0, counter.count(stand_in(turn)) - said)
     if turn.parts:
         messages = sum(part.kind is PartKind.MESSAGE for part in turn.parts)
         beside = (part for part in turn.parts if part.kind is not PartKind.NATIVE)
@@ -256,13 +255,6 @@ def count_part(counter: TokenCounter, part: Part) -> int:
     texts, media = part_text(part, getattr(counter, "image_rule", None))
     longest = max(counter.count(text) if text else 0 for text in texts)
     return (_CUT if part.kind is PartKind.WORDS else 0) + media + longest
-
-
-def _stand_in_tokens(counter: TokenCounter, turn: Turn) -> int:
-    """Return the additional tokens of the text that replaces empty or blank content."""
-    return max(
-        0, counter.count(stand_in(turn)) - (counter.count(turn.content) if turn.content else 0)
-    )
 
 
 def counted_parts(counter: TokenCounter, turn: Turn) -> Turn:

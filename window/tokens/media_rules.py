@@ -50,11 +50,7 @@ BYTES_PER_AUDIO_TOKEN = 200
 MAX_SIDE = 65_535
 """The most pixels of a side; larger values in a header are not trusted."""
 
-_PATCH = 28
-_OPENAI_PATCH = 32
-_CLAUDE_MOST, _OLD_CLAUDE_MOST, _OLD_CLAUDE_PIXELS = IMAGE_TOKENS, 1_600, 750
-_LOW_PATCHES, _NANO_PATCHES, _NANO_FACTOR = 256, 1_536, 2.46
-_MOST_PATCHES, _MOST_FACTOR = 10_000, 1.2
+_OLD_CLAUDE_MOST, _OLD_CLAUDE_PIXELS = 1_600, 750
 _LOW_SIDE, _BOX, _SHORT_SIDE, _TILE = 512, 2_048, 768, 512
 _UNCUT, _CROP_BOX, _CROPS = 384, 3_072, (256, 768)
 _BELIEVED_BYTES, _BYTES_PER_PIXEL = 1_000_000, 64
@@ -203,8 +199,8 @@ def claude_image_tokens(width: int, height: int) -> int:
     >>> claude_image_tokens(1_000, 1_000), claude_image_tokens(8_000, 8_000)
     (1334, 4784)
     """
-    patches = min(_CLAUDE_MOST, ceil(width / _PATCH) * ceil(height / _PATCH))
-    return max(patches, min(_OLD_CLAUDE_MOST, ceil(width * height / _OLD_CLAUDE_PIXELS)))
+    older = min(_OLD_CLAUDE_MOST, ceil(width * height / _OLD_CLAUDE_PIXELS))
+    return max(_CLAUDE(width, height), older)
 
 
 def openai_image_tokens(width: int, height: int, detail: str = "") -> int:
@@ -223,14 +219,11 @@ def openai_image_tokens(width: int, height: int, detail: str = "") -> int:
     ... )
     (2520, 630, 502)
     """
-    if detail == "low":
-        return ceil(_LOW_PATCHES * _NANO_FACTOR)
-    patches = ceil(width / _OPENAI_PATCH) * ceil(height / _OPENAI_PATCH)
-    return max(
-        ceil(min(patches, _MOST_PATCHES) * _MOST_FACTOR),
-        ceil(min(patches, _NANO_PATCHES) * _NANO_FACTOR),
-        Tiles(85, 170)(width, height),
-    )
+    return max(rule(width, height, detail) for rule in _OPENAI)
+
+
+_CLAUDE = Patches(28, IMAGE_TOKENS)
+_OPENAI = (Patches(32, 10_000, 1.2), Patches(32, 1_536, 2.46), Tiles(85, 170))
 
 
 def _image(medium: Medium, rule: ImageRule | None) -> int:

@@ -121,9 +121,7 @@ class _Cutter:
         inner = {key: self.cut(each) for key, each in value.items()} if _is_film(value) else value
         if inner != value:
             return inner
-        found = _Found(value, medium, read_source(value))
-        self.media.append(found)
-        self.tokens += medium_tokens(medium, self.rule)
+        found = self._taken(value, medium, read_source(value))
         return found.without_payload(value)
 
     def _cut_text(self, text: str) -> str:
@@ -131,10 +129,12 @@ class _Cutter:
         found = read_data_url(text)
         if found is None:
             return text
-        medium, source = found
-        self.media.append(_Found({}, medium, source))
+        return self._taken({}, *found).medium.text or ""
+
+    def _taken(self, block: Mapping[str, Any], medium: Medium, source: Source) -> _Found:
+        self.media.append(_Found(block, medium, source))
         self.tokens += medium_tokens(medium, self.rule)
-        return medium.text or ""
+        return self.media[-1]
 
 
 def _is_film(block: Mapping[str, Any]) -> bool:

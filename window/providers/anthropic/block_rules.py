@@ -4,35 +4,33 @@ A history that breaks these rules can be read but not sent. The vendor's wording
 errors and public issues. Sources: the Messages API reference; docs/providers.md lists the rules.
 """
 
-import binascii
 import logging
 import re
-from base64 import b64decode
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any
 
+from ...media import HEADS, head
 from ...media_sizes import image_size, image_type
 from ...wire_text import is_visible
 from ..layout import accepted, without
 from ..places import shown
-from ..wire import Message
+from ..wire import CHAT_BLOCKS, RESPONSES_BLOCKS, RESPONSES_ITEMS, Message
 from .message_rules import (
     BLANK,
     CALL_NAME,
-    EMPTY_TEXT,
     EXTRA,
     LIMITS,
     WHOLE,
     AnthropicPlace,
     Entry,
     block_at,
+    refuse_empty_text,
 )
 from .versions import check_entry
 
 _SOURCES: Mapping[str, str] = {"base64": "data", "url": "url", "file": "file_id"}
 _IMAGES = ("image/jpeg", "image/png", "image/gif", "image/webp")
 _BASE64 = re.compile(r"[A-Za-z0-9+/\r\n]*={0,2}[\r\n]*")
-_HEAD = 2**17
 
 
 def _check_image(block: Message, at: AnthropicPlace) -> None:
@@ -46,12 +44,8 @@ def _check_image(block: Message, at: AnthropicPlace) -> None:
         return
     tagged = at.into("source", "!base64")
     tagged.into("media_type").one_of("media-type", source.get("media_type"), _IMAGES)
-    data = source["data"]
-    if not data:
-        problem, says = "is a picture without data", "image cannot be empty"
-        raise tagged.fault("bad-base64", problem, "base64 of a picture", says)
-    _check_base64(data, tagged.into("data"))
-    most = LIMITS["image_text"]
+    data, most = source["data"], LIMITS["image_text"]
+    _check_base64(data, tagged, "picture", "image")
     if len(data) > most:
         says = f"image exceeds 5 MB maximum: {len(data)} bytes > {most} bytes"
         problem = f"has {len(data)} characters of base64"
@@ -74,10 +68,7 @@ def _check_document(block: Message, at: AnthropicPlace) -> None:
     elif kind == "base64":
         legal = "application/pdf; text goes as a text source"
         media_type.one_of(rule, given, ("application/pdf",), legal)
-        if not source["data"]:
-            problem, says = "is a document without data", "PDF cannot be empty"
-            raise tagged.fault("bad-base64", problem, "base64 of a PDF", says)
-        _check_base64(source["data"], tagged.into("data"))
+        _check_base64(source["data"], tagged, "document", "PDF")
 
 
 def _checked_source(
@@ -95,15 +86,18 @@ def _checked_source(
     return source
 
 
-def _check_base64(data: str, at: AnthropicPlace) -> None:
+def _check_base64(data: str, at: AnthropicPlace, what: str, name: str) -> None:
+    if not data:
+        problem, says = f"is a {what} without data", f"{name} cannot be empty"
+        raise at.fault("bad-base64", problem, f"base64 of a {what}", says)
     if not _BASE64.fullmatch(data) or len(data.replace("\n", "").replace("\r", "")) % 4:
         legal = "base64 with its padding, and no data URL before it"
-        raise at.fault("bad-base64", "is not base64", legal, "invalid base64 data")
+        raise at.into("data").fault("bad-base64", "is not base64", legal, "invalid base64 data")
 
 
 def _check_format(data: str, told: str, at: AnthropicPlace) -> None:
-    head = _head(data)
-    found = image_type(head)
+    opening = head(data, HEADS[1])
+    found = image_type(opening)
     if found is None:
         problem, says = "is not a picture of a known format", "Could not process image"
         raise at.fault("image-format", problem, ", ".join(_IMAGES), says)
@@ -114,18 +108,11 @@ def _check_format(data: str, told: str, at: AnthropicPlace) -> None:
         )
         problem = f"is said to be {told} and is {found}"
         raise at.fault("image-format", problem, "the media type that the data have", says)
-    size, most = image_size(head), LIMITS["side"]
+    size, most = image_size(opening), LIMITS["side"]
     if size and max(size.width, size.height) > most:
         says = f"At least one of the image dimensions exceed max allowed size: {most} pixels"
         problem = f"has {size.width} x {size.height} pixels"
         raise at.into("data").fault("image-size", problem, f"at most {most} a side", says)
-
-
-def _head(data: str) -> bytes:
-    try:
-        return b64decode(data[:_HEAD] + "==")
-    except (binascii.Error, ValueError):
-        return b""
 
 
 MARK = "cache_control"
@@ -134,39 +121,21 @@ MARK = "cache_control"
 THINKING = frozenset({"thinking", "redacted_thinking"})
 
 FIELDS: Mapping[str, frozenset[str]] = {
-    "text": frozenset({"type", "text", "cache_control", "citations"}),
-    "image": frozenset({"type", "source", "cache_control", "transformations"}),
-    "document": frozenset({"type", "source", "cache_control", "citations", "context", "title"}),
-    "thinking": frozenset({"type", "thinking", "signature"}),
-    "redacted_thinking": frozenset({"type", "data"}),
-    "tool_use": frozenset(
-        {"type", "id", "name", "input", "cache_control", "caller", "toolset_name"}
-    ),
-    "tool_result": frozenset(
-        {"type", "tool_use_id", "content", "is_error", "cache_control", "toolset_name"}
-    ),
+    kind: frozenset({"type", *names.split()})
+    for kind, names in {
+        "text": "text cache_control citations",
+        "image": "source cache_control transformations",
+        "document": "source cache_control citations context title",
+        "thinking": "thinking signature",
+        "redacted_thinking": "data",
+        "tool_use": "id name input cache_control caller toolset_name",
+        "tool_result": "tool_use_id content is_error cache_control toolset_name",
+    }.items()
 }
 """The fields of the common block types; blocks of other types may have any fields."""
 
 FOREIGN_TYPES = frozenset(
-    {
-        "image_url",
-        "input_audio",
-        "input_text",
-        "input_image",
-        "input_file",
-        "output_text",
-        "refusal",
-        "summary_text",
-        "audio",
-        "file",
-        "reasoning",
-        "function_call",
-        "function_call_output",
-        "custom_tool_call",
-        "custom_tool_call_output",
-        "item_reference",
-    }
+    {*CHAT_BLOCKS, *RESPONSES_BLOCKS, *RESPONSES_ITEMS, "audio", "custom_tool_call_output"}
 )
 """The types of blocks and items of other vendors."""
 
@@ -244,30 +213,19 @@ def check_block(block: Message, at: AnthropicPlace) -> None:
     tagged = at.into(f"!{kind}")
     check_mark(block, tagged)
     _check_fields(block, tagged)
-    match kind:
-        case "text":
-            _check_text(block, tagged)
-        case "thinking" | "redacted_thinking":
-            _check_thinking(block, tagged)
-        case "tool_use":
-            if not CALL_NAME.fullmatch(block["name"]):
-                legal = "1 to 200 letters, digits, _ and -"
-                raise tagged.into("name").no_match("bad-name", block["name"], CALL_NAME, legal)
-        case "image":
-            _check_image(block, tagged)
-        case "document":
-            _check_document(block, tagged)
-        case "compaction":
-            _check_compaction(block, tagged)
-        case _:
-            pass
+    if kind in _CHECKS:
+        _CHECKS[kind](block, tagged)
+
+
+def _check_name(block: Message, at: AnthropicPlace) -> None:
+    if not CALL_NAME.fullmatch(block["name"]):
+        legal = "1 to 200 letters, digits, _ and -"
+        raise at.into("name").no_match("bad-name", block["name"], CALL_NAME, legal)
 
 
 def _check_text(block: Message, at: AnthropicPlace) -> None:
     """Raise an error for a text block without a visible character, even inside results."""
-    if not block["text"]:
-        says = f"messages: {EMPTY_TEXT}"
-        raise at.fault("empty-text", "is empty", "text, or no such block", says, whole=True)
+    refuse_empty_text(block, at)
     if not is_visible(block["text"]):
         legal, says = "at least one visible character, or no such block", f"messages: {BLANK}"
         raise at.fault("blank-text", "is nothing but white space", legal, says, whole=True)
@@ -371,6 +329,17 @@ def _check_compaction(block: Message, at: AnthropicPlace) -> None:
         legal = f"{_UNCHANGED}; null where there is no summary"
         says = "String should have at least 1 character"
         raise spot.fault("bad-compaction", "is empty", legal, says)
+
+
+_CHECKS: Mapping[str, Callable[[Message, AnthropicPlace], None]] = {
+    "text": _check_text,
+    "thinking": _check_thinking,
+    "redacted_thinking": _check_thinking,
+    "tool_use": _check_name,
+    "image": _check_image,
+    "document": _check_document,
+    "compaction": _check_compaction,
+}
 
 
 def _check_result(block: Message, at: AnthropicPlace) -> None:

@@ -152,23 +152,26 @@ def read_entries(messages: Sequence[Message], *, results_first: bool = True) -> 
         InvalidMessagesError: A message breaks a rule on its own; the error is the first.
     """
     return [
-        _entry(message, index, final=False, sent=False, results_first=results_first)
+        read_entry(message, index, results_first=results_first)
         for index, message in enumerate(messages)
     ]
 
 
-def check_entry(message: Message, index: int, *, final: bool) -> Entry:
-    """Return the message at `index` as an entry; only a final assistant message may be empty.
+def read_entry(
+    message: Message,
+    index: int,
+    *,
+    sent: bool = False,
+    final: bool = False,
+    results_first: bool = True,
+) -> Entry:
+    """Return the message at `index` as an entry, to be read or `sent`.
+
+    Of sent messages, only a final one of the assistant may be empty.
 
     Raises:
         InvalidMessagesError: The message breaks a rule on its own.
     """
-    return _entry(message, index, final=final, sent=True)
-
-
-def _entry(
-    message: Message, index: int, *, final: bool, sent: bool, results_first: bool = True
-) -> Entry:
     at = WHOLE.into("messages", index)
     role = message.get("role")
     if not isinstance(role, str) or role not in _ROLES:
@@ -213,14 +216,8 @@ def _refuse_empty(
     role: str, blocks: list[Message], at: AnthropicPlace, *, may_be_empty: bool
 ) -> None:
     for number, block in enumerate(blocks):
-        if block["type"] == "text" and not block["text"]:
-            place, legal = (
-                at.into("content", number, "!text"),
-                "text blocks with text, or no such block",
-            )
-            marked = block.get("cache_control") is not None
-            says = MARKED_EMPTY_TEXT if marked else f"messages: {EMPTY_TEXT}"
-            raise place.fault("empty-text", "is an empty text block", legal, says, whole=not marked)
+        if block["type"] == "text":
+            refuse_empty_text(block, at.into("content", number, "!text"))
     a_message = f"{'an' if role == 'assistant' else 'a'} {role} message"
     if not blocks and not may_be_empty:
         legal = "content; only a final assistant message may be empty"
@@ -235,6 +232,15 @@ def _refuse_empty(
         problem = f"is {a_message} of nothing but white space"
         legal, says = "at least one visible character", f"messages: {BLANK}"
         raise at.fault("empty-message", problem, legal, says, whole=True)
+
+
+def refuse_empty_text(block: Message, at: AnthropicPlace) -> None:
+    """Raise `InvalidMessagesError` (rule empty-text) for a block of text without text."""
+    if not block["text"]:
+        marked = block.get("cache_control") is not None
+        says = MARKED_EMPTY_TEXT if marked else f"messages: {EMPTY_TEXT}"
+        legal = "text blocks with text, or no such block"
+        raise at.fault("empty-text", "is an empty text block", legal, says, whole=not marked)
 
 
 def _check_block(block: Message, role: str, at: AnthropicPlace, *, sent: bool) -> None:

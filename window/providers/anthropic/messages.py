@@ -15,7 +15,7 @@ from ..places import Place
 from ..tool_pairs import CallNames, paired
 from ..wire import Message, Parsed, Provider, Rendered
 from .block_rules import THINKING, check_blocks_of
-from .message_rules import Entry, check_entry, read_entries
+from .message_rules import Entry, read_entries, read_entry
 from .order_rules import Progress, advance, finish, judge_places
 from .writer import hoist_system
 
@@ -40,14 +40,8 @@ def parse(messages: object, *, repair: bool = False, waiting: Iterable[str] = ()
     >>> [turn.content for turn in parse([{"role": "user", "content": "hi"}]).turns]
     ['hi']
     """
-    # A compatible server may answer with no content at all.
-    copies = [
-        {**message, "content": []}
-        if message.get("role") == "assistant" and message.get("content", "") is None
-        else message
-        for message in copied_messages(Provider.ANTHROPIC, messages)
-    ]
-    copies = [*_named(copies, CallNames([*waiting]))]
+    given = copied_messages(Provider.ANTHROPIC, messages)
+    copies = [*_named(given, CallNames([*waiting]))]
     entries = read_entries(copies, results_first=not repair)
     found: list[tuple[Turn, int]] = []
     start = 0
@@ -60,9 +54,14 @@ def parse(messages: object, *, repair: bool = False, waiting: Iterable[str] = ()
 
 
 def _named(messages: Iterable[Message], names: CallNames) -> Iterator[Message]:
-    """Yield `messages` with an id for each call and result: compatible servers may give none."""
+    """Yield `messages` with an id for each call and result, and a content for each answer.
+
+    Compatible servers may give none.
+    """
     for message in messages:
-        content = message.get("content")
+        content = message.get("content", MISSING)
+        if content is None and message.get("role") == "assistant":
+            content = []
         if isinstance(content, list) and all(isinstance(block, dict) for block in content):
             yield {**message, "content": [_named_block(block, names) for block in content]}
         else:
@@ -109,7 +108,7 @@ def judge_message(
     Raises:
         InvalidMessagesError: Anthropic would reject the message in its position.
     """
-    entry = check_entry(message, progress.count, final=final)
+    entry = read_entry(message, progress.count, sent=True, final=final)
     check_blocks_of(entry, progress.count, newest=newest)
     return advance(progress, entry)
 

@@ -132,16 +132,13 @@ def refuse_first(progress: Progress) -> None:
     Leading system messages are skipped: they are a way to store a list, checked with the request.
     """
     says = 'messages: first message must use the "user" role'
-    if progress.first is None:
-        raise WHOLE.into("messages").fault(
-            "first-role", "holds no user message", "a user message first", says, whole=True
-        )
-    role, index = progress.first
-    if role != "user" and progress.compaction != index:
-        problem = f"is the first message and the {role}'s"
-        raise WHOLE.into("messages", index).fault(
-            "first-role", problem, "a user message first", says, whole=True
-        )
+    at, problem = WHOLE.into("messages"), "holds no user message"
+    if progress.first is not None:
+        role, index = progress.first
+        if role == "user" or progress.compaction == index:
+            return
+        at, problem = at.into(index), f"is the first message and the {role}'s"
+    raise at.fault("first-role", problem, "a user message first", says, whole=True)
 
 
 def _after_user(progress: Progress, entry: Entry, index: int) -> Progress:

@@ -9,6 +9,7 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from ...media import describe_block, read_medium
+from ...media_conversion import is_text
 from ..wire import Message, Provider
 from .message_rules import WHOLE, AnthropicPlace, Entry, block_at
 
@@ -99,7 +100,7 @@ def _told(document: Message) -> Message:
     said = (
         medium.text
         if medium is not None and medium.text
-        else "\n".join(block["text"] for block in _inner(document) if _is_text(block))
+        else "\n".join(block["text"] for block in _inner(document) if is_text(block))
     )
     line = describe_block(document)
     mark = {"cache_control": document["cache_control"]} if "cache_control" in document else {}
@@ -112,7 +113,7 @@ def _told(document: Message) -> Message:
 
 def _cited(block: Message, at: AnthropicPlace) -> AnthropicPlace | None:
     """Return the place of the first citations on text in `block` or its inner blocks, or None."""
-    if _is_text(block):
+    if is_text(block):
         return (
             at.into("citations")
             if isinstance(block.get("citations"), list) and block["citations"]
@@ -124,7 +125,7 @@ def _cited(block: Message, at: AnthropicPlace) -> AnthropicPlace | None:
 
 
 def _uncited(block: Message) -> Message:
-    if _is_text(block):
+    if is_text(block):
         return {
             name: value
             for name, value in block.items()
@@ -138,10 +139,6 @@ def _uncited(block: Message) -> Message:
         if block["type"] == "document"
         else {**block, "content": inner}
     )
-
-
-def _is_text(block: Message) -> bool:
-    return block.get("type") == "text" and isinstance(block.get("text"), str)
 
 
 def _inner(block: Message) -> list[Message]:

@@ -12,10 +12,10 @@ from typing import Any
 
 from attrs import Factory, define, evolve
 
-from ...call_ids import SentIds
+from ...call_ids import SentCalls
 from ...filler import SYSTEM_FOLLOWS, SYSTEM_READ
 from ...part import PartKind
-from ...turn import Role, Turn
+from ...turn import Role, ToolCall, Turn
 from ...wire_text import EMPTY, is_visible, loaded_object, stand_in
 from ..layout import (
     MISSING,
@@ -27,7 +27,7 @@ from ..layout import (
     without,
 )
 from ..media_room import MediaRoom
-from ..wire import Message, Provider, Rendered, ToolDefinition, aliases
+from ..wire import Message, Provider, Rendered, ToolDefinition
 from .block_rules import MARK, THINKING, as_accepted, each_block, known_fields, limit_marks
 from .message_rules import FIELDS_OF, MAX_NAME, SENT_ID, WHOLE
 from .order_rules import SERVER_CALLS, caller_of, is_server_result
@@ -67,7 +67,9 @@ class Written:
 
         System blocks of text stay separate from others, which `system` cannot hold.
         """
-        apart = self.role == "system" and all_text(self.blocks) != all_text(last.blocks)
+        apart = self.role == "system" and all_are("text", self.blocks) != all_are(
+            "text", last.blocks
+        )
         return (
             self.role == last.role
             and not self.anew
@@ -114,7 +116,7 @@ class Writer:
     _written: list[Written] = Factory(list)
     _complete: list[Message] = Factory(list)
     """The messages that nothing can join any more."""
-    _ids: SentIds = Factory(lambda: SentIds(SENT_ID.fullmatch, "request"))
+    _calls: SentCalls = Factory(lambda: SentCalls(SENT_ID.fullmatch, "request", MAX_NAME))
     _has_begun: bool = False
     _introduced: list[str] = Factory(list)
     size: int = 0
@@ -130,16 +132,13 @@ class Writer:
         entries = list(layout_of(Provider.ANTHROPIC, turn))
         self._betas |= {beta: None for entry in entries if (beta := _beta_of(entry)) is not None}
         if turn.tool_calls:
-            self._ids.add(turn)
-        ids, blocks = self._ids.sent, list[Message]()
-        for written in (
-            _tool_message(turn, entries, ids)
-            if turn.role is Role.TOOL
-            else _messages(turn, entries, ids)
-        ):
+            self._calls.add(turn)
+        blocks = list[Message]()
+        write = _tool_message if turn.role is Role.TOOL else _messages
+        for written in write(turn, entries, self._calls):
             written.blocks = [as_accepted(block, written.role) for block in written.blocks]
             blocks += written.blocks
-            if written.role == "user" and not _only_results(written.blocks):
+            if written.role == "user" and not all_are("tool_result", written.blocks):
                 self._leave_out_open_servers()
             last = self._written[-1] if self._written else None
             self.size += len(written.blocks)
@@ -212,10 +211,6 @@ def _thinks(messages: Sequence[Message]) -> bool:
     return any(block["type"] in THINKING for block in blocks)
 
 
-def _only_results(blocks: Sequence[Message]) -> bool:
-    return all(block["type"] == "tool_result" for block in blocks)
-
-
 def _beta_of(entry: Entry) -> str | None:
     """Return the beta header that a compaction block requires, or None.
 
@@ -235,7 +230,9 @@ def hoist_system(messages: Sequence[Message]) -> Rendered:
 
 def _is_hoisted(message: Message) -> bool:
     return (
-        message["role"] == "system" and len(message) == len(_FIELDS) and all_text(_blocks(message))
+        message["role"] == "system"
+        and len(message) == len(_FIELDS)
+        and all_are("text", _blocks(message))
     )
 
 
@@ -263,19 +260,19 @@ def _blocks(message: Message) -> list[Message]:
     return [{"type": "text", "text": content}] if isinstance(content, str) else content
 
 
-def all_text(blocks: Sequence[Message]) -> bool:
-    """Return whether all `blocks` are text."""
-    return all(block["type"] == "text" for block in blocks)
+def all_are(kind: str, blocks: Sequence[Message]) -> bool:
+    """Return whether all `blocks` have the type `kind`."""
+    return all(block["type"] == kind for block in blocks)
 
 
-def _messages(turn: Turn, entries: Sequence[Entry], ids: dict[str, str]) -> list[Written]:
+def _messages(turn: Turn, entries: Sequence[Entry], calls: SentCalls) -> list[Written]:
     """Return the messages of a turn that is not a result, none of them empty.
 
     There is at least one, except for a system turn.
     """
     if is_native(Provider.ANTHROPIC, turn):
         return [Written("assistant", [entry.data for entry in entries], anew=True, alone=True)]
-    role, names = _ROLES[turn.role], aliases((call.name for call in turn.tool_calls), MAX_NAME)
+    role = _ROLES[turn.role]
     messages = [Written(role)]
     for entry in entries:
         if entry.kind is PartKind.MESSAGE:
@@ -284,7 +281,7 @@ def _messages(turn: Turn, entries: Sequence[Entry], ids: dict[str, str]) -> list
                 Written(role, form=entry.data.get("content"), anew=True, further=further)
             )
         elif entry.kind is PartKind.CALL:
-            messages[-1].blocks.append(_call(turn, entry, ids, names))
+            messages[-1].blocks.append(_call(turn.tool_calls[entry.call], entry, calls))
         else:
             messages[-1].blocks.extend(_block(entry, role))
     seen = [message for message in messages if message.blocks or message.further]
@@ -314,28 +311,24 @@ def _block(entry: Entry, role: str) -> list[Message]:
     return [adapted({**entry.data, "type": "text", "text": entry.text}, role)]
 
 
-def _call(turn: Turn, entry: Entry, ids: dict[str, str], names: dict[str, str]) -> Message:
-    call = turn.tool_calls[entry.call]
+def _call(call: ToolCall, entry: Entry, calls: SentCalls) -> Message:
     loaded = loaded_object(call.arguments)
     arguments = {"raw_arguments": call.arguments} if loaded is None else loaded
     own = {
         "type": "tool_use",
-        "id": ids[call.id],
-        "name": names.get(call.name, call.name),
+        "id": calls.ids[call.id],
+        "name": calls.name(call),
         "input": arguments,
     }
     return {**entry.data, **own}
 
 
-def _tool_message(turn: Turn, entries: Sequence[Entry], ids: dict[str, str]) -> list[Written]:
+def _tool_message(turn: Turn, entries: Sequence[Entry], calls: SentCalls) -> list[Written]:
     further = further_fields(entries, PartKind.RESULT)
     blocks = [block for entry in entries for block in _block(entry, "user")]
     # A failed result may only hold text, so one with other blocks is not marked as an error.
-    is_error = turn.metadata.get("is_error") is True and all(
-        block["type"] == "text" for block in blocks
-    )
-    call_id = turn.tool_call_id or ""
-    own: dict[str, Any] = {"type": "tool_result", "tool_use_id": ids.get(call_id, call_id)}
+    is_error = turn.metadata.get("is_error") is True and all_are("text", blocks)
+    own: dict[str, Any] = {"type": "tool_result", "tool_use_id": calls.answered(turn)}
     content = _content(turn, blocks, further.get("content", _NATURAL), is_error=is_error)
     own |= {} if content is MISSING else {"content": content}
     result = {**without(further, "content"), **own, **({"is_error": True} if is_error else {})}

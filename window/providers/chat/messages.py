@@ -4,13 +4,14 @@ The parts of a turn hold everything besides role, text and calls: other content 
 fields of message, blocks and calls.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from itertools import pairwise
 
 from attrs import Factory, asdict, define
 
-from ...call_ids import SentIds
+from ...call_ids import SentCalls
 from ...part import PartKind
 from ...turn import Role, ToolCall, Turn
 from ...wire_text import compact, stand_in
@@ -29,11 +30,12 @@ from ..media_room import MediaRoom
 from ..openai_places import MAX_TOOL_NAME, OpenAIPlace
 from ..places import Place, shown
 from ..tool_pairs import CallNames, paired
-from ..wire import Message, Parsed, Provider, Rendered, ToolDefinition, aliases, speaker
+from ..wire import Message, Parsed, Provider, Rendered, ToolDefinition, speaker
 from .rules import BODIES, MAX_CALL_ID, check_part
 
 _ROLES = {"developer": Role.SYSTEM} | {str(role): role for role in Role}
 
+_LEGAL_ID = re.compile(rf"(?s).{{1,{MAX_CALL_ID}}}")
 _PART = OpenAIPlace(Provider.OPENAI)
 LEGACY = "function_call"
 """The id of a call in the deprecated form, whose result is a message of the role function."""
@@ -257,7 +259,7 @@ class Writer:
 
     readable: bool = False
     _messages: list[Message] = Factory(list)
-    _ids: SentIds = Factory(lambda: SentIds(_is_legal, "turn"))
+    _calls: SentCalls = Factory(lambda: SentCalls(_LEGAL_ID.fullmatch, "turn", MAX_TOOL_NAME))
     _called: str = ""
     _room: MediaRoom = Factory(partial(MediaRoom, Provider.OPENAI))
 
@@ -278,7 +280,7 @@ class Writer:
         if turn.tool_call_id == LEGACY and self._called:
             message |= {"role": "function", "name": message.get("name", self._called)}
         elif turn.tool_call_id is not None:
-            message["tool_call_id"] = self._ids.sent.get(turn.tool_call_id, turn.tool_call_id)
+            message["tool_call_id"] = self._calls.answered(turn)
         self._messages.append(message)
         self._room.add([message])
 
@@ -304,15 +306,20 @@ class Writer:
             # A long id that was read in this format is accepted by the server that made it.
             long = {turn.tool_calls[each].id for each, data in further_of.items() if "id" in data}
             self._called = ""
-            self._ids.add(turn, long)
-            message["tool_calls"] = _render_calls(turn, further_of, self._ids.sent)
+            self._calls.add(turn, long)
+            message["tool_calls"] = [
+                self._call(call, further_of[number]) for number, call in enumerate(turn.tool_calls)
+            ]
         if (form is None or form is MISSING) and _may_be_absent(turn, message):
             return message if form is MISSING else {**message, "content": None}
         return {**message, "content": _render_content(turn, entries, is_list=form == [])}
 
-
-def _is_legal(call_id: str) -> bool:
-    return 0 < len(call_id) <= MAX_CALL_ID
+    def _call(self, call: ToolCall, further: Message) -> Message:
+        kind = "custom" if further.get("type") == "custom" else "function"
+        inner = further.get(kind)
+        called = {"name": self._calls.name(call), BODIES[kind]: call.arguments}
+        called = {**(inner if isinstance(inner, dict) else {}), **called}
+        return {**further, "id": self._calls.ids[call.id], "type": kind, kind: called}
 
 
 _ROLES_OF = {"developer": Role.SYSTEM, "function": Role.USER}
@@ -354,28 +361,6 @@ def _render_content(
 
 def _as_text(part: Message) -> Message:
     return {"type": "text", "text": part["refusal"]} if part["type"] == "refusal" else part
-
-
-def _render_calls(
-    turn: Turn, further: Mapping[int, Message], ids: Mapping[str, str]
-) -> list[Message]:
-    names = aliases((call.name for call in turn.tool_calls), MAX_TOOL_NAME)
-    return [
-        _render_call(
-            further[number],
-            ids[call.id],
-            names.get(call.name, call.name),
-            call.arguments,
-        )
-        for number, call in enumerate(turn.tool_calls)
-    ]
-
-
-def _render_call(further: Message, call_id: str, name: str, body: str) -> Message:
-    kind = "custom" if further.get("type") == "custom" else "function"
-    inner = further.get(kind)
-    called = {**(inner if isinstance(inner, dict) else {}), "name": name, BODIES[kind]: body}
-    return {**further, "id": call_id, "type": kind, kind: called}
 
 
 def define_tools(tools: Sequence[ToolDefinition]) -> list[Message]:

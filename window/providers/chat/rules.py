@@ -168,7 +168,7 @@ def _check_content(message: Message, place: OpenAIPlace, *, foreign: bool) -> No
     if content == [] and not foreign:
         raise inner.empty("empty-content")
     check = partial(check_part, role=message["role"], foreign=foreign)
-    inner.text_or_objects("bad-content", content, check)
+    inner.text_or_objects(content, check)
     is_list = isinstance(content, list) and len(content) > 1
     if is_list and any(part["type"] == "refusal" for part in content):
         says = (

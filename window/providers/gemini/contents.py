@@ -11,6 +11,7 @@ from typing import Any
 
 from attrs import define
 
+from ...media import block_type
 from ...turn import Role, ToolCall, Turn
 from ...wire_text import compact
 from ..layout import Collector, without
@@ -30,7 +31,6 @@ EMPTY_PART: Message = {"text": ""}
 JOINED: Message = {"joined": True}
 """The further fields of a message whose words stand in the content of the results before it."""
 
-_MEDIA = {"image": "image", "audio": "audio", "video": "video"}
 _UPLOADED = re.compile(r"gs://|https://[^/]*/v1\w*/files/")
 """The addresses of files that only this provider can read."""
 
@@ -208,11 +208,10 @@ def _block(part: Message) -> Message:
             inner = part[name]
             beside = without(part, name)
             media_type = str(inner.get("mimeType", ""))
-            kind = _MEDIA.get(media_type.partition("/")[0], "document")
             rest = without(inner, "mimeType", "data", "fileUri")
             source = _source(media_type, inner)
             further = {"part": beside} if beside else {}
-            return {"type": kind, "source": source, name: rest, **further}
+            return {"type": block_type(media_type), "source": source, name: rest, **further}
     kind = "thought" if "text" in part else next(iter(without(part, SIGNATURE)), "part")
     return {"type": kind, "part": part}
 

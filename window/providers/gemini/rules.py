@@ -104,14 +104,12 @@ def _part(part: object, place: Place) -> Message:
 
 def _check_names(spelled: Message, place: Place) -> None:
     """Raise an error for a call or a result without a name, or with data that are no object."""
-    for name in (CALL, RESULT):
-        if name in spelled and not (
-            isinstance(called := spelled[name].get("name"), str) and called
-        ):
-            raise place.into(name, "name").wrong("bad-tool-call", called, "the name of the tool")
     for name, key in ((CALL, "args"), (RESULT, "response")):
-        if name in spelled and not isinstance(spelled[name].get(key, {}), dict):
-            raise place.into(name, key).wrong("bad-tool-call", spelled[name][key], "an object")
+        inner = spelled.get(name, {"name": name})
+        if not isinstance(called := inner.get("name"), str) or not called:
+            raise place.into(name, "name").wrong("bad-tool-call", called, "the name of the tool")
+        if not isinstance(inner.get(key, {}), dict):
+            raise place.into(name, key).wrong("bad-tool-call", inner[key], "an object")
 
 
 def _spelled(fields: Mapping[str, Any]) -> Message:

@@ -13,14 +13,14 @@ from typing import Any
 
 from attrs import Factory, define
 
-from ...call_ids import SentIds
+from ...call_ids import SentCalls
 from ...filler import OPENING
 from ...part import PartKind
-from ...turn import Role, Turn
+from ...turn import Role, ToolCall, Turn
 from ...wire_text import loaded_object, stand_in
 from ..layout import Entry, further_fields, layout_of, without
 from ..media_room import MediaRoom
-from ..wire import Message, Provider, Rendered, ToolDefinition, aliases
+from ..wire import Message, Provider, Rendered, ToolDefinition
 from .contents import ANSWER, EMPTY_PART, JOINED, UNNAMED
 from .rules import CALL, RESULT, SIGNATURE, UNSIGNED
 
@@ -43,7 +43,7 @@ class Writer:
     _contents: list[Message] = Factory(list)
     _calls: dict[str, Message] = Factory(dict)
     """The id and name that each of the last calls was written with."""
-    _ids: SentIds = Factory(lambda: SentIds(bool, "log"))
+    _sent: SentCalls = Factory(lambda: SentCalls(bool, "log", MAX_NAME))
     _takes_results: bool = False
     _has_user: bool = False
     _introduced: tuple[str, ...] = ()
@@ -115,16 +115,15 @@ class Writer:
     def _written(self, turn: Turn, entries: Sequence[Entry]) -> list[tuple[Message, list[Message]]]:
         """Return the contents of a turn that is not a result, as further fields and parts."""
         contents: list[tuple[Message, list[Message]]] = [({}, [])]
-        names = aliases((call.name for call in turn.tool_calls), MAX_NAME)
         if turn.tool_calls:
             self._calls = {}
-            self._ids.add(turn)
+            self._sent.add(turn)
         for entry in entries:
             if entry.kind is PartKind.MESSAGE:
                 contents.append((without(entry.data, "joined", "empty"), []))
                 contents[-1][1].extend([EMPTY_PART] * bool(entry.data.get("empty")))
             elif entry.kind is PartKind.CALL:
-                contents[-1][1].append(self._call(turn, entry, names))
+                contents[-1][1].append(self._call(turn.tool_calls[entry.call], entry))
             elif entry.kind is PartKind.BLOCK:
                 contents[-1][1].append(written_block(entry.data))
             elif entry.kind is PartKind.WORDS and entry.text:
@@ -136,11 +135,11 @@ class Writer:
             written = [(written[0][0], [part for _, parts in written for part in parts])]
         return written or [(contents[-1][0], [{"text": stand_in(turn)}])]
 
-    def _call(self, turn: Turn, entry: Entry, names: dict[str, str]) -> Message:
-        call, inner = turn.tool_calls[entry.call], dict(entry.data.get(CALL, {}))
+    def _call(self, call: ToolCall, entry: Entry) -> Message:
+        inner = dict(entry.data.get(CALL, {}))
         loaded = loaded_object(call.arguments)
-        own: Message = {} if UNNAMED.fullmatch(call.id) else {"id": self._ids.sent[call.id]}
-        own["name"] = names.get(call.name, call.name)
+        own: Message = {} if UNNAMED.fullmatch(call.id) else {"id": self._sent.ids[call.id]}
+        own["name"] = self._sent.name(call)
         is_first = not self._calls
         self._calls[call.id] = dict(own)
         if inner.pop("args", 0) != 0 and not loaded:

@@ -98,7 +98,7 @@ def _check_message(item: Message, place: OpenAIPlace, *, foreign: bool) -> None:
         raise inner.empty("empty-content")
     legal = OUTPUT if role == "assistant" else INPUT
     check = partial(check_part, legal=legal, foreign=foreign)
-    inner.text_or_objects("bad-content", item["content"], check)
+    inner.text_or_objects(item["content"], check)
 
 
 _TEXT_OR_PARTS = "text, or a list of content parts"
@@ -152,13 +152,18 @@ def _check_audio(part: Message, place: OpenAIPlace) -> None:
     inner.needed_text("bad-audio", audio, "data", most=MAX_PAYLOAD, empty=False)
 
 
+def _text_under(key: str, rule: str = "bad-item") -> ObjectCheck:
+    """Return a check for an item that requires text under `key`."""
+    return lambda item, place: place.needed_text(rule, item, key)
+
+
 _PARTS: Mapping[str, ObjectCheck] = {
-    "input_text": lambda part, place: place.needed_text("bad-content", part, "text"),
+    "input_text": _text_under("text", "bad-content"),
     "input_image": _check_image,
     "input_file": _check_file,
     "input_audio": _check_audio,
     "output_text": _check_output_text,
-    "refusal": lambda part, place: place.needed_text("bad-refusal", part, "refusal"),
+    "refusal": _text_under("refusal", "bad-refusal"),
 }
 
 
@@ -200,12 +205,7 @@ def _check_output(item: Message, place: OpenAIPlace) -> None:
     if "output" not in item:
         raise place.into("output").missing("missing-content", _TEXT_OR_PARTS)
     check = partial(check_part, legal=INPUT[:3])
-    place.into("output").text_or_objects("bad-content", item["output"], check)
-
-
-def _text_under(key: str, rule: str = "bad-item") -> ObjectCheck:
-    """Return a check for an item that requires text under `key`."""
-    return lambda item, place: place.needed_text(rule, item, key)
+    place.into("output").text_or_objects(item["output"], check)
 
 
 def _object_under(key: str) -> ObjectCheck:

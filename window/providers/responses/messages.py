@@ -123,7 +123,9 @@ class _Reader:
         if kind == "message":
             take_message(self.made, item, place)
         elif is_call(item, kind, self.answered, is_last=is_last):
-            self._call(self.made, item, kind, place)
+            call, further = call_of(item, kind, place)
+            self.kinds[call.id] = kind
+            self.made.call(call, further)
         else:
             self.made.block(item)
 
@@ -134,11 +136,6 @@ class _Reader:
                 turn = self.made.turn(Role.ASSISTANT)
             self.made = None
             self.turns.append((turn, self.start))
-
-    def _call(self, made: Collector, item: Message, kind: str, place: Place) -> None:
-        call, further = call_of(item, kind, place)
-        self.kinds[call.id] = kind
-        made.call(call, further)
 
     def _said(self, item: Message, kind: str, role: Role, place: Place) -> Turn:
         collector = Collector(Provider.RESPONSES)

@@ -146,7 +146,7 @@ class InputJudge(ListJudge):
     def ends(self, *, allow_open_tail: bool = False) -> Iterator[InvalidMessagesError]:
         """Yield the errors of reasoning without a following item and calls without an output."""
         if self.reasoning is not None:
-            yield self._unfollowed(*self.reasoning)
+            yield _unfollowed(*self.reasoning)
         for call_id, call in self.calls.items():
             if call.awaited and not allow_open_tail:
                 message = f"No tool output found for {call.kind.replace('_', ' ')} {call_id}."
@@ -159,15 +159,8 @@ class InputJudge(ListJudge):
     def _check_follower(self, item: Message, index: int) -> None:
         """Refuse an item behind reasoning that the model did not create."""
         if self.reasoning is not None and not is_made(item):
-            raise self._unfollowed(*self.reasoning)
+            raise _unfollowed(*self.reasoning)
         self.reasoning = (index, item["id"]) if is_own_reasoning(item) else None
-
-    def _unfollowed(self, index: int, own: str) -> InvalidMessagesError:
-        message = (
-            f"Item '{own}' of type 'reasoning' was provided without its required following item."
-        )
-        legal = "the item that the model made behind it, with its id"
-        return _fault("reasoning-alone", message, legal, index)
 
     def _call(self, item: Message, kind: str, index: int) -> None:
         call_id = item.get("call_id")
@@ -197,6 +190,12 @@ class InputJudge(ListJudge):
 
 
 _ONE_OUTPUT = "one output for each call, behind it"
+
+
+def _unfollowed(index: int, own: str) -> InvalidMessagesError:
+    message = f"Item '{own}' of type 'reasoning' was provided without its required following item."
+    legal = "the item that the model made behind it, with its id"
+    return _fault("reasoning-alone", message, legal, index)
 
 
 def _fault(rule: str, message: str, legal: str, index: int) -> InvalidMessagesError:

@@ -1,13 +1,14 @@
 """The renderer of turns as Responses input items; a turn becomes a run of items."""
 
 import json
+import re
 from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any
 
 from attrs import Factory, asdict, define
 
-from ...call_ids import SentIds
+from ...call_ids import SentCalls
 from ...part import PartKind
 from ...turn import Role, ToolCall, Turn
 from ...wire_text import loaded_object, stand_in
@@ -23,22 +24,11 @@ from ..layout import (
 )
 from ..media_room import BLANK_SCREEN, MediaRoom
 from ..openai_places import MAX_TOOL_NAME, OpenAIPlace
-from ..wire import Message, Provider, Rendered, ToolDefinition, aliases
+from ..wire import Message, Provider, Rendered, ToolDefinition
 from .item_rules import INPUT, MAX_ID, OUTPUT, check_item, check_part, type_of
 from .rules import ANSWERS, CALLS, PROGRAM_OUTPUT, TRIGGER, is_made, is_own_reasoning
 
-CONTENT = frozenset(
-    {
-        "input_text",
-        "output_text",
-        "text",
-        "refusal",
-        "input_image",
-        "input_file",
-        "input_audio",
-        "output_audio",
-    }
-)
+CONTENT = frozenset({*INPUT, *OUTPUT, "text", "output_audio"})
 """The types of content inside a message; blocks of all other types are separate items."""
 
 TEXTS = {"input_text": "text", "output_text": "text", "text": "text", "refusal": "refusal"}
@@ -67,6 +57,7 @@ CALL_FIELDS = ("type", "id", "call_id", "name", "status")
 """The fields of a call that are not arguments."""
 
 _NATURAL = object()
+_LEGAL_ID = re.compile(rf"(?s).{{1,{MAX_ID}}}")
 _ITEM = OpenAIPlace(Provider.RESPONSES)
 _SAID = CALLS | {"message", PROGRAM_OUTPUT}
 
@@ -113,7 +104,7 @@ class Writer:
 
     readable: bool = False
     _items: list[Message] = Factory(list)
-    _ids: SentIds = Factory(lambda: SentIds(_is_legal, "log"))
+    _calls: SentCalls = Factory(lambda: SentCalls(_LEGAL_ID.fullmatch, "log", MAX_TOOL_NAME))
     _kinds: dict[str, str] = Factory(dict)
     _programs: dict[str, int] = Factory(dict)
     """The places of the programs that have no output yet, by id."""
@@ -133,7 +124,7 @@ class Writer:
         if self._items and self._items[-1].get("type") == TRIGGER:
             self._items.pop()
         if turn.tool_calls:
-            self._ids.add(turn)
+            self._calls.add(turn)
             further = {entry.call: entry.data for entry in entries if entry.kind is PartKind.CALL}
             self._kinds = {
                 call.id: str(further[number].get("type", "function_call"))
@@ -142,13 +133,13 @@ class Writer:
         items = list[Message]()
         if turn.role is Role.TOOL:
             called = self._kinds.get(turn.tool_call_id or "", "function_call")
-            items = _output(turn, entries, self._ids.sent, called)
+            items = _output(turn, entries, self._calls.answered(turn), called)
         elif is_native(Provider.RESPONSES, turn):
             # The model does not see anything before a compaction, so earlier system messages move
             # after it.
             self._items = [*(entry.data for entry in entries), *self._items]
         else:
-            items = _items(turn, entries, self._ids.sent)
+            items = [*_run(turn, entries, self._calls)] or [_line(turn.role, stand_in(turn))]
         self._add(items)
         self._room.add(items)
 
@@ -215,10 +206,6 @@ class Writer:
         return Rendered(items)
 
 
-def _is_legal(call_id: str) -> bool:
-    return 0 < len(call_id) <= MAX_ID
-
-
 def _caller_of(item: Message) -> str | None:
     """Return the id of the program that makes this call of the client's tool, or None."""
     match item.get("caller"):
@@ -239,16 +226,14 @@ def _part(part: Message, kind: str, legal: tuple[str, ...]) -> Message:
 
 
 def _left_out(what: str) -> Message:
-    return {"role": "assistant", "content": f"[{what}, left out: it was interrupted]"}
+    return _line(Role.ASSISTANT, f"[{what}, left out: it was interrupted]")
 
 
-def _items(turn: Turn, entries: Sequence[Entry], ids: dict[str, str]) -> list[Message]:
-    items = list(_run(turn, entries, ids))
-    return items or [{"role": turn.role.value, "content": stand_in(turn)}]
+def _line(role: Role, text: str) -> Message:
+    return {"role": role.value, "content": text}
 
 
-def _run(turn: Turn, entries: Sequence[Entry], ids: dict[str, str]) -> Iterator[Message]:
-    names = aliases((call.name for call in turn.tool_calls), MAX_TOOL_NAME)
+def _run(turn: Turn, entries: Sequence[Entry], calls: SentCalls) -> Iterator[Message]:
     message: Spoken | None = None
     for entry in entries:
         is_inside = entry.kind is PartKind.WORDS or (
@@ -259,7 +244,7 @@ def _run(turn: Turn, entries: Sequence[Entry], ids: dict[str, str]) -> Iterator[
             message = None
         if entry.kind is PartKind.CALL:
             call = turn.tool_calls[entry.call]
-            yield call_item(call, entry.data, ids[call.id], names.get(call.name, call.name))
+            yield call_item(call, entry.data, calls.ids[call.id], calls.name(call))
         elif entry.kind is PartKind.MESSAGE:
             message = _message(turn.role, entry.data)
         elif is_inside:
@@ -300,16 +285,11 @@ def call_item(call: ToolCall, further: Message, call_id: str, name: str) -> Mess
     return {**(loaded_object(call.arguments) or {}), **further, "type": kind, "call_id": call_id}
 
 
-def _output(turn: Turn, entries: Sequence[Entry], ids: dict[str, str], kind: str) -> list[Message]:
+def _output(turn: Turn, entries: Sequence[Entry], call_id: str, kind: str) -> list[Message]:
     further = further_fields(entries, PartKind.RESULT)
     inside = (PartKind.WORDS, PartKind.BLOCK)
     blocks = [entry.block("input_text") for entry in entries if entry.kind in inside]
-    call_id = turn.tool_call_id or ""
-    item = {
-        "type": output_type(kind),
-        **without(further, "output"),
-        "call_id": ids.get(call_id, call_id),
-    }
+    item = {"type": output_type(kind), **without(further, "output"), "call_id": call_id}
     form = further.get("output", "natural")
     if form != JSON:
         blocks = [_part(block, "input_text", INPUT[:3]) for block in blocks]
@@ -327,7 +307,7 @@ def _screen(item: Message, turn: Turn, blocks: Sequence[Message]) -> list[Messag
     """
     pictures = [block["image_url"] for block in blocks if block.get("image_url")]
     output = {"type": "computer_screenshot", "image_url": [*pictures, BLANK_SCREEN][0]}
-    line = {"role": "assistant", "content": f"[{item['type']}: {turn.text}]"}
+    line = _line(Role.ASSISTANT, f"[{item['type']}: {turn.text}]")
     return [{**item, "output": output}, *([line] if turn.text.strip() else [])]
 
 
