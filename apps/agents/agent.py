@@ -15,7 +15,7 @@ from polycontext.base.json_data import thaw
 from polycontext.nodes import Now, PromptBuilder
 from polycontext.nodes.builders import Node
 from polycontext.pills import PillDocument, Resolver, items_of, resolve_document
-from polycontext.polynomial import ContextSession, InputKind
+from polycontext.polynomial import ContextSession, ContextState, InputKind
 from polycontext.polynomial.journal import is_erased
 from polycontext.pressure import ConflictError
 from polycontext.window import Role, ToolCall, Turn
@@ -280,9 +280,9 @@ class Agent:
     def _check_room(self, node: Node) -> None:
         """Raise before a model or tool is asked if its turn would be refused: it would be lost."""
         kind = InputKind.TOOL_TURN if self.session.open_calls else InputKind.ASSISTANT_TURN
-        if not self.session.policy.auto and (
-            kind is InputKind.TOOL_TURN or node.answers in (None, Deed)
-        ):
+        # With `auto`, the session makes room by itself; other regions may refuse all the same.
+        makes_room = self.session.policy.auto and self.session.state is ContextState.PRESSURED
+        if not makes_room and (kind is InputKind.TOOL_TURN or node.answers in (None, Deed)):
             now = self.session.conversation
             now.machine.places.check(now.place, kind)
 

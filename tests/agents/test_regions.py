@@ -7,13 +7,20 @@ from collections import Counter
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
+from statemachine import State
 
 from polycontext.agents import Agent, AgentMachine, Tool
 from polycontext.base import PolycontextError
-from polycontext.polynomial import ContextPressureError, ContextSession, ContextState
+from polycontext.polynomial import (
+    ContextPressureError,
+    ContextSession,
+    ContextState,
+    IllegalDirectionError,
+)
+from polycontext.polynomial.machine import Region
 from polycontext.testing import ScriptedModel
 from polycontext.window import EstimatingCounter, ToolCall, Turn
 from tests.house import gated
@@ -102,6 +109,49 @@ def test_without_auto_no_answer_is_paid_for_that_would_be_refused() -> None:
     assert [turn.text for turn in agent.session.log() if turn.text.startswith("Dish")] == [
         REPLY.format(number) for number in range(8)
     ]
+
+
+class Payment(Region):
+    """A call of "pay" waits for an approval."""
+
+    free = State("FREE", value="FREE", initial=True)
+    waiting = State("WAITING", value="WAITING")
+    assistant_turn = free.to(waiting, cond="is_payment") | free.to.itself()
+    tool_turn = free.to.itself()
+    approve = waiting.to(free)
+
+    def is_payment(self, step: Any) -> bool:
+        """Return whether the turn calls "pay"."""
+        return any(call.name == "pay" for call in step.input.turn.tool_calls)
+
+
+class Careful(AgentMachine):
+    """An agent's machine in which payments are approved."""
+
+    regions: ClassVar[Any] = {**AgentMachine.regions, "payment": Payment}
+
+
+def test_no_tool_runs_whose_result_a_region_refuses() -> None:
+    """The call waits; it is made once, after the region allows it."""
+    step = {"type": "write", "subdomain": "money", "description": "Pay"}
+    forms: list[dict[str, Any]] = [
+        {"intent": "pay", "confidence": 0.9},
+        {"decision": "plan_direct", "goal": "Pay", "steps": [step]},
+        {"calls": [{"tool": "pay", "arguments": {}}]},
+        {"outcome": "paid"},
+    ]
+    paid = list[str]()
+    pay = Tool("pay", lambda **_: paid.append("9") or "paid", "Pays.")
+    session = ContextSession(8_000, machine=Careful)
+    agent = Agent(session, ScriptedModel([*map(json.dumps, forms), "Done."]), [pay])
+    with pytest.raises(IllegalDirectionError):
+        agent.send("Pay 9.")
+    with pytest.raises(IllegalDirectionError):
+        agent.run()
+    assert paid == []
+    session.send("approve")
+    assert agent.run() == "Done."
+    assert paid == ["9"]
 
 
 # --- where live, replayed, reopened and past sessions stand ---------------------------
