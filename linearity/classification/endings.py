@@ -28,6 +28,16 @@ _NEGATIVE = re.compile(
     r"|senza|não|sem)\b|不|没|ない|ません",
     re.IGNORECASE,
 )
+_FORBIDS = re.compile(
+    r"\b(?:never|must not|mustn't|(?:don't|dont|do not)(?! (?:need|have|bother|worry|care|mind))"
+    r"|nie|niemals|jamais|nunca|mai)\b|不要|绝不|ないで",
+    re.IGNORECASE,
+)
+_LIMITS = re.compile(
+    r"\b(?:than|over|under|above|below|after|before|until|über|unter|nach|vor|bis|plus de|moins"
+    r"|après|avant|más de|menos|después|antes|dopo|prima|depois)\b",
+    re.IGNORECASE,
+)
 _JOINED = re.compile(r"[-/.'_]+")
 _IDEOGRAPH = re.compile("[\u3040-\u30ff\u3400-\u9fff]")
 
@@ -132,7 +142,13 @@ class Endings:
     replaces: Mapping[int, int]
 
     def score(self, rule: str, sentence: str, *, states: bool) -> tuple[int, Effect]:
-        """Return how surely `sentence` ends `rule`, above zero if it does, and what it does."""
+        """Return how surely `sentence` ends `rule`, above zero if it does, and what it does.
+
+        Two prohibitions stand beside each other, unless the later one has a limit.
+        """
+        both = states and _FORBIDS.search(rule) and _FORBIDS.search(sentence)
+        if both and not _LIMITS.search(sentence):
+            return 0, Effect.KEEPS
         found = features(rule, sentence, states=states)
         score = _sum(self.ends, found)
         if score <= 0:
