@@ -5,21 +5,22 @@ exactly a ref or an id. Texts that merely contain one, keys, and numbers outside
 left unchanged.
 
 Everything that a model is shown hides ids. An id of eight characters or more is replaced wherever
-it occurs. A shorter id might be an ordinary number or word, so it is replaced only in a field named
-for ids: ``<name>_id`` and ``<name>_ids``, and ``id`` in an entity's own data or in an object in a
-field named for its type.
+it stands as a whole word. A shorter id might be an ordinary number or word, so it is replaced only
+in a field named for ids: ``<name>_id`` and ``<name>_ids``, and ``id`` in an entity's own data or in
+an object in a field named for its type.
 """
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Self, TypeAlias
 
-from attrs import evolve, field, frozen
+from attrs import evolve, frozen
 
 from polycontext.base import InvalidDataError
 from polycontext.base.json_data import MAX_DEPTH, under
 
 from ..prompt_text import json_line
+from .known_ids import KnownIds
 from .names import GENERATED, EntityId, RefRefusedError, parse_ref, ref_name
 from .records import EntitySnapshot, Records, Tombstone
 
@@ -136,32 +137,21 @@ _REF = re.compile(r"\b[^\W\d]\w*_[1-9][0-9]*\b")
 class HiddenIds:
     """The known ids of one registry, ready to be hidden.
 
-    `names` maps ref names to types, and `opaque` long ids to refs. `lengths` maps the first
-    characters of an id to the lengths of such ids, longest first, so that the cost of searching a
-    text does not grow with the number of ids.
+    `names` maps ref names to types, and `opaque` finds long ids.
     """
 
     records: Records
     names: Mapping[str, str]
-    opaque: Mapping[str, str] = field(repr=False)
-    lengths: Mapping[str, Sequence[int]] = field(repr=False)
+    opaque: KnownIds
 
     @classmethod
     def from_records(cls, records: Records, ref_names: Mapping[str, str]) -> Self:
         """Collect all ids that were ever known, including those of removed entities."""
         texts = ((str(id_), ref) for (_, id_), ref in records.index.items())
         opaque = {text: ref for text, ref in texts if len(text) >= OPAQUE}
-        lengths: dict[str, set[int]] = {}
-        for text in opaque:
-            lengths.setdefault(text[:OPAQUE], set()).add(len(text))
         # Where two types share a name, the choice is deterministic.
         names = {ref_name(kind, ref_names): kind for kind in sorted(records.kinds)}
-        return cls(
-            records,
-            names,
-            opaque,
-            {start: sorted(each, reverse=True) for start, each in lengths.items()},
-        )
+        return cls(records, names, KnownIds(opaque))
 
     def snapshot(self, shown: EntitySnapshot) -> EntitySnapshot:
         """Return a snapshot with ids replaced by refs."""
@@ -179,20 +169,7 @@ class HiddenIds:
 
     def text(self, text: str) -> str:
         """Return a text with opaque ids replaced by refs."""
-        # Looking up each start costs the same for any number of ids; one pattern of all ids would
-        # have to be compiled for every version.
-        places = range(len(text) - OPAQUE + 1) if self.lengths else ()
-        parts, done = [], 0
-        for at in [at for at in places if text[at : at + OPAQUE] in self.lengths]:
-            lengths = self.lengths[text[at : at + OPAQUE]] if at >= done else ()
-            found = next(
-                (start for length in lengths if (start := text[at : at + length]) in self.opaque),
-                None,
-            )
-            if found is not None:
-                parts += [text[done:at], self.opaque[found]]
-                done = at + len(found)
-        return "".join([*parts, text[done:]]) if parts else text
+        return self.opaque.replaced(text)
 
     def name_refs(self, text: str) -> str:
         """Return a text with refs replaced by labels, each on one line."""

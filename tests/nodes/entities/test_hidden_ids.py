@@ -7,10 +7,12 @@ import pytest
 from polycontext.base.json_data import thaw
 from polycontext.nodes.entities import (
     EntityMode,
+    EntityStatus,
     SessionIdRegistry,
     format_entity_context,
     get_entity_context,
 )
+from tests.growth import BOUND, FACTOR, growth
 from tests.nodes.entities.kitchen import IDS, NOW, kitchen
 
 UUID = "0b5a4c1e-7f1d-4f57-9c64-2f4c6a1d8e01"
@@ -95,6 +97,29 @@ def test_an_id_within_another_is_not_taken_for_it() -> None:
     registry, _ = SessionIdRegistry().read("recipes", "abcdefgh", turn=1)
     registry, _ = registry.read("recipes", "abcdefgh-2", "of abcdefgh-2, not abcdefgh", turn=1)
     assert get_entity_context(registry, 1).active[1].label == "of recipe_2, not recipe_1"
+
+
+def test_an_unknown_id_that_holds_a_known_one_is_not_taken_for_it() -> None:
+    """Only whole words are hidden; in Chinese no space divides them."""
+    registry, _ = SessionIdRegistry().read("products", "product-10", turn=1)
+    unknown = "product-105 xproduct-10 product-10b product-10é"
+    assert registry.hide_ids(unknown) == unknown
+    known = "取消product-10订单 (product-10), product-1/product-10."
+    assert registry.hide_ids(known) == "取消product_1订单 (product_1), product-1/product_1."
+
+
+@pytest.mark.parametrize("unit", ["aa-", "a", "/chapter"])
+def test_ids_that_share_their_start_are_hidden_in_one_pass(unit: str) -> None:
+    """The cost grows with the text, whatever the lengths of ids that begin like it."""
+
+    def known(number: int) -> SessionIdRegistry:
+        ids = [(f"aaaaaaaa{unit * count}!", "x", None) for count in range(number)]
+        registry = SessionIdRegistry().report(EntityStatus.READ, "pages", ids, turn=1)
+        assert registry.hide_ids(f"aaaaaaaa{unit}!") == "page_2"
+        return registry
+
+    registries = {number: known(number) for number in (50, 50 * FACTOR)}
+    assert growth(lambda size: registries[size].hide_ids("aaaaaaaa" + unit * 30 * size), 50) < BOUND
 
 
 def test_the_id_of_what_was_removed_stays_hidden() -> None:
