@@ -6,7 +6,7 @@ are no words and stay.
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import Enum
 from functools import cache
 from inspect import signature
@@ -39,7 +39,7 @@ FORGOTTEN = "[forgotten]"
 _ONE = "one JSON object, and nothing else"
 _MOST_BROKEN = 500
 """How many broken objects are passed over to find the answer."""
-_BEGIN = re.compile(r'\{\s*["}]')
+_BEGIN, _BRACE = re.compile(r'\{\s*["}]'), re.compile("[{}]")
 
 
 class Form:
@@ -180,29 +180,38 @@ def _text_of(answer: object) -> str:
 
 
 def _parse(text: str) -> Any:
-    found = [*_objects(text)]
+    found = _objects(text)
     if len(found) == 1:
         return found[0]
     what = f"{len(found)} JSON objects" if found else "the answer has no JSON object"
     raise InvalidDataError("$", what, _ONE)
 
 
-def _objects(text: str) -> Iterator[Any]:
-    """Yield the outermost JSON objects in a text that may have other words around them.
+def _objects(text: str) -> list[Any]:
+    """Return the outermost JSON objects in a text that may have other words around them.
 
-    Takes time linear in the text: none of it is decoded twice, so of an object that is broken
-    nothing is found.
+    Takes time linear in the text: none of it is decoded twice. Nothing is found inside of an object
+    that is broken, which ends where its braces do; one brace more tells that it ended later.
     """
-    decoder, end, broken = json.JSONDecoder(object_pairs_hook=_each_once), 0, 0
-    while broken < _MOST_BROKEN and (begin := _BEGIN.search(text, end)):
+    decoder, found = json.JSONDecoder(object_pairs_hook=_each_once), list[Any]()
+    end = depth = broken = reached = 0
+    while broken < _MOST_BROKEN and (brace := _BRACE.search(text, end)):
+        begin, end = brace.span()
+        if depth or begin < reached or not _BEGIN.match(text, begin):
+            depth += 1 if brace[0] == "{" else -1
+            if depth < 0 and broken:
+                return []
+            depth, broken = max(depth, 0), broken or depth
+            continue
         try:
-            data, end = decoder.raw_decode(text, begin.start())
+            data, end = decoder.raw_decode(text, begin)
         except json.JSONDecodeError as error:  # It counts the lines before it, hence the bound.
-            end, broken = max(error.pos, begin.end()), broken + 1
+            depth, reached, broken = 1, error.pos, broken + 1
         except (ValueError, RecursionError) as error:
             raise InvalidDataError("$", str(error), _ONE) from None
         else:
-            yield data
+            found.append(data)
+    return found
 
 
 def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

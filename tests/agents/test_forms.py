@@ -63,7 +63,7 @@ ANSWER = '{"words": "a b", "ref": "recipe_1", "number": 1.5}'
         f"Sure: {ANSWER} Is it right?",
         f"```json\n{ANSWER}\n```",
         f"Of {{soups}}, {{{{0}}}} and {{'a': 1}}: {ANSWER}",
-        f'{{"a": "never ended\n{ANSWER}',
+        f"{ANSWER}}} Is it right?",
     ],
 )
 def test_an_answer_is_found_among_other_words(text: str) -> None:
@@ -72,8 +72,36 @@ def test_an_answer_is_found_among_other_words(text: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "text",
+    [
+        "{'calls': [{'tool': 'publish', 'arguments': {}}]}",
+        "{ 'text': 'a } b', 'arguments': {}}",
+        '{"calls": [{"tool": "publish" "arguments": {}}]}',
+        '{"text": "a } b" "arguments": {}}',
+        '{"outcome": "I cannot: function main() {} is',
+        '{"a": "never ended\n{}',
+        '[{"a": {"b": oops}, "c": {}}]',
+    ],
+)
+def test_nothing_is_read_out_of_a_broken_object(text: str) -> None:
+    """An empty object within is no answer, though it fits a form of optional fields."""
+    with pytest.raises(InvalidDataError, match="no JSON object"):
+        read_answer(Deed, text)
+
+
+@pytest.mark.parametrize(
     "unit",
-    ['{"intent":', "{", '{"a":"\\"', '{"a":"\n', '{"a":{"b":1}, ', '{"a":' * 900 + "x ", '[{"a":'],
+    [
+        '{"}{":1,"x":[',
+        '{"a":"}',
+        '{"intent":',
+        "{",
+        '{"a":"\\"',
+        '{"a":"\n',
+        '{"a":{"b":1}, ',
+        '{"a":' * 900 + "x ",
+        '[{"a":',
+    ],
 )
 def test_a_broken_answer_is_read_about_once(unit: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """However many objects it begins, none is decoded anew inside of one that was."""
