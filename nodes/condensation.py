@@ -9,7 +9,7 @@ from functools import lru_cache
 from attrs import field, frozen
 
 from polycontext.pressure import CompressionResult, ContextProjector, ExtractiveSummariser
-from polycontext.pressure.notes import Candidates
+from polycontext.pressure.notes import MOST_CHARS_A_TOKEN, Candidates, clip
 from polycontext.window import ContextWindow, Role, TokenCounter, Turn, default_counter
 
 
@@ -72,7 +72,9 @@ def _extract(said: _Said, max_tokens: int) -> str:
         return said.text
     short = write(_read(said), max_tokens, counter=said.counter)
     short = short.removeprefix(f"{said.role}: ").strip()
-    return short if count(short) <= max_tokens else ""
+    if short and count(short) <= max_tokens:
+        return short
+    return clip(said.text[: MOST_CHARS_A_TOKEN * max_tokens], max_tokens, said.counter)
 
 
 def condense(

@@ -5,7 +5,9 @@ with the layer's `format_` function. They leave entity ids in texts and results;
 `SessionIdRegistry.hide_ids` replaces them, as the builders do.
 """
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from functools import partial
 
 from attrs import evolve, frozen
@@ -92,17 +94,52 @@ def build_context(
     within the budget and shows no id that the registry knows, in any role's text.
 
     Raises:
-        NodeBudgetError: The other entries that must stay take more than the budget.
+        NodeBudgetError: The other entries that must stay take more than the budget, or nothing of
+            an unanswered message fits beside them.
     """
-    counter, limit = now.output.window.counter, node.budget if budget is None else budget
+    limit = node.budget if budget is None else budget
     require("budget", limit, is_whole(limit, 1), "a number of tokens, at least 1")
+
+    def build(limit: int) -> NodeContext:
+        return _build_within(node, now, task, limit, active_turns)
+
+    try:
+        return build(limit)
+    except NodeBudgetError:
+        raise NodeBudgetError(node.name, _least(build, limit), limit) from None
+
+
+def _least(build: Callable[[int], NodeContext], limit: int) -> int:
+    """Return the least budget that suffices, above one that does not."""
+
+    def suffices(budget: int) -> bool:
+        with suppress(NodeBudgetError):
+            return bool(build(budget))
+        return False
+
+    most = 2 * limit
+    while not suffices(most):
+        limit, most = most, 2 * most
+    tried = range(limit + 1, most)
+    return limit + 1 + bisect_left(tried, 1, key=suffices)
+
+
+def _build_within(node: Node, now: Now, task: str, limit: int, active_turns: int) -> NodeContext:
+    """Build a context within `limit` tokens, with as much of the unanswered messages as fits.
+
+    Raises:
+        NodeBudgetError: Something of each fits only beyond the limit.
+    """
+    counter = now.output.window.counter
     said = [spoken_text([turn]) for turn in now.asked]
     sizes = [counter.count(quote(text)) for text in said]
     room = whole = sum(sizes)
     if ConversationPart.RECENT in node.conversation:
-        room = min(whole, max(limit, node.budget))  # More of it fits in no case.
+        room = min(whole, limit)  # More of it fits in no case.
     while True:
         asked = now.asked if room == whole else _condense_asked(now, said, share_out(room, sizes))
+        if len(asked) < sum(map(bool, map(str.strip, said))):
+            raise NodeBudgetError(node.name, limit + 1, limit)
         try:
             return _build(node, evolve(now, asked=asked), task, limit, active_turns)
         except NodeBudgetError as error:
@@ -129,7 +166,7 @@ def _build(node: Node, now: Now, task: str, budget: int, active_turns: int) -> N
     )
     entity = EntityContext() if node.entities is None else visible_entities(entities, node.entities)
     history, trace = _read_conversation(node, now), _read_reasoning(node, now)
-    material = Material(now, entities, node, history)
+    material = Material(now, entities, evolve(node, budget=budget), history)
     layers = {
         Section.ENTITIES: () if node.entities is None else entity_parts(entity, node.entities),
         Section.CONVERSATION: conversation_parts(history),

@@ -1,7 +1,7 @@
 """The four nodes, and what they read beside their layers (docs/nodes.md).
 
 Some additions cover the whole conversation, however often it was compressed. Each of these takes at
-most a quarter of the node's declared budget. Within that share, rules and demands are kept
+most a quarter of the budget. Within that share, rules and demands are kept
 verbatim; other text is condensed where room is short.
 """
 
@@ -26,7 +26,7 @@ _WAS_ATTACHED = "attached "
 _HOLDS, _PRESERVED = "The {} said, and it still holds", ResourceClass.PRESERVED
 
 SHARE = 0.25
-"""The share of a node's budget that each of these additions may take."""
+"""The share of the budget that each of these additions may take."""
 
 
 def _quote_pinned(material: Material) -> Iterator[str]:
@@ -127,7 +127,7 @@ def _quote_lines(gist: Turn, known: Container[str]) -> str:
 def _condense_within(
     material: Material, told: Iterable[tuple[str, str]], role: Role
 ) -> Iterable[str]:
-    """Return each text once with its label, condensed together to `SHARE` of the node's budget.
+    """Return each text once with its label, condensed together to `SHARE` of the budget.
 
     The longest texts of users and the system are reduced to their demands first.
     """

@@ -20,6 +20,12 @@ def test_condensing_keeps_its_bound(text: str, most: int, role: Role) -> None:
     assert default_counter().count(condense(text, most, role=role)) <= most
 
 
+def test_a_start_stands_where_nothing_else_fits() -> None:
+    """Also of text that has no words."""
+    assert condense('{"a": 1}', 4) == '{"a":'
+    assert condense("[[[[[" * 50, 3)
+
+
 def test_names_and_numbers_survive() -> None:
     """Of a long answer the identifiers stay, without the label of the speaker."""
     short = condense(LONG, 30)
