@@ -122,7 +122,7 @@ class _Splitter:
         if is_first:
             line = line.removeprefix(_BOM)
         line = line.strip(b"\r\t ")
-        if not line:
+        if not line and not is_long:
             return
         self.row += 1
         if is_long:

@@ -78,13 +78,15 @@ def test_blank_lines_and_a_byte_order_mark_are_left_out(tmp_path: Path) -> None:
     assert (piece.data, piece.start, piece.end) == (b'{"a":1}\n{"a":2}', 1, path.stat().st_size)
 
 
-def test_a_row_that_is_too_long_is_cut_and_counted(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("start", "held"), [(b"", 1_000), (b" " * 1_001, 0)])
+def test_a_row_that_is_too_long_is_cut_and_counted(tmp_path: Path, start: bytes, held: int) -> None:
     """Its number is told, its text is not held, and the rows behind it are read."""
-    path = saved(tmp_path / "a", b'{"a":1}\n{"b":"' + b"x" * 1_000_000 + b'"}\n{"c":3}\n')
+    long = start + b'{"b":"' + b"x" * 1_000_000 + b'"}'
+    path = saved(tmp_path / "a", b'{"a":1}\n' + long + b'\n{"c":3}\n')
     found = pieces(path, "")
     assert [number for each in found for number in each.oversize] == [2]
     text = b"\n".join(each.data for each in found).splitlines()
-    assert [len(line) for line in text] == [7, 1_000, 7]
+    assert [len(line) for line in text] == [7, held, 7]
     assert found[-1].end == path.stat().st_size
 
 
