@@ -132,16 +132,15 @@ class TimedProtocol(H11Protocol):
 def superfluous(connections: Iterable[TimedProtocol]) -> TimedProtocol:
     """Return the connection that is closed when there are too many.
 
-    Connections without a user's token go first; of the rest, those of the client with the most.
-    A client is a user, or else an address. Of one client's connections, those without a complete
-    request go first, then the oldest; a new one goes last, since it may be about to send a token.
+    Connections without a user's token go first, unless they are new: those may be about to send
+    one. Of the rest, those of the client with the most go. A client is a user, or else an address.
+    Of one client's connections, those without a complete request go first, then the oldest.
     """
-    users = {each: each.user for each in connections}
-    strangers = {each: (each.client or ("",))[0] for each, user in users.items() if user is None}
-    clients = strangers or users
-    held = Counter(clients.values())
+    clients = {each: each.user or (each.client or ("",))[0] for each in connections}
+    strangers = [each for each in clients if each.user is None and not each.is_new]
+    held = Counter(clients[each] for each in strangers or clients)
     most = max(held.values())
     return min(
-        (each for each, client in clients.items() if held[client] == most),
-        key=lambda each: (each.is_new, not each.is_waiting, each.opened),
+        (each for each in strangers or clients if held[clients[each]] == most),
+        key=lambda each: (each.user is not None, not each.is_waiting, each.opened),
     )

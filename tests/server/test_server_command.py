@@ -486,6 +486,23 @@ def test_a_user_is_not_replaced_by_strangers() -> None:
     talk_at_once(Gate(whole, access, Turns()), steps)
 
 
+@pytest.mark.usefixtures("three_connections")
+def test_the_connections_of_a_user_do_not_close_the_new_ones_of_others() -> None:
+    """Whoever holds all places gives up one of their own."""
+    ann, ben = ("Authorization: Bearer " + f"{name}-own-secret-token" for name in ("ann", "ben"))
+    access = Access(("ann-own-secret-token", "ben-own-secret-token"))
+
+    async def steps(come: Callable[[], Any]) -> None:
+        path = "GET /api/x HTTP/1.1"
+        for _ in range(3):
+            assert await answered(await come(), ann, first=path) == b"200"
+        new = await come()
+        assert await answered(await come(), ann, first=path) == b"200"
+        assert await answered(new, ben, first=path) == b"200"
+
+    talk_at_once(Gate(whole, access, Turns()), steps)
+
+
 def test_a_client_that_does_not_read_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     """A full buffer that nobody empties ends the connection; one that is read does not."""
     monkeypatch.setattr("polycontext.server.connection.MOST_SECONDS", 0.5)
