@@ -1,6 +1,6 @@
 """Access control: bearer tokens, hosts, origins and rate limits."""
 
-from asyncio import Lock, sleep
+from asyncio import sleep
 from collections.abc import Collection, Mapping
 from ipaddress import ip_address
 from secrets import compare_digest
@@ -15,6 +15,8 @@ from limits.strategies import MovingWindowRateLimiter
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from polycontext.base import InvalidOptionError
+
+from .loop_lock import LoopLock
 
 LOCAL = "local"
 """The user if no token is required and none is sent."""
@@ -144,7 +146,7 @@ class Turns:
     """
 
     def __init__(self) -> None:
-        self._lock = Lock()
+        self._lock = LoopLock()
 
     async def wait(self) -> None:
         """Return when it is the caller's turn."""

@@ -13,6 +13,7 @@ from polycontext.pills import PillDocument
 from polycontext.polynomial import Answer, ContextMachine, ContextSession, SessionWriteError
 
 from .feed import PROPS, Feed, Told
+from .loop_lock import LoopLock
 from .sources import Sources
 
 DELTA, PROBLEM = "delta", "problem"
@@ -55,7 +56,7 @@ class Chat:
         self._tasks = set[asyncio.Task[None]]()
         self._keeping = self._closed = False
         self._problem: str | None = None
-        self._turn = asyncio.Lock()
+        self._turn = LoopLock()
 
     def props(self) -> dict[str, Any]:
         """Return the props to show."""

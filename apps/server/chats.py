@@ -17,6 +17,7 @@ from polycontext.polynomial import ContextSession, SessionWriteError
 from polycontext.polynomial.stores import SessionStore, SharedStore
 
 from .chat import Chat
+from .loop_lock import LoopLock
 from .sources import Sources
 
 OPEN = 256
@@ -74,7 +75,7 @@ class Chats:
         self._shared = store if isinstance(store, SharedStore) else None
         self._sources = sources or Sources()
         self._open: OrderedDict[str, Chat] = OrderedDict()
-        self._alone: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        self._alone: WeakValueDictionary[str, LoopLock] = WeakValueDictionary()
         self._closed = False
 
     async def create(self, token: str) -> tuple[str, Chat]:
@@ -225,9 +226,9 @@ class Chats:
             for chat in [self._open.pop(key) for key in idle[: len(self._open) - self._most]]:
                 await chat.close()
 
-    def _lock(self, key: str) -> asyncio.Lock:
+    def _lock(self, key: str) -> LoopLock:
         """Return the lock for opening or deleting a chat; it exists only while it is in use."""
-        return self._alone.setdefault(key, asyncio.Lock())
+        return self._alone.setdefault(key, LoopLock())
 
 
 def _unknown(key: str) -> UnknownNameError:
