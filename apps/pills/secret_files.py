@@ -13,7 +13,7 @@ _SHOWN = re.compile(
     r"|adoc|pub)|(?:.*[._-])?(?:example|sample|template|tmpl|dist)(?:[._-].*)?"
 )
 """Names that look like those of secrets but are source code, pages, public keys or templates."""
-_BACKUP = re.compile(r"(?:~|\.(?:bak|backup|old|orig|save|swp|tmp|\d+))+$")
+_BACKUP = re.compile(r"(?:~|\.(?:(?:bak|backup|old|orig|save|tmp)?\d*|~\d+|sw[a-p]|txt))+$")
 
 
 @cache
@@ -44,10 +44,12 @@ def holds_secrets(path: str) -> bool:
     [True, True, True, True, False, False]
     """
     table, (*folders, name) = _table(), path.lower().split("/")
-    name = _BACKUP.sub("", name.strip("#"))
-    return (
-        any(map(table["folder"].match, folders))
-        or table["name"].match(name) is not None
-        or table["place"].match("/".join([*folders[-1:], name])) is not None
-        or (table["like"].match(name) is not None and _SHOWN.fullmatch(name) is None)
+    bare = _BACKUP.sub("", name.strip("#"))
+    return any(map(table["folder"].match, folders)) or any(
+        table["name"].match(each)
+        or (
+            (table["like"].match(each) or table["place"].match("/".join([*folders[-1:], each])))
+            and not _SHOWN.fullmatch(each)
+        )
+        for each in (bare, bare.removeprefix("."))  # an editor's copy may begin with a point
     )

@@ -188,6 +188,15 @@ def test_a_byte_order_mark_is_no_part_of_the_first_rule(tmp_path: Path) -> None:
         *((name, True) for name in (".password-store/mail.gpg", "Default/Login Data", ".netrc")),
         *((name, True) for name in ("application_default_credentials.json", ".m2/settings.xml")),
         *((name, True) for name in ("app/wp-config.php.bak", "example.com.key", "db-secret.yaml")),
+        *((name, True) for name in ("serviceAccountKey.json", ".claude.json", "rootkey.csv")),
+        *((name, True) for name in (".gemini/oauth_creds.json", "github-copilot/apps.json")),
+        *((name, True) for name in (".wp-config.php.swp", ".id_rsa.swo", "auth.json.~1~")),
+        *((name, True) for name in ("wp-config.php.bak2", "server.key.old.txt", "my_secret")),
+        *((name, True) for name in ("secrets/db.txt", ".secrets/key", "api_keys.json", "password")),
+        *((name, True) for name in (".Renviron", "etc/ssh/ssh_host_rsa_key", "k3s.yaml")),
+        *((name, True) for name in ("etc/kubernetes/admin.conf", "Login Data For Account")),
+        *((name, True) for name in ("appsettings.Production.json", ".config/op/config")),
+        *((name, False) for name in ("secrets/engine.go", "appsettings.json", "notes.txt")),
         *(
             (name, False)
             for name in ("example.env.md", "secrets.example.yml", "wp-config-sample.php")
