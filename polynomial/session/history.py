@@ -368,14 +368,12 @@ def _erase(writer: Writer, rewritten: Callable[[ErasingStore], Mapping[str, Rewr
             with writer.alone_in_store() if lost else nullcontext(), suppress(ConflictError):
                 writer.catch_up()
                 journals = rewritten(store)
-                if not journals:
-                    return False
                 try:
                     store.rewrite(journals)
                 finally:
                     # A store may fail after the journals are replaced, when it cleans its files.
                     writer.catch_up()
-                return True
+                return bool(journals)
     raise writer.contention_error()
 
 

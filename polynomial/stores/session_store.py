@@ -227,7 +227,8 @@ class ErasingStore(SessionStore, Protocol):
     def rewrite(self, journals: Mapping[str, Rewritten]) -> None:
         """Rewrite the journals of several sessions, all or none.
 
-        Their snapshots are deleted. Afterwards nothing in the store contains what was replaced.
+        Their snapshots are deleted. Afterwards nothing in the store contains what was replaced, in
+        an earlier call that failed either, even if there are no journals.
 
         Raises:
             ConflictError: a session does not have as many events as its `base` says.

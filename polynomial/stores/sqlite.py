@@ -234,11 +234,14 @@ class SQLiteStore:
     def rewrite(self, journals: Mapping[str, Rewritten]) -> None:
         """Rewrite the journals of several sessions, all or none.
 
-        Afterwards the store's files contain nothing of what was replaced.
+        Afterwards the store's files contain nothing of what was replaced, now or before.
 
         Raises:
             ConflictError: a session does not have as many events as its `base` says.
         """
+        if not journals:
+            self._open.clean_rest()
+            return
         with self._writing(erases=True) as there:
             for name, journal in journals.items():
                 session, revision = there.find(name)
@@ -255,6 +258,7 @@ class SQLiteStore:
         Afterwards the store's files contain nothing of its text.
         """
         if self.revision(session_id) is None:
+            self._open.clean_rest()
             return False
         with self._writing(erases=True) as journals:
             session, _ = journals.find(session_id)

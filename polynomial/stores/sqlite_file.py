@@ -101,7 +101,7 @@ _PATIENCE = 0.1
 _READABLE = "the file can be read, but not written; nothing of this was stored"
 _MAKE_WRITABLE = "Make room on the disk, or use a file and a folder that this user may write to"
 _COPIES = "the data is deleted, but the file may still hold copies of it"
-_REOPEN = "Make room on the disk and open the file again, which cleans it"
+_REOPEN = "Make room on the disk and delete it again, or open the file again, which cleans it"
 _LOG = logging.getLogger("polycontext.stores")
 
 
@@ -297,6 +297,17 @@ class SQLiteFile:
             self._clean()
         except StoreError as error:
             _LOG.warning("%s", error)
+
+    def clean_rest(self) -> None:
+        """Clean the files if that failed after an earlier deletion.
+
+        Raises:
+            StoreError: it could not be done.
+        """
+        with self.reading() as db:
+            mark = newest_mark(db)
+        if mark is not None:
+            self._clean()
 
     def closed(self) -> StoreError:
         """Return the error for a file or store that was closed."""

@@ -12,7 +12,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from textwrap import dedent
 from threading import Thread
@@ -652,15 +652,32 @@ def test_a_checkpoint_that_fails_undoes_nothing(path: Path) -> None:
     store.close()
 
 
-def test_a_reader_that_keeps_old_words_is_told_of(path: Path) -> None:
-    """If another program reads an old state for too long, the error says that copies remain."""
-    with opened(path, timeout=0.1) as session:
+@pytest.mark.parametrize("erases", ["forget", "delete"])
+@pytest.mark.parametrize("then", ["again", "opens"])
+def test_a_reader_that_keeps_old_words_is_told_of(path: Path, erases: str, then: str) -> None:
+    """Until copies are gone, erasing again reports them; it cleans the files, as opening does."""
+    store = SQLiteStore(path, timeout=0.1)
+
+    def erase() -> bool:
+        history = session.history
+        return store.delete("s") if erases == "delete" else history.forget("t1")
+
+    with ContextSession.open(store, "s", max_tokens=8_000) as session:
         session.add_user_turn("the secret is Quittengelee")
         other = sqlite3.connect(path)
         other.execute("BEGIN")
         other.execute("SELECT * FROM sessions").fetchall()
-        with pytest.raises(StoreError, match=r"may still hold copies of it.*open the file again"):
-            session.history.forget("t1")
+        for _ in range(2):
+            with pytest.raises(StoreError, match=r"may still hold copies.*open the file again"):
+                erase()
         other.close()
-    with opened(path):
-        assert not any(b"Quittengelee" in file.read_bytes() for file in path.parent.iterdir())
+        if then == "again":
+            assert not erase()
+            assert not _holds(path, b"Quittengelee")
+    store.close()
+    with closing(SQLiteStore(path)):
+        assert not _holds(path, b"Quittengelee")
+
+
+def _holds(path: Path, word: bytes) -> bool:
+    return any(word in file.read_bytes() for file in path.parent.iterdir())
