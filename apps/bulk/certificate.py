@@ -7,6 +7,8 @@ deterministic, so recordings show what will be lost in conversations like them.
 
 import json
 import re
+from bisect import bisect_right
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
@@ -85,14 +87,14 @@ def measure(row: Row, compressors: Sequence[RowCompressor]) -> Loss:
 
 def _needs(turns: Sequence[Turn], places: Sequence[int]) -> Iterator[tuple[int, set[str]]]:
     """Yield the place of each message that calls tools, and the arguments that stand before it."""
-    said = ""
+    said = _Said()
     for turn, place in zip(turns, places, strict=True):
         if turn.tool_calls:
             values = {value for call in turn.tool_calls for value in _values(call.arguments)}
-            standing = _standing(values, said)
+            standing = said.standing(values)
             if standing:
                 yield place, standing
-        said += _text(turn)
+        said.add(_text(turn))
 
 
 def _lost(request: Request, place: int, values: set[str], compressor: RowCompressor) -> int:
@@ -103,8 +105,10 @@ def _lost(request: Request, place: int, values: set[str], compressor: RowCompres
         return len(values)  # no request can be sent at all
     if not view.changed:
         return 0
-    text = "".join(map(_text, request.wire.parse(view.messages, repair=True).turns))
-    return len(values - _standing(values, text))
+    said = _Said()
+    for turn in request.wire.parse(view.messages, repair=True).turns:
+        said.add(_text(turn))
+    return len(values - said.standing(values))
 
 
 def _text(turn: Turn) -> str:
@@ -132,25 +136,39 @@ def _values(arguments: str) -> Iterator[str]:
                 pass
 
 
-def _standing(values: set[str], text: str) -> set[str]:
-    """Return the values that stand in a text and are not part of a longer word there.
-
-    The text is searched once for all of them, for the longest word of each.
-    """
-    keys = {value: max(_WORD.findall(value), key=len, default="") for value in values}
-    places: dict[str, list[int]] = {key: [] for key in keys.values()}
-    for found in _WORD.finditer(text):
-        if found[0] in places:
-            places[found[0]].append(found.start())
-    return {
-        value
-        for value, key in keys.items()
-        if any(_is_at(place - value.index(key), value, text) for place in places[key])
-        or (not key and value in text)
-    }
-
-
 _WORD = re.compile(r"\w+")
+
+
+class _Said:
+    """What was said so far, with the places of each word: it is read once for all calls."""
+
+    def __init__(self) -> None:
+        self._texts, self._starts, self._end = list[str](), list[int](), 0
+        self._places: defaultdict[str, list[int]] = defaultdict(list)
+
+    def add(self, text: str) -> None:
+        self._texts.append(text)
+        self._starts.append(self._end)
+        for word in _WORD.finditer(text):
+            self._places[word[0]].append(self._end + word.start())
+        self._end += len(text)
+
+    def standing(self, values: Iterable[str]) -> set[str]:
+        """Return the values that stand in a text and are not part of a longer word there."""
+        return {value for value in values if self._stands(value)}
+
+    def _stands(self, value: str) -> bool:
+        words = list(_WORD.finditer(value))
+        if not words:
+            return any(value in text for text in self._texts)
+        # It is sought where the rarest of its words stands.
+        found = [(self._places.get(word[0], ()), word.start()) for word in words]
+        places, offset = min(found, key=lambda each: len(each[0]))
+        for place in places:
+            number = bisect_right(self._starts, place) - 1
+            if _is_at(place - self._starts[number] - offset, value, self._texts[number]):
+                return True
+        return False
 
 
 def _is_at(start: int, value: str, text: str) -> bool:

@@ -8,7 +8,7 @@ from random import Random
 import pytest
 
 from polycontext.base import InvalidDataError, InvalidOptionError
-from polycontext.bulk import Loss, Pool, RowCompressor, certify, certify_file, measure
+from polycontext.bulk import Loss, Pool, RowCompressor, certificate, certify, certify_file, measure
 from polycontext.bulk.bounds import count_bound, share_bound
 from tests.bulk.data_sets import as_lines, saved
 from tests.cli.command import assistant, chat, result, user
@@ -77,17 +77,22 @@ def test_an_argument_stands_verbatim_as_whole_words(
     assert measure(row, [WHOLE]).arguments == stands
 
 
-def test_many_arguments_are_found_in_one_reading() -> None:
-    """The cost grows with the text, not with the text times the arguments."""
+@pytest.mark.parametrize("stand", [0, 500])
+def test_many_arguments_are_found_in_one_reading(stand: int) -> None:
+    """The cost grows with the text, not with the text times the arguments or the calls."""
 
-    def read(number: int) -> Loss:
-        values = [f"the {each * 7}" for each in range(1_000, 1_000 + number)]
-        call = assistant(None, "c1")
-        call["tool_calls"][0]["function"]["arguments"] = json.dumps(values, indent=4)
-        row = [user("; ".join(values)), call, result("c1", "It is done.")]
-        return measure(row, [RowCompressor(max_tokens=900_000)])
+    def read(number: int) -> int:
+        rows = [user("; ".join(f"the {each * 7}" for each in range(1_000, 1_000 + number)))]
+        for first in range(1_000, 1_000 + number, 10):
+            values = [f"the {each * 7 + stand}" for each in range(first, first + 10)]
+            call = assistant(None, f"c{first}")
+            call["tool_calls"][0]["function"]["arguments"] = json.dumps(values, indent=4)
+            rows += [call, result(f"c{first}", "It is done.")]
+        request = WHOLE.request({"messages": rows})
+        parsed = request.wire.parse(request.inline, repair=True)
+        return sum(len(values) for _, values in certificate._needs(parsed.turns, parsed.places))
 
-    assert read(50).arguments == 50
+    assert read(50) == (0 if stand else 50)
     assert growth(read, 1_000) < BOUND
 
 
