@@ -116,8 +116,8 @@ class Payment(Region):
 
     free = State("FREE", value="FREE", initial=True)
     waiting = State("WAITING", value="WAITING")
-    assistant_turn = free.to(waiting, cond="is_payment") | free.to.itself()
-    tool_turn = free.to.itself()
+    assistant_turn = free.to(waiting, cond="is_payment") | free.to(free)
+    tool_turn = free.to(free)
     approve = waiting.to(free)
 
     def is_payment(self, step: Any) -> bool:
@@ -141,9 +141,15 @@ def test_no_tool_runs_whose_result_a_region_refuses() -> None:
         {"outcome": "paid"},
     ]
     paid = list[str]()
-    pay = Tool("pay", lambda **_: paid.append("9") or "paid", "Pays.")
+
+    def pay(**_: Any) -> str:
+        paid.append("9")
+        return "paid"
+
     session = ContextSession(8_000, machine=Careful)
-    agent = Agent(session, ScriptedModel([*map(json.dumps, forms), "Done."]), [pay])
+    agent = Agent(
+        session, ScriptedModel([*map(json.dumps, forms), "Done."]), [Tool("pay", pay, "Pays.")]
+    )
     with pytest.raises(IllegalDirectionError):
         agent.send("Pay 9.")
     with pytest.raises(IllegalDirectionError):

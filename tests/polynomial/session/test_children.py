@@ -549,7 +549,10 @@ def test_forgetting_spares_the_rule_of_another_message() -> None:
     session.extend(
         [
             {"role": "user", "content": "Hi."},
-            {"role": "user", "content": "The card was declined. Never in English shops! They answer slowly."},
+            {
+                "role": "user",
+                "content": "It was declined. Never in English shops! They answer slowly.",
+            },
             {"role": "user", "content": "Never answer in English."},
         ]
     )
