@@ -19,6 +19,7 @@ from polycontext.base import InvalidDataError
 from polycontext.pressure import ExtractiveSummariser, is_summary
 from polycontext.pressure.gist import NO_TEXT, digest_text, summary_text, unframed, with_rules
 from polycontext.window import Role, TokenCounter, ToolCall, Turn, count_turn
+from polycontext.window.call_ids import REUSED
 from polycontext.window.part_removal import bare, unbound
 
 from ..errors import StoreError
@@ -57,10 +58,11 @@ def erased(
 ) -> Turn:
     """Return what is left of `turn` after erasure: its place and the names of its calls.
 
-    A tool's metadata under the keys that are `wordless` stay as well. Law: idempotent.
+    So do the mark of ids used before, and a tool's metadata under the keys that are `wordless`. Law:
+    idempotent.
     """
     calls = tuple(ToolCall(call.id, call.name) for call in turn.tool_calls)
-    kept = wordless & turn.metadata.keys() if turn.role is Role.TOOL else ()
+    kept = {REUSED} | (wordless if turn.role is Role.TOOL else set())
     # A truncated turn is told from a summary by the frame of its text.
     is_truncated = turn.is_gist and bool(turn.sources) and not is_summary(turn)
     left = Turn(
@@ -70,7 +72,7 @@ def erased(
         tool_call_id=turn.tool_call_id,
         resource_id=turn.resource_id,
         timestamp=turn.timestamp,
-        metadata={ERASED: why} | {key: turn.metadata[key] for key in kept},
+        metadata={ERASED: why} | {key: turn.metadata[key] for key in kept & turn.metadata.keys()},
         sources=turn.sources,
         level=turn.level,
     )

@@ -43,8 +43,8 @@ class Log(Sequence[Turn]):
     _runs: "tuple[Run, ...]" = ()
     _places: dict[str, int] = field(factory=dict)
     _items: dict[str, int] = field(factory=dict)
-    _calls: dict[str, int] = field(factory=dict)
-    """The places of the turns that first used the ids of calls, as hints like the others."""
+    _calls: dict[str, list[int]] = field(factory=dict)
+    """The places of the turns that first used the ids of calls, in any version."""
     _first: "StoredTurns | None" = None
     """Turns before all others that are in a store, and are read when first used."""
 
@@ -70,7 +70,8 @@ class Log(Sequence[Turn]):
                 runs.append(run)
         for item_id in items:
             ITEM_IDS.skip_past(item_id)
-        return cls((), (), tuple(runs), places, dict(items), dict(calls), turns)
+        used = {call_id: [place] for call_id, place in calls.items()}
+        return cls((), (), tuple(runs), places, dict(items), used, turns)
 
     @property
     def items(self) -> Mapping[str, int]:
@@ -94,8 +95,9 @@ class Log(Sequence[Turn]):
                 self._items[attachment.id] = place
             ITEM_IDS.skip_past(attachment.id)
         for call in turn.tool_calls:
-            if not self.has_call(call.id):
-                self._calls[call.id] = place
+            used = self._calls.setdefault(call.id, [])
+            if not self.has_call(call.id) and place not in used:
+                used.append(place)
         chunks, tail = self._chunks, (*self._tail, turn)
         if len(tail) == _CHUNK:
             chunks, tail = (*chunks, tail), ()
@@ -104,10 +106,11 @@ class Log(Sequence[Turn]):
 
     def has_call(self, call_id: str) -> bool:
         """Return whether a turn of the log has a call with this id; stored ones are not read."""
-        place = self._calls.get(call_id, len(self))
-        is_stored = self._first is not None and place < len(self._first)
-        return is_stored or (
-            place < len(self) and any(call.id == call_id for call in self[place].tool_calls)
+        stored = 0 if self._first is None else len(self._first)
+        return any(
+            place < stored
+            or (place < len(self) and any(call.id == call_id for call in self[place].tool_calls))
+            for place in self._calls.get(call_id, ())
         )
 
     def knows(self, resource_id: str) -> bool:

@@ -1,7 +1,7 @@
 """Ids of calls: taken as they come, sent unique and legal, and the same in every request."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -219,3 +219,29 @@ def test_ids_that_anthropic_refuses_are_read(ids: list[dict[str, Any]]) -> None:
     sent = project(said, 8_000, provider="anthropic").messages
     assert findings(sent, "anthropic") == []
     assert [message["content"][0].get("content") for message in sent[2::2]] == ["KEY-0", "KEY-1"]
+
+
+DETOURS: dict[str, Callable[[ContextSession], object]] = {
+    "a fork adds it": lambda session: added(session.history.fork("a", "t1"), [["call_0"]]),
+    "an undone rewind added it": lambda session: (
+        session.history.rewind("t1"),
+        added(session, [["call_0"]]),
+        session.history.rewind(4),
+    ),
+    "a turn with it is forgotten": lambda session: (
+        added(session, [["call_0"]]),
+        session.history.forget("t5"),
+    ),
+}
+
+
+@pytest.mark.parametrize("detour", DETOURS.values(), ids=DETOURS)
+def test_an_id_is_known_as_used_whatever_happens(detour: Callable[[ContextSession], object]) -> None:
+    """To another version of the log, or to the turn that has it again."""
+    session = begun()
+    session.add_user_turn("And the name.")
+    detour(added(session, [["call_0"]]))
+    added(session, [["call_0"]])
+    sent = session.request("openai-responses").messages
+    ids = [each["call_id"] for each in sent if each.get("type") == "function_call"]
+    assert len({*ids}) == len(ids) > 1
