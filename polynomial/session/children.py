@@ -30,7 +30,7 @@ from .construction import open_beside
 from .context_tools import LEAST_TOKENS, quote
 from .options import NAME, check_tools, is_name
 from .part import S, Session
-from .search import HANDED_BACK, HandedBack, search
+from .search import HANDED_BACK, HandedBack, handed_back_in, search
 
 _LOG = logging.getLogger("polycontext.session")
 
@@ -231,15 +231,23 @@ def hand_back(child: Session, text: str | None) -> Steps[ContextOutput]:
     )
     # A result that a rewind has removed may be handed back again, and a child that went on may hand
     # back another one; a call has one result.
-    said = f"{len(parent.conversation.joints)} {child_id}"
-    said += f" {len(log)}" if call is None else ""
-    key = blake2b(said.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
-    command = Add(told, ResourceClass.REQUIRED if call is None else None)
-    before = parent.conversation.revision
-    output: ContextOutput = yield from parent._write(command, idempotency_key=f"handed back {key}")
-    if parent.conversation.revision == before:
+    now, turns = parent.conversation, len(log) if call is None else 0
+    rewound = now.joints[-1][-1] if now.joints else 0
+    said = f"{rewound} {child_id} {turns}".encode("utf-8", "surrogatepass")
+    key = blake2b(said, digest_size=16).hexdigest()
+    output = ContextOutput(now.window, now.state)
+    if not (rewound and any(_is_of(turn, child_id, turns) for turn in now.log)):
+        command = Add(told, ResourceClass.REQUIRED if call is None else None)
+        output = yield from parent._write(command, idempotency_key=f"handed back {key}")
+    if parent.conversation.revision == now.revision:
         _LOG.warning("session %s handed back already: nothing was added", child_id)
     return output
+
+
+def _is_of(turn: Turn, child_id: str, turns: int) -> bool:
+    """Return whether `turn` is a result of a child, the one after its `turns` unless that is 0."""
+    told = handed_back_in(turn)
+    return told is not None and told.session_id == child_id and turns in (0, told.turns)
 
 
 def _result(parent: Session, child_id: str, text: str, call: str | None) -> Turn:

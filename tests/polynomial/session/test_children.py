@@ -230,6 +230,24 @@ def test_it_is_handed_back_once(caplog: pytest.LogCaptureFixture) -> None:
     assert not caplog.messages
 
 
+@pytest.mark.parametrize("call", [None, "c1"])
+def test_a_rewind_that_keeps_the_result_changes_nothing(call: str | None) -> None:
+    """The same result is not added again, also not to a later call with the same id."""
+    session = parent()
+    session.add_assistant_turn(None, [ToolCall("c1", "hotel_agent", "{}")])
+    child = session.child("Find a hotel.", "hotel", call=call)
+    if call is None:
+        session.add_tool_turn("It looks.", tool_call_id="c1")
+    child.hand_back("The Sacher.")
+    session.add_user_turn("And a train?")
+    session.add_assistant_turn("NJ 457.")
+    session.history.regenerate()
+    session.add_assistant_turn(None, [ToolCall("c1", "train_agent", "{}")])
+    child.hand_back("The Sacher.")
+    assert sum("The Sacher." in turn.text for turn in session.log()) == 1
+    assert len(session.open_calls) == 1
+
+
 def test_a_child_that_went_on_hands_back_another_result(caplog: pytest.LogCaptureFixture) -> None:
     """The parent gets both; a call has one result, and another one is left out with a warning."""
     session = parent()
