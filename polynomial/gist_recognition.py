@@ -1,7 +1,8 @@
 """Recognise gists and attachments from earlier requests in a message list.
 
 In a request both are messages, and hosts join, split and copy messages and change their roles.
-Summaries that hosts wrote themselves are recognised by how they begin: none of them is the task.
+A summary that a host wrote is recognised by how it begins, and only as the first user message with
+nothing behind it: it is not the task.
 Gists and attachments are recognised by their form, and only in message lists: text that is added to
 a session as a user turn stays the user's text.
 """
@@ -25,8 +26,9 @@ _BY_HOST = re.compile(
     r"(?:This session is being continued from a previous"  # Claude Code, Cline
     r"|Another language model started to solve this problem"  # Codex
     r"|The conversation history before this point was compacted"  # pi
-    r"|Here is a summary of the conversation to date"  # LangChain
-    r"|<state_snapshot>|<summary>"  # Google's CLI, Anthropic's SDKs
+    r"|Here is a summary of the conversation to date:"  # LangChain
+    # Google's CLI, Anthropic's SDKs
+    r"|<(?P<tag>state_snapshot|summary)>(?:(?!</(?P=tag)>).)*+(?:</(?P=tag)>\s*)?\Z"
     r"|What did we do so far\?\s*\Z)",  # OpenCode, before the summary that its assistant says
     re.DOTALL,
 )
@@ -57,7 +59,7 @@ def known_again(turns: Sequence[Turn], *, has_task: bool) -> Iterator[tuple[Turn
     [('Soup?', False), ('[Summary ', True), ('And now?', False)]
     """
     until = -1
-    task = -1 if has_task else _task(turns)
+    by_host, task = (-1, -1) if has_task else _opening(turns)
     for place, turn in enumerate(turns):
         if turn.role is Role.TOOL:
             yield (turn.as_gist() if is_gist_text(turn.text, turn.role) else turn,)
@@ -69,21 +71,29 @@ def known_again(turns: Sequence[Turn], *, has_task: bool) -> Iterator[tuple[Turn
         runs = _runs(turn.text, marks, inside=place <= until)
         if place >= until and marks and not marks[-1].is_end:
             until = _end(turns, place)
-        yield _pieces(turn if place == task else _mark_attachment(turn), runs)
+        if place == by_host:
+            turn = turn.as_gist(by_host=True)  # noqa: PLW2901
+        yield _pieces(turn if place in (by_host, task) else _mark_attachment(turn), runs)
 
 
-def _task(turns: Sequence[Turn]) -> int:
-    """Return the index of the user's first own words, or of an attachment without any; or -1."""
+def _opening(turns: Sequence[Turn]) -> tuple[int, int]:
+    """Return the indices of a host's summary and of the task, -1 for none.
+
+    The task is the user's first own words, or an attachment without any.
+    """
     said = (
         place
         for place, turn in enumerate(turns)
-        if turn.role is Role.USER and not is_opening(turn) and not _BY_HOST.match(turn.text)
+        if turn.role is Role.USER and not is_opening(turn)
     )
-    first = next(said, None)
-    if first is None:
-        return -1
+    by_host, first = -1, next(said, -1)
+    if first >= 0 and _BY_HOST.match(turns[first].text):
+        by_host, first = first, next(said, -1)
+    if first < 0:
+        return by_host, first
     asked = takewhile(lambda place: turns[place].role is Role.USER, range(first, len(turns)))
-    return next((place for place in asked if attached_metadata(turns[place].text) is None), first)
+    own = (place for place in asked if attached_metadata(turns[place].text) is None)
+    return by_host, next(own, first)
 
 
 def _marks(turn: Turn) -> list[Mark]:
@@ -206,8 +216,6 @@ def _run_at(runs: Sequence[Run], at: int) -> int:
 def _mark_attachment(turn: Turn) -> Turn:
     if turn.role is not Role.USER:
         return turn
-    if _BY_HOST.match(turn.text):
-        return turn.as_gist(by_host=True)
     if turn.text.startswith("### "):
         found = attached_metadata(turn.text)
         return turn if found is None else evolve(turn, metadata={**turn.metadata, **found})

@@ -265,6 +265,21 @@ def test_a_summary_that_a_host_wrote_is_not_the_task(begins: str) -> None:
     assert task in [message["content"] for message in session.messages("openai")]
 
 
+QUESTIONS = [
+    "<summary>He wants 7 plums by May.</summary>\nTranslate this into German.",
+    "Here is a summary of the conversation to date with our customer: plums. Draft a reply.",
+]
+
+
+@pytest.mark.parametrize("said", [*QUESTIONS, "<summary>He wants 7 plums.</summary>"])
+def test_the_users_question_is_not_taken_for_a_summary(said: str) -> None:
+    """A host's summary is the first user message, with nothing else in it."""
+    before = [("user", "Help me with letters."), ("assistant", "Sure. " + "word " * 400)]
+    messages = [{"role": role, "content": text} for role, text in [*before, ("user", said)]]
+    assert project(messages, 200, counter=FAST).messages[-1] == messages[-1]
+    assert pieces(Turn("user", said)) == [(said, said not in QUESTIONS)]
+
+
 def test_what_the_user_adds_stays_the_users_own() -> None:
     """A session takes a user turn at its word; a quotation inside a message is no summary."""
     session = ContextSession(4_000, counter=FAST)
