@@ -54,6 +54,9 @@ STEPS = 128
 invalidates what was read for gists.
 """
 
+MOST_REPORTED = 10**15
+"""The most tokens that a report may name."""
+
 LEAST_ROOM = 64
 """The smallest useful room, in tokens."""
 
@@ -349,12 +352,11 @@ def _sent(usage: Mapping[str, Any]) -> int | None:
     for name in ("prompt_tokens", "promptTokenCount", "prompt_token_count"):
         if usage.get(name):
             return _whole(usage, name)
-    for entry in usage.get("iterations") or ():
+    for entry in _entries(usage, "iterations"):
         # With server-side tools, the totals cover several requests: the first one is ours.
-        kind = entry.get("type") if isinstance(entry, Mapping) else None
-        if kind == "compaction":
+        if entry.get("type") == "compaction":
             return None
-        if kind == "message":
+        if entry.get("type") == "message":
             return _with_cached(entry)
     return _with_cached(usage)
 
@@ -367,7 +369,7 @@ def _with_cached(usage: Mapping[str, Any]) -> int | None:
 
 def _whole(usage: Mapping[str, Any], name: str) -> int:
     value: Any = usage[name]
-    if not is_whole(value, 1):
+    if not is_whole(value, 1, MOST_REPORTED):
         raise InvalidDataError(f"usage.{name}", f"{value!r:.100} is not a number of tokens", _USAGE)
     return int(value)
 
@@ -375,6 +377,13 @@ def _whole(usage: Mapping[str, Any], name: str) -> int:
 def _cleared(response: Mapping[str, Any]) -> int:
     """Return the tokens that the provider removed from the request by its context edits."""
     managed = response.get("context_management")
-    edits = managed.get("applied_edits") if isinstance(managed, Mapping) else None
-    tokens = (edit.get("cleared_input_tokens") for edit in edits or () if isinstance(edit, Mapping))
-    return sum(each for each in tokens if isinstance(each, int))
+    edits = _entries(managed, "applied_edits") if isinstance(managed, Mapping) else ()
+    tokens = (edit.get("cleared_input_tokens") for edit in edits)
+    return sum(each for each in tokens if is_whole(each, 0, MOST_REPORTED))
+
+
+def _entries(data: Mapping[str, Any], name: str) -> list[Mapping[str, Any]]:
+    entries = data.get(name) or ()
+    if not isinstance(entries, list | tuple):
+        raise InvalidDataError(name, f"{type(entries).__name__} is no list", _USAGE)
+    return [entry for entry in entries if isinstance(entry, Mapping)]

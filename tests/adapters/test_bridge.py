@@ -197,6 +197,17 @@ def test_what_tells_of_no_tokens_is_passed_over(caplog: pytest.LogCaptureFixture
     assert not caplog.records
     fitted.learn({"prompt_tokens": "many"})
     assert "not a number of tokens" in caplog.text
+    damaged: list[Any] = [
+        {"input_tokens": 900, "iterations": 2},
+        {"input_tokens": 10**400},
+        {
+            "usage": {"input_tokens": 900},
+            "context_management": {"applied_edits": 2},
+        },
+    ]
+    for number, usage in enumerate(damaged, 2):
+        fitted.learn(usage)
+        assert len(caplog.records) == number
     fitted.learn({"prompt_tokens": 1_000_000})
     assert "nothing was learned" in caplog.text
     with pytest.raises(InvalidDataError, match="str is not usage data"):
