@@ -16,7 +16,7 @@ from polycontext.pressure.gist import truncated_ids
 from polycontext.window import ContextWindow, Role, Splice, Turn
 from polycontext.window.part_removal import unbound
 
-from ..errors import ContextOverflowError
+from ..errors import ContextOverflowError, ContextPressureError
 from ..inputs import ContextInput, InputKind, Promotion
 from ..journal.log import Log
 from .compression import make_room
@@ -37,15 +37,19 @@ class _View:
 
 def recall_turns(draft: Draft, resource_ids: Iterable[str]) -> DraftSteps:
     """Recall turns; with `auto`, compress first if they do not fit."""
-    draft.check_direction(InputKind.RECALL)
-    window, log = draft.conversation.window, draft.conversation.log
+    takes, window, log = draft.conversation.takes, draft.conversation.window, draft.conversation.log
+    may_compress = draft.policy.auto and takes(InputKind.COMPRESS)
+    if not may_compress:
+        draft.check_direction(InputKind.RECALL)
     # Resolve gists now: a compression may replace them.
     asked = logged_ids(window, log, resource_ids)
     edit = recall_edit(window, log, asked)
+    if not edit.splices:
+        return draft
     try:
-        return draft.take(ContextInput.recall(edit)) if edit.splices else draft
-    except ContextOverflowError:
-        if not draft.policy.auto or not draft.conversation.takes(InputKind.COMPRESS):
+        return draft.take(ContextInput.recall(edit))
+    except (ContextOverflowError, ContextPressureError):
+        if not may_compress:
             raise
     draft = yield from make_room(draft)
     return draft.take(ContextInput.recall(recall_edit(draft.conversation.window, log, asked)))
@@ -57,8 +61,6 @@ def take_whole(draft: Draft, given: ContextInput) -> DraftSteps:
         case Promotion(resource_id, ResourceClass.PRESERVED):
             shown = (turn.resource_id for turn in draft.conversation.window.all_turns())
             if draft.conversation.log.knows(resource_id) and resource_id not in shown:
-                if draft.policy.auto and not draft.conversation.takes(InputKind.RECALL):
-                    draft = yield from make_room(draft)
                 draft = yield from recall_turns(draft, (resource_id,))
     return draft.take_settled(given)
 

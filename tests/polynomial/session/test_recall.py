@@ -246,3 +246,18 @@ def test_an_automatic_session_makes_room_for_what_comes_back() -> None:
     session.recall([gist.sources[-1]])
     assert session.window.epoch.number > epoch
     assert gist.sources[-1] in ids(session)
+
+
+@pytest.mark.parametrize("extra", [6, 12])
+def test_an_automatic_session_recalls_while_it_is_pressured(extra: int) -> None:
+    """It compresses first."""
+    session = ContextSession(400)
+    session.add_user_turn("Paint the house.")
+    for number in range(60):
+        said = f"Wall {number} is shade-{number * 37 % 101}." + " ok" * (extra * (number > 25))
+        session.add_assistant_turn(said)
+        if session.state is ContextState.PRESSURED and session.explain("t2").place is None:
+            break
+    assert session.state is ContextState.PRESSURED
+    session.recall("t2")
+    assert session.explain("t2").place is not None
