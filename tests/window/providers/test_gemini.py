@@ -306,3 +306,16 @@ def test_a_call_joins_the_words_before_it() -> None:
     sent = project(given, 8_000, provider="gemini").messages
     GEMINI.check(sent)
     assert [[*part] for part in sent[1]["parts"]] == [["text"], ["functionCall"]]
+
+
+def test_results_without_ids_are_sent_in_the_order_of_their_calls() -> None:
+    """Whatever order they arrive in, also if requests are made in between."""
+    prices = [{"functionCall": {"name": "price", "args": {"of": of}}} for of in "abc"]
+    session = ContextSession(8_000)
+    session.extend([user({"text": "Prices?"}), model(*prices)], "gemini")
+    a, b, c = [call.id for call in session.open_calls]
+    for call_id in (c, a, b):
+        session.add_tool_turn(call_id, tool_call_id=call_id)
+        session.request("gemini", allow_open=True)
+    sent = session.request("gemini").messages[-1]["parts"]
+    assert [part["functionResponse"]["response"]["result"] for part in sent] == [a, b, c]

@@ -1,7 +1,7 @@
 """The renderer of turns as Gemini's contents.
 
 Results that follow each other become one content, as the provider counts them against the calls
-before. Its only roles are the user and the model: leading system turns become the system
+before. Those of one tool without ids stand in the order of their calls. Its only roles are the user and the model: leading system turns become the system
 instruction, later ones are written as the user's.
 """
 
@@ -45,6 +45,8 @@ class Writer:
     """The id and name that each of the last calls was written with."""
     _sent: SentCalls = Factory(lambda: SentCalls(bool, "log", MAX_NAME))
     _takes_results: bool = False
+    _unnamed: list[tuple[str, int, str]] = Factory(list)
+    """The tool, place and call of each result without an id in the last content."""
     _has_user: bool = False
     _introduced: tuple[str, ...] = ()
     _room: MediaRoom = Factory(partial(MediaRoom, Provider.GEMINI))
@@ -59,9 +61,15 @@ class Writer:
         entries = list(layout_of(Provider.GEMINI, turn))
         further = further_fields(entries, PartKind.MESSAGE)
         if turn.role is Role.TOOL:
-            self._put("user", [self._result(turn, entries)], further, joins=self._takes_results)
+            part = self._result(turn, entries)
+            self._put("user", [part], further, joins=self._takes_results)
+            if "id" not in part[RESULT]:
+                place = len(self._contents[-1]["parts"]) - 1
+                self._unnamed.append((part[RESULT]["name"], place, turn.tool_call_id or ""))
             self._takes_results = True
             return
+        self._order_results()
+        self._unnamed.clear()
         role = self._role(turn)
         joins = self._joins(turn, is_anew=any(e.kind is PartKind.MESSAGE for e in entries))
         if further == JOINED:
@@ -77,6 +85,7 @@ class Writer:
 
     def finish(self) -> Rendered:
         """Return the contents, with leading system contents separated."""
+        self._order_results()
         leading = list(takewhile(lambda content: content["role"] == "system", self._contents))
         return Rendered(
             self._contents[len(leading) :],
@@ -84,6 +93,20 @@ class Writer:
             tuple(leading),
             introduced=self._introduced,
         )
+
+    def _order_results(self) -> None:
+        """Put the results of one tool without ids in the order of their calls."""
+        ranks = {call_id: rank for rank, call_id in enumerate(self._calls)}
+        places = sorted(self._unnamed)
+        ranked = sorted(places, key=lambda each: (each[0], ranks.get(each[2], 0)))
+        if places != ranked:
+            last = self._contents[-1]
+            parts = [*last["parts"]]
+            for (_, to, _), (_, place, _) in zip(places, ranked, strict=True):
+                parts[to] = last["parts"][place]
+            self._contents[-1] = {**last, "parts": parts}
+            pairs = zip(places, ranked, strict=True)
+            self._unnamed = [(name, to, call_id) for (name, to, _), (_, _, call_id) in pairs]
 
     @property
     def _last(self) -> str:
