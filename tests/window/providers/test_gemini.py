@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from polycontext.polynomial import ContextSession, project
+from polycontext.testing.strict import findings
 from polycontext.window import InvalidMessagesError, Part, Role, ToolCall, Turn
 from polycontext.window.providers import get_format, unwrap
 from tests.house import ROOT
@@ -319,3 +320,20 @@ def test_results_without_ids_are_sent_in_the_order_of_their_calls() -> None:
         session.request("gemini", allow_open=True)
     sent = session.request("gemini").messages[-1]["parts"]
     assert [part["functionResponse"]["response"]["result"] for part in sent] == [a, b, c]
+
+
+def test_a_call_is_sent_where_the_provider_accepts_it() -> None:
+    """Behind the user or results, whatever stands before it in the list."""
+    words = [model({"text": text}) for text in ("One.", "Two.", "Three.")]
+    answered = [model(CALL), user(result("look", {"result": "x"})), user({"text": "Go on."})]
+    for before in ([], words[:1], [user({"text": "hi"}), *words]):
+        given = [*before, *answered]
+        session = ContextSession.from_messages(given, max_tokens=8_000, provider="gemini")
+        for sent in (
+            project(given, 8_000, provider="gemini").messages,
+            project(given, 8_000, provider="gemini", repair=True).messages,
+            session.request("gemini").messages,
+            session.messages("gemini"),
+        ):
+            assert findings(sent, "gemini") == []
+            assert all(content["parts"][0]["text"] in str(sent) for content in before)

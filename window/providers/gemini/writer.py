@@ -74,10 +74,12 @@ class Writer:
         joins = self._joins(turn, is_anew=any(e.kind is PartKind.MESSAGE for e in entries))
         if further == JOINED:
             joins = self._takes_results
-        elif turn.tool_calls and not (self.readable or self._has_user):
+        elif turn.tool_calls and not self._has_user:
             # A call must directly follow the user or results.
             self._put("user", [{"text": OPENING}], {})
             self._introduced, joins = (OPENING,), False
+        elif turn.tool_calls:
+            self._join_words()
         for fields, parts in self._written(turn, entries):
             self._put(role, parts, fields, joins=joins)
             joins = False
@@ -116,6 +118,12 @@ class Writer:
         """Return whether the words of the model continue its last content; a call always does."""
         follows = turn.role is Role.ASSISTANT and self._last == "model"
         return follows and (bool(turn.tool_calls) or not (self.readable or is_anew))
+
+    def _join_words(self) -> None:
+        """Join the last contents of the model: a call must directly follow the user or results."""
+        while len(self._contents) > 1 and self._contents[-2]["role"] == self._last == "model":
+            *_, before, last = self._contents
+            self._contents[-2:] = [{**before, "parts": before["parts"] + last["parts"]}]
 
     def _role(self, turn: Turn) -> str:
         if turn.role is Role.ASSISTANT:
