@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
+from attrs import evolve
 
 from polycontext.polynomial import ContextSession, project
 from polycontext.testing.strict import findings
@@ -337,3 +338,16 @@ def test_a_call_is_sent_where_the_provider_accepts_it() -> None:
         ):
             assert findings(sent, "gemini") == []
             assert all(content["parts"][0]["text"] in str(sent) for content in before)
+
+
+@pytest.mark.parametrize("order", ["tr", "rt", "trt", "trrt", "rtr", "ttrtrt"])
+def test_words_beside_results_keep_their_places(order: str) -> None:
+    """Before, between or behind the results, as they came."""
+    calls = [{"functionCall": {"name": f"look{n}", "args": {}}} for n in range(order.count("r"))]
+    results = iter([result(call["functionCall"]["name"], {"result": "x"}) for call in calls])
+    parts = [next(results) if each == "r" else {"text": f"{n}"} for n, each in enumerate(order)]
+    contents = [user({"text": "hi"}), model(*calls), user(*parts)]
+    turns = read(*contents)
+    assert GEMINI.render(turns).messages == contents
+    edited = [*turns[:-1], evolve(turns[-1], content="0", parts=turns[-1].parts[:1])]
+    assert findings(GEMINI.render(edited).messages, "gemini") == []

@@ -28,8 +28,11 @@ ANSWER = "result"
 
 EMPTY_PART: Message = {"text": ""}
 
-JOINED: Message = {"joined": True}
-"""The further fields of a message whose words stand in the content of the results before it."""
+JOINED = "joined"
+"""The field of a message whose parts stand in the content of the results before it.
+
+It holds their places, or true if they stand behind the results.
+"""
 
 _UPLOADED = re.compile(r"gs://|https://[^/]*/v1\w*/files/")
 """The addresses of files that only this provider can read."""
@@ -108,7 +111,9 @@ class _Reader:
             yield self._result(part, heads[0] if number == 0 else {})
         if said or not results:
             speaker = {"model": Role.ASSISTANT, "system": Role.SYSTEM}.get(role, Role.USER)
-            first = JOINED if results else heads[0]
+            places = [place for place, part in enumerate(parts) if RESULT not in part]
+            is_behind = places[0] == len(results) if places else True
+            first = {JOINED: is_behind or places} if results else heads[0]
             rest = [(head, content["parts"]) for head, content in zip(heads, contents, strict=True)]
             yield self._said(speaker, [(first, said), *rest[1:]])
 

@@ -7,8 +7,9 @@ instruction, later ones are written as the user's.
 
 from collections.abc import Sequence
 from functools import partial
-from itertools import takewhile
+from itertools import chain, repeat, takewhile
 from mimetypes import guess_type
+from sys import maxsize
 from typing import Any
 
 from attrs import Factory, define
@@ -72,7 +73,7 @@ class Writer:
         self._unnamed.clear()
         role = self._role(turn)
         joins = self._joins(turn, is_anew=any(e.kind is PartKind.MESSAGE for e in entries))
-        if further == JOINED:
+        if JOINED in further:
             joins = self._takes_results
         elif turn.tool_calls and not self._has_user:
             # A call must directly follow the user or results.
@@ -81,7 +82,7 @@ class Writer:
         elif turn.tool_calls:
             self._join_words()
         for fields, parts in self._written(turn, entries):
-            self._put(role, parts, fields, joins=joins)
+            self._put(role, parts, fields, joins=joins, places=further.get(JOINED))
             joins = False
         self._takes_results = False
 
@@ -132,14 +133,24 @@ class Writer:
         return "system" if turn.role is Role.SYSTEM and is_leading else "user"
 
     def _put(
-        self, role: str, parts: Sequence[Message], further: Message, *, joins: bool = False
+        self,
+        role: str,
+        parts: Sequence[Message],
+        further: Message,
+        *,
+        joins: bool = False,
+        places: object = None,
     ) -> None:
         self._has_user |= role == "user"
         self._room.add(parts)
         if joins:
             # The content before was handed out already, so it is replaced rather than changed.
             last = self._contents[-1]
-            self._contents[-1] = {**last, "parts": [*last["parts"], *parts]}
+            together = [*last["parts"]]
+            wanted = places if isinstance(places, list) else []
+            for part, place in zip(parts, chain(wanted, repeat(maxsize)), strict=False):
+                together.insert(place, part)
+            self._contents[-1] = {**last, "parts": together}
         else:
             self._contents.append({**further, "role": further.get("role", role), "parts": [*parts]})
 
@@ -151,7 +162,7 @@ class Writer:
             self._sent.add(turn)
         for entry in entries:
             if entry.kind is PartKind.MESSAGE:
-                contents.append((without(entry.data, "joined", "empty"), []))
+                contents.append((without(entry.data, JOINED, "empty"), []))
                 contents[-1][1].extend([EMPTY_PART] * bool(entry.data.get("empty")))
             elif entry.kind is PartKind.CALL:
                 contents[-1][1].append(self._call(turn.tool_calls[entry.call], entry))
