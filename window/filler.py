@@ -49,18 +49,22 @@ class Introduced(NamedTuple):
     last: Role | None = None
     has_begun: bool = False
     """Whether a turn other than a system turn has been seen."""
+    may_call: bool = False
+    """Whether the user has spoken, or the opening that a first call may need was counted."""
 
     def after(self, turns: Iterable[Turn], counter: TokenCounter) -> Self:
         """Return the count after appending `turns`; O(1) for each turn."""
-        tokens, last, has_begun = self
+        tokens, last, has_begun, may_call = self
         for turn in turns:
             role = (
                 Role.ASSISTANT if turn.parts and "anthropic" in turn.native_providers else turn.role
             )
             text = BETWEEN.get((last, role)) if has_begun and last is not None else None
-            tokens += count_introduced(counter, () if text is None else (text,))
+            opening = OPENING if turn.tool_calls and not may_call else None
+            tokens += count_introduced(counter, filter(None, (text, opening)))
             last, has_begun = role, has_begun or role is not Role.SYSTEM
-        return type(self)(tokens, last, has_begun)
+            may_call = may_call or role is Role.USER or opening is not None
+        return type(self)(tokens, last, has_begun, may_call)
 
 
 def is_opening(turn: Turn) -> bool:

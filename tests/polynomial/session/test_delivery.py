@@ -171,3 +171,21 @@ def test_what_is_introduced_is_never_more_than_a_window_counts(moves: list[Move]
         window.restored(window.all_turns(), window.linearity, window.facts).introduced_tokens
         == window.introduced_tokens
     )
+
+
+def test_room_is_kept_for_what_opens_a_recalled_call() -> None:
+    """A call that comes first needs an opening at some providers, which counts."""
+    calls = [ToolCall("c", "look", "{}")]
+    session = ContextSession(200, provider="gemini")
+    session.add_user_turn("Count the plums.")
+    session.add_assistant_turn(None, tool_calls=calls)
+    session.add_tool_turn("7 plums", tool_call_id="c")
+    session.clear()
+    session.add_user_turn("Go on.")
+    session.recall("t2")
+    window = session.window
+    rendered = get_format("gemini").render(window.all_turns())
+    assert 0 < count_introduced(window.counter, rendered.introduced) <= window.introduced_tokens
+    for _ in range(20):
+        session.add_assistant_turn("Pears: " + "pears " * 19)
+        session.request()
