@@ -23,6 +23,7 @@ MAX_ID = 40
 
 _MOST_KEPT = 24
 _OUTSIDE = re.compile(r"[^a-zA-Z0-9_-]")
+_LEGAL = re.compile(rf"[a-zA-Z0-9_-]{{1,{MAX_ID}}}")
 T = TypeVar("T")
 
 
@@ -183,8 +184,10 @@ class SentCalls:
 
 def sent_names(caller: Turn) -> dict[str, str]:
     """Return the ids that a request may send for the calls of `caller`, with those that came."""
-    calls = SentCalls(lambda _: False, "turn", MAX_ID)
-    calls.add(caller)
-    numbered = {name: call_id for call_id, name in calls.ids.items()}
-    plain = {replacement(call.id, caller): call.id for call in reversed(caller.tool_calls)}
-    return numbered | plain
+    names = {replacement(call.id, caller): call.id for call in reversed(caller.tool_calls)}
+    # Ids that every provider accepts are replaced only if they were used before.
+    for is_legal in (lambda _: None, _LEGAL.fullmatch):
+        calls = SentCalls(is_legal, "log", MAX_ID)
+        calls.add(caller)
+        names |= {name: call_id for call_id, name in calls.ids.items()}
+    return names

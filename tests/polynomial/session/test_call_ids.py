@@ -151,6 +151,20 @@ def test_a_result_may_name_the_id_that_came_or_was_sent(provider: Provider) -> N
         assert [turn.tool_call_id for turn in session.log()[-2:]] == ["a.b", "call_0"]
 
 
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+@pytest.mark.parametrize("ids", [("x_y", "x.y"), ("x.y", "x_y"), ("a.b" * 9 + "0", "a.b" * 9 + "1")])
+def test_a_sent_id_that_another_call_might_have_names_its_own(
+    ids: Sequence[str], order: Sequence[int]
+) -> None:
+    """A legal id that was not used before is sent as it is, so the other one is meant."""
+    session = added(begun(), [])
+    session.add_assistant_turn(None, tool_calls=[ToolCall(i, "f", f'{{"n": "{i}"}}') for i in ids])
+    sent = dict(sent_ids(session.request("anthropic", allow_open=True).messages))
+    for place in order:
+        session.add_tool_turn(ids[place], tool_call_id=sent[ids[place]])
+    assert all(turn.tool_call_id == turn.text for turn in session.log()[-2:])
+
+
 @pytest.mark.parametrize("result", ["dup", "dup_2"])
 def test_two_calls_of_one_id_are_told_apart(result: str) -> None:
     """Their results answer them in order, in a message, a list, a projection and a bridge."""
