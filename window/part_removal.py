@@ -33,7 +33,7 @@ def unbound(turn: Turn, counter: TokenCounter, but: Collection[str] = ()) -> Tur
     kept = tuple(
         _untied(part) if part.provider in providers else part
         for part in turn.parts
-        if part not in fallen
+        if not part.is_bound or part.provider in but
     )
     if turn.content is None and not turn.tool_calls and not kept:
         return _recounted(turn, THOUGHT, (), counter)

@@ -122,12 +122,21 @@ def free_name(name: str, taken: Collection[str], longest: int | None = None) -> 
     >>> free_name("a", {"a", "a_2"}), free_name("abcdef", {"abcd"}, 4)
     ('a_3', 'ab_2')
     """
-    candidate, number = name[:longest], 2
-    while candidate in taken:
+    if name[:longest] not in taken:
+        return name[:longest]
+
+    def numbered(number: int) -> str:
         ending = f"_{number}"
-        candidate = (name if longest is None else name[: longest - len(ending)]) + ending
-        number += 1
-    return candidate
+        return name[: longest and longest - len(ending)] + ending
+
+    # Thousands may be taken, so the end of the numbers is found by doubling and halving.
+    last, free = 1, 2
+    while numbered(free) in taken:
+        last, free = free, 2 * free
+    while free - last > 1:
+        middle = (last + free) // 2
+        last, free = (middle, free) if numbered(middle) in taken else (last, middle)
+    return numbered(free)
 
 
 def _told_apart(calls: tuple[ToolCall, ...]) -> tuple[ToolCall, ...]:

@@ -2,6 +2,7 @@
 
 import json
 
+import pytest
 from attrs import evolve
 from hypothesis import given
 from hypothesis import strategies as st
@@ -124,3 +125,15 @@ def test_falling_is_told() -> None:
     assert fell(turn, unbound(turn, FAST))
     assert not fell(turn, turn)
     assert not fell(turn, evolve(turn, resource_id="t2", parts=()))
+
+
+def test_many_bound_parts_are_removed_without_comparing_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The work is linear in their number."""
+    parts = [evolve(THOUGHT, data=THOUGHT.data.replace("c2ln", f"c2ln{n}")) for n in range(300)]
+    turn = counted(Turn("assistant", "Let me look.", parts=parts))
+    compared = list[object]()
+    monkeypatch.setattr(Part, "__eq__", lambda *_: bool(compared.append(None)))
+    assert unbound(turn, FAST).parts == ()
+    assert len(compared) <= len(parts)

@@ -14,6 +14,7 @@ from polycontext.base import CallerError
 from polycontext.linearity import UNIX_EPOCH
 from polycontext.testing import ANY_TEXT, HOSTILE_TEXTS, TEXTS
 from polycontext.window import InvalidTurnError, Part, Role, ToolCall, Turn
+from polycontext.window.turn import free_name
 
 CALL = ToolCall("c1", "search")
 SURROGATE = "ab\ud800c"
@@ -263,3 +264,17 @@ def test_an_id_that_could_end_a_frame_or_open_a_tag_is_refused(resource_id: str)
 def test_ids_of_other_systems_are_ids(resource_id: str) -> None:
     """Whatever has no white space and no signs of markup."""
     assert Turn("user", "hello", resource_id=resource_id).resource_id == resource_id
+
+
+def test_the_second_of_many_equal_ids_is_numbered_in_few_steps() -> None:
+    """However many calls of an answer have one id."""
+    asked = list[str]()
+
+    class Taken(set[str]):
+        def __contains__(self, name: object) -> bool:
+            asked.append(str(name))
+            return super().__contains__(name)
+
+    taken = Taken({"c", *(f"c_{number}" for number in range(2, 4_001))})
+    assert free_name("c", taken, 40) == "c_4001"
+    assert len(asked) < 40
