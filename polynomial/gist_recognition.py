@@ -82,9 +82,7 @@ def _opening(turns: Sequence[Turn]) -> tuple[int, int]:
     The task is the user's first own words, or an attachment without any.
     """
     said = (
-        place
-        for place, turn in enumerate(turns)
-        if turn.role is Role.USER and not is_opening(turn)
+        place for place, turn in enumerate(turns) if turn.role is Role.USER and not is_opening(turn)
     )
     by_host, first = -1, next(said, -1)
     if first >= 0 and _BY_HOST.match(turns[first].text):

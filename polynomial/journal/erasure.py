@@ -58,8 +58,8 @@ def erased(
 ) -> Turn:
     """Return what is left of `turn` after erasure: its place and the names of its calls.
 
-    So do the mark of ids used before, and a tool's metadata under the keys that are `wordless`. Law:
-    idempotent.
+    The mark of ids used before stays as well, and a tool's metadata under the keys that are
+    `wordless`. Law: idempotent.
     """
     calls = tuple(ToolCall(call.id, call.name) for call in turn.tool_calls)
     kept = {REUSED} | (wordless if turn.role is Role.TOOL else set())

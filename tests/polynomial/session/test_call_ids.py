@@ -152,7 +152,9 @@ def test_a_result_may_name_the_id_that_came_or_was_sent(provider: Provider) -> N
 
 
 @pytest.mark.parametrize("order", [(0, 1), (1, 0)])
-@pytest.mark.parametrize("ids", [("x_y", "x.y"), ("x.y", "x_y"), ("a.b" * 9 + "0", "a.b" * 9 + "1")])
+@pytest.mark.parametrize(
+    "ids", [("x_y", "x.y"), ("x.y", "x_y"), ("a.b" * 9 + "0", "a.b" * 9 + "1")]
+)
 def test_a_sent_id_that_another_call_might_have_names_its_own(
     ids: Sequence[str], order: Sequence[int]
 ) -> None:
@@ -250,7 +252,9 @@ DETOURS: dict[str, Callable[[ContextSession], object]] = {
 
 
 @pytest.mark.parametrize("detour", DETOURS.values(), ids=DETOURS)
-def test_an_id_is_known_as_used_whatever_happens(detour: Callable[[ContextSession], object]) -> None:
+def test_an_id_is_known_as_used_whatever_happens(
+    detour: Callable[[ContextSession], object],
+) -> None:
     """To another version of the log, or to the turn that has it again."""
     session = begun()
     session.add_user_turn("And the name.")

@@ -1,8 +1,9 @@
 """The renderer of turns as Gemini's contents.
 
 Results that follow each other become one content, as the provider counts them against the calls
-before. Those of one tool without ids stand in the order of their calls. Its only roles are the user and the model: leading system turns become the system
-instruction, later ones are written as the user's.
+before. Those of one tool without ids stand in the order of their calls. Its only roles are the user
+and the model: leading system turns become the system instruction, later ones are written as the
+user's.
 """
 
 from collections.abc import Sequence
