@@ -1,5 +1,6 @@
 """Gemini's contents become turns and are written again; answers and streams are read."""
 
+import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -343,11 +344,36 @@ def test_a_call_is_sent_where_the_provider_accepts_it() -> None:
 @pytest.mark.parametrize("order", ["tr", "rt", "trt", "trrt", "rtr", "ttrtrt"])
 def test_words_beside_results_keep_their_places(order: str) -> None:
     """Before, between or behind the results, as they came."""
-    calls = [{"functionCall": {"name": f"look{n}", "args": {}}} for n in range(order.count("r"))]
-    results = iter([result(call["functionCall"]["name"], {"result": "x"}) for call in calls])
+    names = [f"look{number}" for number in range(order.count("r"))]
+    calls = [{"functionCall": {"name": name, "args": {}}} for name in names]
+    results = iter([result(name, {"result": "x"}) for name in names])
     parts = [next(results) if each == "r" else {"text": f"{n}"} for n, each in enumerate(order)]
     contents = [user({"text": "hi"}), model(*calls), user(*parts)]
     turns = read(*contents)
     assert GEMINI.render(turns).messages == contents
     edited = [*turns[:-1], evolve(turns[-1], content="0", parts=turns[-1].parts[:1])]
     assert findings(GEMINI.render(edited).messages, "gemini") == []
+
+
+def calls_made(number: int) -> int:
+    """Return the Python function calls that reading so many results without ids takes."""
+    names, made = [f"look{each}" for each in range(number)], 0
+    calls = [{"functionCall": {"name": name, "args": {}}} for name in names]
+    results = [result(name, {"result": "x"}) for name in reversed(names)]
+    contents = [user({"text": "hi"}), model(*calls), user(*results)]
+
+    def count(_frame: object, event: str, _argument: object) -> None:
+        nonlocal made
+        made += event == "call"
+
+    before = sys.getprofile()
+    sys.setprofile(count)
+    GEMINI.parse(contents)
+    sys.setprofile(before)
+    return made
+
+
+def test_a_result_without_an_id_takes_no_more_work_if_there_are_more() -> None:
+    """The function calls for each of 600 results are about those for each of 200."""
+    calls_made(10)
+    assert calls_made(600) < 1.1 * 3 * calls_made(200)

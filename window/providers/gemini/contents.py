@@ -6,10 +6,11 @@ that every other format can take them.
 """
 
 import re
+from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from attrs import define
+from attrs import Factory, define
 
 from ...media import block_type
 from ...turn import Role, ToolCall, Turn
@@ -56,13 +57,14 @@ def parse(messages: object, *, repair: bool = False, waiting: Iterable[str] = ()
     (ToolCall(id='by-order:0:look', name='look', arguments='{"at":"Paris"}'),)
     """
     copies = copied_contents(messages)
-    named = [(call_id, _made_of(call_id)) for call_id in waiting]
+    named = _Waiting()
+    named.add([(call_id, _made_of(call_id)) for call_id in waiting])
     turns = _turns(copies, named, are_late_answered=repair)
     return paired(Provider.GEMINI, turns, copies, repair=repair, waiting=waiting)
 
 
 def _turns(
-    contents: Sequence[Message], waiting: list[tuple[str, str]], *, are_late_answered: bool
+    contents: Sequence[Message], waiting: "_Waiting", *, are_late_answered: bool
 ) -> Iterator[tuple[Turn, int]]:
     start = 0
     while start < len(contents):
@@ -71,8 +73,8 @@ def _turns(
         is_anew = start > 0 and contents[start - 1]["role"] == "model"
         for turn in _Reader(waiting, place, is_anew=is_anew).turns(contents[start:stop]):
             if turn.tool_calls:
-                called = [(call.id, call.name) for call in turn.tool_calls]
-                waiting = called + waiting if are_late_answered else called
+                waiting = waiting if are_late_answered else _Waiting()
+                waiting.add([(call.id, call.name) for call in turn.tool_calls])
             yield turn, start
         start = stop
 
@@ -93,10 +95,38 @@ def _group_end(contents: Sequence[Message], start: int) -> int:
 
 
 @define
-class _Reader:
-    """Reads the contents of one turn; `waiting` are the calls without results, by id and name."""
+class _Waiting:
+    """The ids and names of the calls without results, those of the newest turn first."""
 
-    waiting: list[tuple[str, str]]
+    _calls: dict[int, tuple[str, str]] = Factory(dict)
+    _places: dict[tuple[str, str], deque[int]] = Factory(lambda: defaultdict(deque))
+    """The places of the calls by id and by name, also of calls that have results by now."""
+    _first: int = 0
+
+    def add(self, calls: Sequence[tuple[str, str]]) -> None:
+        """Put the `calls` of a turn before all others; the name may be unknown."""
+        for call_id, name in reversed(calls):
+            self._first -= 1
+            self._calls[self._first] = (call_id, name)
+            self._places["id", call_id].appendleft(self._first)
+            self._places["name", name].appendleft(self._first)
+
+    def take(self, given: str | None, name: str) -> tuple[str, str] | None:
+        """Return and remove the first call that a result of `name` answers, None for none."""
+        keys = [("id", given)] if given else [("name", name), ("name", "")]
+        found = [places for key in keys if (places := self._places.get(key))]
+        for places in found:
+            while places and places[0] not in self._calls:
+                places.popleft()
+        first = min((places[0] for places in found if places), default=0)
+        return self._calls.pop(first, None)
+
+
+@define
+class _Reader:
+    """Reads the contents of one turn; `waiting` are the calls without results."""
+
+    waiting: _Waiting
     place: Place
     is_anew: bool
     """Whether the model spoke in the content before, too."""
@@ -120,9 +150,7 @@ class _Reader:
     def _result(self, part: Message, further: Message) -> Turn:
         found = part[RESULT]
         given, name, response = found.get("id"), found["name"], found.get("response", {})
-        call = next((each for each in self.waiting if _answers(given, name, each)), None)
-        if call is not None:
-            self.waiting.remove(call)
+        call = self.waiting.take(given, name)
         call_id, called = call or (given or f"by-order:0:{name}", "")
         collector = Collector(Provider.GEMINI)
         if further:
@@ -171,11 +199,6 @@ def _further(content: Message, role: str) -> Message:
     if content["parts"] == [EMPTY_PART]:
         further["empty"] = True
     return further
-
-
-def _answers(given: str | None, name: str, call: tuple[str, str]) -> bool:
-    call_id, called = call
-    return given == call_id if given else called in (name, "")
 
 
 def _made_of(call_id: str) -> str:
