@@ -237,8 +237,9 @@ class Usage(SessionPart):
             edited the request before it read it, reports less than a quarter of its count, or
             gives no count (zero, null or no such field, as local servers do).
 
-        Law: if a provider counts k tokens for each of ours, 0.5 to 2.5, and any number besides, no
-        request exceeds the budget by its count once one of 1,000 tokens or more was reported.
+        Law: if a provider counts k tokens for each of ours, 0.5 to 2.5, and few besides, no request
+        exceeds the budget by its count while the last report is of one that we count as 1,000
+        tokens or more.
 
         Raises:
             InvalidDataError: `usage` is not a usage report, or holds no number where one belongs.
