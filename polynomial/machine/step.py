@@ -286,9 +286,9 @@ def check_recall(step: Step) -> None:
     """Raise `ContextOverflowError` if what is brought back would make the window pressured."""
     if step.is_pressured():
         after, most = step.after, step.window.max_tokens
-        tokens, budget = _request_tokens(after), most
-        if tokens <= most:
-            tokens, budget = after.total_tokens, tokens_at(step.policy.mark(after), most)
+        tokens, budget = after.total_tokens, tokens_at(step.policy.mark(after), most)
+        if tokens <= budget:  # over the budget only with what a request has besides
+            tokens, budget = _request_tokens(after), most
         what, advice = "the view with what is recalled", "Recall fewer turns, or compress first."
         raise ContextOverflowError(tokens, budget, what, advice=advice)
 
