@@ -570,7 +570,6 @@ def test_forgetting_spares_the_rule_of_another_message() -> None:
             {
                 "role": "user",
                 "content": "It was declined. Never in English shops! They answer slowly.",
-                "content": "The card was declined. Never in English shops! They answer slowly.",
             },
             {"role": "user", "content": "Never answer in English."},
         ]
