@@ -19,7 +19,11 @@ _BACKUP = re.compile(r"(?:~|\.(?:(?:bak|backup|old|orig|save|tmp)?\d*|~\d+|sw[a-
 @cache
 def _table() -> dict[str, re.Pattern[str]]:
     """Return the pattern of each kind of entry."""
-    text = files(__package__).joinpath("tables", "secret_files.txt").read_text(encoding="utf-8")
+    text = (
+        files("polycontext.pills")
+        .joinpath("tables", "secret_files.txt")
+        .read_text(encoding="utf-8")
+    )
     words: dict[str, list[str]] = {}
     for line in text.splitlines():
         kind, _, listed = line.partition(": ")

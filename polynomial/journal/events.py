@@ -6,6 +6,9 @@ event stands in its class: the input, the effect with its checks, what leaves th
 database, and what erasure leaves.
 """
 
+# Each kind of event names its own arguments, and holds as a field what others derive.
+# pyright: reportIncompatibleMethodOverride=false, reportIncompatibleVariableOverride=false
+
 from collections.abc import Callable, Collection, Iterable, Mapping
 from datetime import datetime
 from typing import Any, ClassVar, Literal, Self
@@ -435,12 +438,16 @@ class EraseEvent(_Record):
     """
 
     stored: ClassVar = "erase"
-    kind: ClassVar = InputKind.FORGET
 
     state: State
     resource_ids: tuple[str, ...]
     why: ErasedWhy
     at: datetime
+
+    @property
+    def kind(self) -> Kind:
+        """Return the kind of its input."""
+        return InputKind.FORGET
 
     def row(self, numbers: Numbers) -> Row:
         """Return the event as a row."""

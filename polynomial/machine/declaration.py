@@ -44,12 +44,16 @@ def once(method: F) -> F:
 # --- the class ------------------------------------------------------------------------
 
 
+def _regions_of(machine: Any) -> Mapping[str, Any]:
+    """Return the regions of a machine class, which declares them as a class variable."""
+    return machine.regions  # type: ignore[no-any-return]
+
+
 class OwnStates(StateMachineMetaclass):
     """The metaclass that gives each machine class its own states and a table of transitions."""
 
     table: Table
     places: Places
-    regions: Mapping[str, Any]
     from_any: list[Transition]
     """The transitions that the class body declares from every state."""
     always: Iterable[str]
@@ -83,13 +87,13 @@ class OwnStates(StateMachineMetaclass):
             self.table = table_of(self)
             if ContextState.EMPTY not in self.table.cells:
                 _require_no_actions(self)
-            for key, region in self.regions.items():
+            for key, region in _regions_of(self).items():
                 is_apart = ContextState.EMPTY not in getattr(
                     region, "directions", {ContextState.EMPTY}
                 )
                 legal = "subclasses of Region, each under a name such as node"
                 require(f"regions of {name}", key, key.isidentifier() and is_apart, legal)
-            others = {key: region.table for key, region in self.regions.items()}
+            others = {key: region.table for key, region in _regions_of(self).items()}
             self.places = Places(self, others)
 
     @property

@@ -62,6 +62,8 @@ def take_whole(draft: Draft, given: ContextInput) -> DraftSteps:
             shown = (turn.resource_id for turn in draft.conversation.window.all_turns())
             if draft.conversation.log.knows(resource_id) and resource_id not in shown:
                 draft = yield from recall_turns(draft, (resource_id,))
+        case _:
+            pass
     return draft.take_settled(given)
 
 

@@ -211,7 +211,7 @@ def test_live_replayed_reopened_and_past_sessions_stand_in_the_same_place(
     given = {} if machine is None else {"machine": machine}
     for seed in range(lives):
         rng, file = seeded(seed), tmp_path / f"{seed}.db"
-        options = {"counter": EstimatingCounter(), "auto": rng.random() < 0.8, **given}
+        options: Any = {"counter": EstimatingCounter(), "auto": rng.random() < 0.8, **given}
         with ContextSession.open(file, "s", max_tokens=rng.choice([500, 2000]), **options) as live:
             for number in range(rng.randint(5, 25)):
                 with suppress(PolycontextError, IndexError):  # an empty log

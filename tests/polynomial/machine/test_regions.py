@@ -175,8 +175,8 @@ def test_what_is_declared_from_any_state_holds_in_added_states() -> None:
 def test_only_the_region_of_the_context_changes_the_view() -> None:
     """An action in another one is refused when the class is declared."""
     with pytest.raises(InvalidOptionError, match=r"drop.*the context"):
-
-        class Dropping(Region):
+        # It is refused, so nothing can use it.
+        class Dropping(Region):  # pyright: ignore[reportUnusedClass]
             off: Any = State("OFF", value="OFF", initial=True)
             tidy = off.to.itself(on="drop")
 

@@ -80,6 +80,8 @@ def sent_ids(messages: object) -> Iterator[tuple[str, str]]:
                 yield json.loads(text)["n"], call_id
             case {"functionCall": {"args": {"n": number}, **called}}:
                 yield number, str(called.get("id", number))
+            case _:
+                pass
         for inner in messages.values():
             yield from sent_ids(inner)
 

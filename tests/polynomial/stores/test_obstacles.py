@@ -4,7 +4,7 @@ import os
 import shutil
 import subprocess
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -115,7 +115,7 @@ def test_writers_that_gave_up_leave_nothing_behind(held: Path) -> None:
                 store.append(f"other {number}", 0, (), {"notes": "{}"})
 
         others, files = threading.active_count(), len([*HANDLES.iterdir()])
-        [*pool.map(append, range(400))]
+        list(pool.map(append, range(400)))
         assert threading.active_count() <= others + 8
         assert len([*HANDLES.iterdir()]) == files
 
@@ -195,7 +195,7 @@ def test_a_log_that_cannot_be_read_is_not_left_out(place: Path) -> None:
 
 
 @contextmanager
-def small_disk(folder: Path) -> Iterator[Path]:
+def small_disk(folder: Path) -> Generator[Path]:
     """Mount a disk of one megabyte."""
     mount = shutil.which("mount")
     made = mount and subprocess.run(

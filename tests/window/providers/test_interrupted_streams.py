@@ -67,7 +67,7 @@ def anthropic() -> Events:
 def chat() -> Events:
     """Return the chunks of a completion with text and a call."""
     function = [{"name": "look", "arguments": ""}, *({"arguments": each} for each in ARGUMENTS)]
-    calls = [{"index": 0, "function": each} for each in function]
+    calls: list[dict[str, Any]] = [{"index": 0, "function": each} for each in function]
     calls[0] |= {"id": "c", "type": "function"}
     deltas = [
         {"role": "assistant", "content": ""},
