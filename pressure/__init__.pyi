@@ -1,4 +1,5 @@
 from . import cache, gist, native, schedule, threshold
+from .edits import removal
 from .floors import check_floors, fidelities_after
 from .fulfilment import Fulfilment, NativeGist, Offer, Reading, Rejection
 from .gist import GistKind, is_summary
@@ -7,7 +8,6 @@ from .notes.summariser import ExtractiveSummariser
 from .plan import Plan, plan_at, unbinding_plan
 from .projector import CompressionResult, ConflictError, ContextProjector
 from .reach import Reach
-from .removal import removal
 from .summariser_protocol import (
     AsyncSummariser,
     RememberingSummariser,

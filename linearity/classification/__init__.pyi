@@ -10,7 +10,7 @@ from .prose import (
     without_elements,
     wording_of,
 )
-from .sentence_ends import sentence_ends
+from .sentence_boundaries import sentence_ends
 
 __all__ = [
     "Effect",

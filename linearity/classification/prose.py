@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Iterator
 from functools import lru_cache
 
-from .sentence_ends import sentence_ends
+from .sentence_boundaries import sentence_ends
 
 _FENCES = ("```", "~~~")
 _INDENTED_CODE = ("    ", "\t")
