@@ -69,7 +69,7 @@ def press(tab: Tab) -> None:
     """Make an answer exceed the threshold, so that the chat is pressured."""
     fill(tab, 50)
     tab.send("Tell it at length.", "and then")
-    tab.page.locator('.gauge[data-status="pressured"]').wait_for()
+    tab.page.locator('.gauge[data-phase="pressured"]').wait_for()
 
 
 def test_a_chat_is_answered_word_by_word(server: Served, opened: Open) -> None:
@@ -137,7 +137,7 @@ def test_pressured_says_why_sending_waits(tmp_path: Path, opened: Open) -> None:
         tab = opened(server.url)
         press(tab)
         tab.page.get_by_text("The context is full").wait_for()
-        assert tab.page.locator(".gauge").get_attribute("data-status") == "pressured"
+        assert tab.page.locator(".gauge").get_attribute("data-phase") == "pressured"
         tab.input.fill("one more")
         tab.page.keyboard.press("Enter")
         assert tab.button("Send").get_attribute("aria-disabled") == "true"
