@@ -41,7 +41,7 @@ def main() -> int:
         )
         dark.button("Answer again").wait_for()
         _taken(dark, "page-dark")
-        while tab.page.locator('.gauge[data-status="pressured"]').count() == 0:
+        while tab.page.locator('.gauge[data-phase="pressured"]').count() == 0:
             tab.send(SAID[2], "")
             tab.button("Answer again").wait_for()
         _taken(tab, "page-pressured")
