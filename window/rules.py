@@ -17,7 +17,7 @@ from polycontext.linearity.classification import (
     Effect,
     FoundRule,
     RuleKind,
-    effects_on,
+    ending_of,
     find_rules,
     one_line,
     sentence_spans,
@@ -195,15 +195,15 @@ class _Reader:
         if revoked := self._revoked(sentence, rules):
             self._end(revoked, turn, "revoked")
             return Effect.ENDS
-        effects = effects_on([rule.text for rule in rules], sentence, states=states)
-        for rule, effect in zip(rules, effects, strict=True):
-            if effect is not Effect.KEEPS:
-                # What states a rule in nearly the same words takes its place.
-                anew = states and _is_alike(rule.text, sentence)
-                is_ended = effect is Effect.ENDS and not anew
-                self._end([rule], turn, "revoked" if is_ended else "replaced")
-                return Effect.ENDS if is_ended else Effect.REPLACES
-        return Effect.KEEPS
+        ended = ending_of([rule.text for rule in rules], sentence, states=states)
+        if ended is None:
+            return Effect.KEEPS
+        place, effect = ended
+        # What states a rule in nearly the same words takes its place.
+        if states and _is_alike(rules[place].text, sentence):
+            effect = Effect.REPLACES
+        self._end([rules[place]], turn, "revoked" if effect is Effect.ENDS else "replaced")
+        return effect
 
     def _revoked(self, sentence: str, about: list[Rule]) -> list[Rule]:
         """Return the rules that a sentence calls rules and takes back, or all, or the newest."""

@@ -15,7 +15,7 @@ from random import Random
 from attrs import frozen
 
 from benchmarks.rules.sentences import DATA, written
-from polycontext.linearity.classification import Effect, effects_on, find_rules, subjects_of
+from polycontext.linearity.classification import Effect, ending_of, find_rules, subjects_of
 from polycontext.linearity.classification import endings as classifier
 from polycontext.linearity.classification.model import key_of
 
@@ -136,4 +136,5 @@ def measure(tell: Callable[[str], None]) -> None:
 def _found(pair: Pair) -> Effect:
     if not subjects_of(pair.later) & subjects_of(pair.rule):
         return Effect.KEEPS
-    return effects_on([pair.rule], pair.later, states=bool(find_rules(pair.later)))[0]
+    ended = ending_of([pair.rule], pair.later, states=bool(find_rules(pair.later)))
+    return Effect.KEEPS if ended is None else ended[1]

@@ -1,6 +1,6 @@
 from .classifier import Yielding, classified_by
 from .constraints import FoundRule, RuleKind, find_rules
-from .endings import Effect, effects_on, subjects_of
+from .endings import Effect, ending_of, subjects_of
 from .prose import (
     is_reminder,
     one_line,
@@ -18,7 +18,7 @@ __all__ = [
     "RuleKind",
     "Yielding",
     "classified_by",
-    "effects_on",
+    "ending_of",
     "find_rules",
     "is_reminder",
     "one_line",

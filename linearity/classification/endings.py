@@ -156,19 +156,23 @@ class Endings:
         return score, Effect.REPLACES if _sum(self.replaces, found) > 0 else Effect.ENDS
 
 
-def effects_on(rules: Sequence[str], sentence: str, *, states: bool = False) -> list[Effect]:
-    """Return what `sentence`, which `states` a rule itself or not, does to each of `rules`.
+def ending_of(
+    rules: Sequence[str], sentence: str, *, states: bool = False
+) -> tuple[int, Effect] | None:
+    """Return the index of the rule that `sentence` ends, and how; None if it ends none.
 
-    It ends at most one of them: the one for which that is most certain, of equals the first.
+    A sentence ends at most one rule: the one for which that is most certain, of equals the first.
+    `states` says whether the sentence states a rule itself.
 
-    >>> effects_on(["Be brief.", "No emojis."], "emojis are fine again")
-    [<Effect.KEEPS: 'keeps'>, <Effect.ENDS: 'ends'>]
+    >>> ending_of(["Be brief.", "No emojis."], "emojis are fine again")
+    (1, <Effect.ENDS: 'ends'>)
+    >>> ending_of(["No emojis."], "Did I forbid emojis?")
     """
     scored = [own_endings().score(rule, sentence, states=states) for rule in rules]
-    most = max((score for score, _ in scored), default=0)
-    effects = [effect if score == most else Effect.KEEPS for score, effect in scored]
-    first = next((n for n, each in enumerate(effects) if each is not Effect.KEEPS), None)
-    return [each if n == first else Effect.KEEPS for n, each in enumerate(effects)]
+    best = max(range(len(scored)), key=lambda n: scored[n][0], default=None)
+    if best is None or scored[best][1] is Effect.KEEPS:
+        return None
+    return best, scored[best][1]
 
 
 def _sum(weights: Mapping[int, int], found: set[int]) -> int:
