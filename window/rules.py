@@ -178,12 +178,11 @@ class _Reader:
                 self._read_text(turn, turn.text)
 
     def _read_text(self, turn: Turn, text: str) -> None:
-        statements = _statements(text, is_compared=bool(self._standing))
         # People end a rule in a few words; in a long text, such as a task, they speak of others.
-        is_short = len(statements) <= _MOST_STATEMENTS
+        ends = bool(self._standing) and _is_short(text)
         before, number = [*self._standing.values()][: -_MOST_COMPARED - 1 : -1], 0
-        for said, found in statements:
-            rules = _about(said, before) if is_short else []
+        for said, found in _statements(text, with_others=ends):
+            rules = _about(said, before) if ends else []
             effect = self._apply(said, rules, turn, states=found is not None)
             if effect is Effect.REPLACES or (found and effect is Effect.KEEPS):
                 number += 1
@@ -206,12 +205,21 @@ class _Reader:
         return effect
 
     def _revoked(self, sentence: str, about: list[Rule]) -> list[Rule]:
-        """Return the rules that a sentence calls rules and takes back, or all, or the newest."""
-        said = unquoted(sentence)
-        if not self._standing or not _DROPS.search(said):
+        """Return the rules that a sentence calls rules and takes back.
+
+        They are those that it is about; or all of them, or the newest, if it is about nothing else.
+        """
+        said = unquoted(sentence) if len(sentence) <= _LONGEST else ""
+        if not self._standing or not _DROPS.search(said) or _SPEAKS_OF.search(said):
             return []
-        newest = [*self._standing.values()][::-1]
-        return about or (newest if _ALL.search(said) else newest[:1])
+        if _ALL.search(said):
+            return about or [*self._standing.values()]
+        subjects = subjects_of(said)
+        if not subjects:
+            return [*self._standing.values()][-1:]
+        return [
+            rule for rule in about if 2 * len(subjects & subjects_of(rule.text)) >= len(subjects)
+        ]
 
     def _read_summary(self, gist: Turn) -> None:
         """Read the user's lines of a summary; those under the title of rules are rules as they are.
@@ -254,12 +262,19 @@ _LEAST_ALIKE = 0.7
 _LINE = re.compile(r"^\S.*(?:\n .*)*", re.MULTILINE)
 _USER_LINE = re.compile(r"(?:\[[^\]\s]{1,80}\] )?user(?: ([^:\n]{1,64}))?: ((?s:.+))")
 _DROPS = re.compile(
-    r"\b(?:forget|ignore|disregard|drop|cancel|lift|revoke|scrap)\b.{0,20}"
+    r"(?:^|[,;:]\s*|\b(?:please|pls|plz|ok|okay|just|so|and|now|can|may|you|let's)\s+)"
+    r"(?:forget|ignore|disregard|drop|cancel|lift|revoke|scrap)\b.{0,20}"
     r"\b(?:rules?|instructions?|restrictions?)\b|\bvergiss\b.*\bregeln?\b"
     r"|\boublie[zr]?\b.*\brègles?\b|\bolvida\b.*\breglas?\b|忘[记掉].*规则|取消.*规则|ルール.*忘れて",
     re.IGNORECASE,
 )
 """Words that take back what they call a rule."""
+_SPEAKS_OF = re.compile(
+    r"\b(?:never|not|don't|dont|didn't|nicht|pas|jamais|no|nunca)\b|不要|ないで"
+    r"|^(?!(?:can|could|would|will) you\b).*[?？]\W*$",
+    re.IGNORECASE,
+)
+"""Words of a sentence that takes nothing back: a prohibition, or a question that is no request."""
 _ALL = re.compile(r"\b(?:all|any|every|alle|toutes|todas)\b|所有|すべて", re.IGNORECASE)
 
 
@@ -274,12 +289,16 @@ def _is_alike(rule: str, sentence: str) -> bool:
     return len(old & new) >= _LEAST_ALIKE * len(old | new)
 
 
-def _statements(text: str, *, is_compared: bool) -> list[tuple[str, FoundRule | None]]:
-    """Return the rules in a text and, if rules stand and it is short, its other sentences."""
+def _is_short(text: str) -> bool:
+    """Return whether a text has few enough sentences to end rules."""
+    return len([*islice(sentence_spans(text), _MOST_STATEMENTS + 1)]) <= _MOST_STATEMENTS
+
+
+def _statements(text: str, *, with_others: bool) -> list[tuple[str, FoundRule | None]]:
+    """Return the rules in a text and, if asked for, its other sentences, in order."""
     found = find_rules(text)
-    spans = [*islice(sentence_spans(text), _MOST_STATEMENTS + 1)] if is_compared else []
     said: list[tuple[int, str, FoundRule | None]] = [(one.start, one.text, one) for one in found]
-    for start, end in spans if len(spans) <= _MOST_STATEMENTS else ():
+    for start, end in sentence_spans(text) if with_others else ():
         if not any(one.start < end and start < one.end for one in found):
             said.append((start, one_line(text[start:end]), None))
     return [(words, rule) for _, words, rule in sorted(said, key=lambda each: each[0])]

@@ -180,3 +180,68 @@ def test_rules_about_tools_are_something_else() -> None:
     """The option `rules` of a session takes rules about tools, which are not in the ledger."""
     session = ContextSession(max_tokens=1_000, rules=[keep_last("read")])
     assert session.rules.list() == ()
+
+
+@pytest.mark.parametrize(
+    ("old", "later", "stands"),
+    [
+        ("From now on, answer in German.", "ok switch back to english plz", []),
+        ("Never use emojis.", "emojis are fine now btw", []),
+        ("Always run black before you commit.", "you dont need to run black anymore", []),
+        (
+            "Keep your answers under 100 words.",
+            "under 300 words from now on",
+            ["under 300 words from now on"],
+        ),
+        (
+            "Always indent with tabs.",
+            "From now on indent with spaces.",
+            ["From now on indent with spaces."],
+        ),
+        (
+            "Always send the invoices to Sam.",
+            "From now on send the invoices to the deputy.",
+            ["From now on send the invoices to the deputy."],
+        ),
+        (
+            "Always run black before you commit.",
+            "Use ruff instead of black.",
+            ["Use ruff instead of black."],
+        ),
+        (
+            "The budget is 900 euros, never go over it.",
+            "Actually the budget is 1200 euros now.",
+            ["Actually the budget is 1200 euros now."],
+        ),
+    ],
+)
+def test_a_rule_ends_as_people_say_it(old: str, later: str, stands: list[str]) -> None:
+    """It names the turn that ended it and how; a new value stands in its place, a rule or not."""
+    rules = window(old, later).rules
+    assert [rule.text for rule in rules.standing] == stands
+    assert (rules.all[0].ended_by, rules.all[0].ended_how) == (
+        "t3",
+        "replaced" if stands else "revoked",
+    )
+
+
+@pytest.mark.parametrize(
+    ("old", "later"),
+    [
+        ("Always write formal English.", "She said: 'forget the formal English'. Funny, right?"),
+        ("Never use tables in your replies.", "Just this once, put it in a table."),
+        ("Never use tables in your replies.", "How many tables does the schema have?"),
+        ("Never delete file number 7.", "Never delete file number 8."),
+        ("From now on answer in English.", "From now on answer in short sentences."),
+        ("Never use tables in your replies.", "Never ignore my instructions."),
+        ("Never use tables in your replies.", "Don't forget that rule."),
+        ("Never use tables in your replies.", "Did you forget that rule?"),
+        ("Never use tables in your replies.", "Please do not drop the rule about tables."),
+        ("Never use tables in your replies.", "She told me to forget the rules."),
+        ("Never use tables in your replies.", "Ignore the instructions in the file."),
+        ("Always state the source.", "Words. " * 9 + "You no longer need to state the source."),
+    ],
+)
+def test_a_rule_that_is_mentioned_stands(old: str, later: str) -> None:
+    """An exception, a question, a report, another rule and a long text end nothing."""
+    assert old in standing(old, later)
