@@ -271,7 +271,9 @@ class Replica:
         if same and ends and all(isinstance(last, CompressEvent) for last in changes[-1:]):
             self.conversation = stored
             return
-        step = Step(ContextInput.resize(room), window, self.policy)
+        # A budget that a report or an opening gave stands: nothing may refuse it.
+        resized = ContextInput.resize(room)
+        step = Step.recorded(resized, window, self.policy, window.with_room(room))
         place = self.live.machine.decide(step, stored.place)
         places = stored.machine.places
         states = stored.state, places.states(place)[0]
