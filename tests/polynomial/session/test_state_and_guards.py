@@ -369,5 +369,8 @@ def test_the_laws_are_broken_by(name: str, monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_the_laws_hold_where_they_once_did_not() -> None:
-    """Words erased after a report, and a signal after the event that followed a compression."""
-    live_through([269, 3269])
+    """Words erased after a report, and a signal after the event that followed a compression.
+
+    And a report that leaves less room than what is PRESERVED takes.
+    """
+    live_through([269, 3269, 80])
