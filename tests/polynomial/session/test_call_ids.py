@@ -265,3 +265,63 @@ def test_an_id_is_known_as_used_whatever_happens(
     sent = session.request("openai-responses").messages
     ids = [each["call_id"] for each in sent if each.get("type") == "function_call"]
     assert len({*ids}) == len(ids) > 1
+
+
+OTHER_CALLS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+    "apply_patch": (
+        {"operation": {"type": "delete_file", "path": "a"}, "status": "completed"},
+        {"status": "completed", "output": "done"},
+    ),
+    "shell": (
+        {"action": {"commands": ["ls"]}, "status": "completed"},
+        {
+            "output": [
+                {"stdout": "x", "stderr": "", "outcome": {"type": "exit", "exit_code": 0}},
+            ]
+        },
+    ),
+    "custom_tool": ({"name": "g", "input": "raw"}, {"output": "x"}),
+    "local_shell": (
+        {
+            "id": "lsh_1",
+            "action": {"type": "exec", "command": ["ls"], "env": {}},
+            "status": "completed",
+        },
+        {"id": "c", "output": "x"},
+    ),
+    "computer": (
+        {
+            "id": "cu_1",
+            "action": {"type": "screenshot"},
+            "pending_safety_checks": [],
+            "status": "completed",
+        },
+        {
+            "output": {
+                "type": "computer_screenshot",
+                "image_url": "data:image/png;base64,iVBORw0KGgo=",
+            }
+        },
+    ),
+}
+
+
+@pytest.mark.parametrize("name", OTHER_CALLS)
+@pytest.mark.parametrize("apart", [True, False])
+def test_a_forgotten_call_that_is_no_functions_is_answered(name: str, *, apart: bool) -> None:
+    """Its type is erased with its words, so that its output becomes that of a function."""
+    call, output = (dict(each) for each in OTHER_CALLS[name])
+    call |= {"type": f"{name}_call", "call_id": "c"}
+    output |= {"type": f"{name}_call_output"} | ({} if "id" in output else {"call_id": "c"})
+    session = ContextSession(8_000, provider="openai-responses")
+    lists = [[{"role": "user", "content": "Go."}, call], [output]]
+    for items in lists if apart else [[*lists[0], *lists[1]]]:
+        session.extend(items)
+    session.add_user_turn("And now?")
+    session.history.forget("t2")
+    sent = session.request().messages
+    assert findings(sent, "openai-responses") == []
+    assert [each["type"] for each in sent if each.get("call_id")] == [
+        "function_call",
+        "function_call_output",
+    ]

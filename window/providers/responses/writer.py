@@ -47,7 +47,8 @@ COMPACTION = "compaction"
 A leading one counts as the user's turn.
 """
 
-BODIES = {"function_call": "arguments", "custom_tool_call": "input"}
+FUNCTION = "function_call"
+BODIES = {FUNCTION: "arguments", "custom_tool_call": "input"}
 """The field that holds the arguments of calls of the caller's own tools.
 
 For other calls, all fields are arguments.
@@ -127,12 +128,12 @@ class Writer:
             self._calls.add(turn)
             further = {entry.call: entry.data for entry in entries if entry.kind is PartKind.CALL}
             self._kinds = {
-                call.id: str(further[number].get("type", "function_call"))
+                call.id: str(further[number].get("type", FUNCTION))
                 for number, call in enumerate(turn.tool_calls)
             }
         items = list[Message]()
         if turn.role is Role.TOOL:
-            called = self._kinds.get(turn.tool_call_id or "", "function_call")
+            called = self._kinds.get(turn.tool_call_id or "")
             items = _output(turn, entries, self._calls.answered(turn), called)
         elif is_native(Provider.RESPONSES, turn):
             # The model does not see anything before a compaction, so earlier system messages move
@@ -273,7 +274,7 @@ def _message(role: Role, further: Message) -> Spoken:
 
 def call_item(call: ToolCall, further: Message, call_id: str, name: str) -> Message:
     """Return the item of one call: by name for the caller's own tools, by fields for others."""
-    kind = str(further.get("type", "function_call"))
+    kind = str(further.get("type", FUNCTION))
     if kind in BODIES:
         return {
             **further,
@@ -285,11 +286,17 @@ def call_item(call: ToolCall, further: Message, call_id: str, name: str) -> Mess
     return {**(loaded_object(call.arguments) or {}), **further, "type": kind, "call_id": call_id}
 
 
-def _output(turn: Turn, entries: Sequence[Entry], call_id: str, kind: str) -> list[Message]:
+def _output(turn: Turn, entries: Sequence[Entry], call_id: str, kind: str | None) -> list[Message]:
+    """Return the output of a call of type `kind`, None if the request does not have the call."""
     further = further_fields(entries, PartKind.RESULT)
+    is_other = bool(_OF_OTHER_TYPES & further.keys()) or further.get("output") == JSON
+    if kind == FUNCTION and is_other:
+        # The call's words were erased, and its type with them: what is left is a function's.
+        further, entries = {}, ()
     inside = (PartKind.WORDS, PartKind.BLOCK)
     blocks = [entry.block("input_text") for entry in entries if entry.kind in inside]
-    item = {"type": output_type(kind), **without(further, "output"), "call_id": call_id}
+    own = {"type": output_type(kind or FUNCTION)}
+    item = {**own, **without(further, "output"), "call_id": call_id}
     form = further.get("output", "natural")
     if form != JSON:
         blocks = [_part(block, "input_text", INPUT[:3]) for block in blocks]
@@ -335,6 +342,8 @@ def _shaped(item: Message, turn: Turn) -> Message:
 
 BY_ID = "by_id"
 """The mark of an output that names its call as `id`, as the SDK's type of a local shell's does."""
+_OF_OTHER_TYPES = {"type", BY_ID}
+"""Fields of outputs that a function's output does not have beside its own."""
 
 
 def _is_screen(output: object) -> bool:
