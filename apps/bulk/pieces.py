@@ -135,15 +135,18 @@ class LineWork:
 
 def excess(piece: Piece, number: int, line: bytes, most: int) -> str:
     """Return why a row would take too much memory to be read, or nothing."""
-    containers, what = most // _BYTES_OF_CONTAINER, ""
+    pieces, what = most // _BYTES_OF_PIECE, ""
     if number in piece.oversize:
         what = f"longer than {most:,} bytes"
-    elif has_more_containers(line, containers):
-        what = f"of more than {containers:,} objects and lists"
-    return what and f"the row is {what}. Shorten it, or allow longer rows."
+    elif has_more_containers(line, pieces):
+        what = f"of more than {pieces:,} objects and lists"
+    elif line.count(rb"\n") > pieces:
+        what = f"of more than {pieces:,} lines of text"
+    return what and f"the row is {what}. Shorten it, or raise most_row_bytes (--max-row)."
 
 
-_BYTES_OF_CONTAINER = 2**7
+_BYTES_OF_PIECE = 2**6
+"""The bytes of the limit for each object or list, and each line of a text, that a row may have."""
 _EXCERPT = 200
 _MOST_TEXT = 2**16
 

@@ -15,7 +15,7 @@ from .training import aligned, origins
 Row = Any
 """A row: a mapping with a column of messages, or a bare list of messages."""
 
-MOST_ROW_BYTES = 2**23
+MOST_ROW_BYTES = 3 * 2**20
 """The length of the longest line that is read: read, it takes up to 200 MB."""
 
 

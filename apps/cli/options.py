@@ -284,7 +284,7 @@ MaxRow = Annotated[
     click.Option(
         ["--max-row"],
         type=click.IntRange(min=1),
-        default=8,
+        default=3,
         metavar="MB",
         help="The longest row of JSON to read, in MB; longer ones are rejected.",
     ),

@@ -76,17 +76,18 @@ def test_bad_rows_go_to_a_file_of_their_own(tmp_path: Path) -> None:
         b'{"messages": [{"role": "user", "content": "\xff"}]}',
         b"not JSON",
         b'{"text": "no messages"}',
-        b"[" * 60_000,
+        b"[" * 40_000,
         b'{"messages": [{"role": "poet", "content": "x"}]}',
         b'{"messages": [{"role": "user", "content": "' + b"x " * 50_000_000 + b'"}]}',
         b'{"messages": [' + b"{}," * 70_000 + b"{}]}",
+        b'{"messages": [{"role": "user", "content": "' + rb"a: 1\n" * 140_000 + b'"}]}',
     ]
-    good = as_lines(rows(8)).splitlines()
+    good = as_lines(rows(9)).splitlines()
     mixed = [line for pair in zip(good, [*bad, b""], strict=True) for line in pair]
     output, report = compressed(saved(tmp_path / "in.jsonl", b"\n".join(mixed)))
-    assert read(output) == [*map(SMALL, rows(8))]
+    assert read(output) == [*map(SMALL, rows(9))]
     told = read(tmp_path / "out.jsonl.rejected.jsonl")
-    assert [each["number"] for each in told] == [2, 4, 6, 8, 10, 12, 14]
+    assert [each["number"] for each in told] == [2, 4, 6, 8, 10, 12, 14, 16]
     reasons = (
         "0xff",
         "not JSON",
@@ -95,12 +96,13 @@ def test_bad_rows_go_to_a_file_of_their_own(tmp_path: Path) -> None:
         "openai rule",
         "longer than",
         "objects",
+        "lines of text",
     )
     for record, reason in zip(told, reasons, strict=True):
         assert reason in record["reason"]
     assert told[2]["row"] == {"text": "no messages"}
     assert report.figures.as_json()["rejected"] == {
-        "InvalidDataError": 6,
+        "InvalidDataError": 7,
         "InvalidMessagesError": 1,
     }
 

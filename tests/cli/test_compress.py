@@ -2,6 +2,7 @@
 
 import json
 import os
+from itertools import cycle
 from pathlib import Path
 
 import pytest
@@ -49,18 +50,26 @@ def test_a_row_over_the_limit_is_rejected(polycontext: Command, tmp_path: Path) 
     assert ran.code == 1
     (told,) = read(tmp_path / "a.jsonl.rejected.jsonl")
     assert told["number"] == 2
-    assert "longer than 1,048,576 bytes. Shorten it, or allow longer rows." in told["reason"]
+    why = "longer than 1,048,576 bytes. Shorten it, or raise most_row_bytes (--max-row)."
+    assert why in told["reason"]
     asked = ("compress", source, tmp_path / "b.jsonl", *SMALL, "--max-row")
     assert polycontext(*asked, 2).code == 0
 
 
 @pytest.mark.gate
 @pytest.mark.no_cover
-@pytest.mark.parametrize("name", ["bomb.jsonl.gz", "bomb.jsonl.zst", "line.jsonl"])
+@pytest.mark.parametrize("name", ["bomb.jsonl.gz", "bomb.jsonl.zst", "line.jsonl", "row.jsonl"])
 @pytest.mark.parametrize("command", ["compress", "certify"])
 def test_no_file_takes_more_than_300_megabytes(command: str, name: str, tmp_path: Path) -> None:
-    """Small files that unpack to gigabytes, and a line without an end, are read in steps."""
-    source = bulk.bomb(tmp_path / name, 600)
+    """Small files that unpack to gigabytes, a line without an end, and a row up to the limit."""
+    source = tmp_path / name
+    if name == "row.jsonl":
+        said = (" ".join(f"item{n}_{word}" for word in range(60)) for n in range(3_400))
+        roles = cycle(("user", "assistant"))
+        row = {"messages": [{"role": next(roles), "content": each} for each in said]}
+        source.write_text(json.dumps(row) + "\nnot JSON\n", encoding="utf-8")
+    else:
+        bulk.bomb(source, 600)
     output = [tmp_path / "out.jsonl"] if command == "compress" else []
     _, megabytes = bulk.measured(command, source, *output, "--max-tokens", 1_000)
     assert megabytes < 300
