@@ -417,8 +417,11 @@ async def answered(client: Client, *lines: str, first: str = "GET / HTTP/1.1") -
 
 
 @pytest.mark.usefixtures("three_connections")
-def test_a_new_connection_replaces_the_one_that_waits_longest() -> None:
+def test_a_new_connection_replaces_the_one_that_waits_longest(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """Nobody is locked out by connections that send nothing or half a request."""
+    monkeypatch.setattr("polycontext.server.connection.NEW_SECONDS", 0.0)
 
     async def steps(come: Callable[[], Any]) -> None:
         busy, idle = await come(), await come()
