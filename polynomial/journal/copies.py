@@ -8,21 +8,43 @@ from polycontext.window import Role, Turn
 from .events import Event, TurnEvent, is_erased, standing
 
 
-def copies_of(turn: Turn, events: Sequence[Event], candidates: Collection[str]) -> set[str]:
+def begin_alike(one: Sequence[Event], other: Sequence[Event]) -> bool:
+    """Return whether two journals have the same first turn, as forks and copies have.
+
+    Conversations of an archive may share times, which are to the day, and words. An erased turn
+    may be any.
+    """
+    first, second = map(_first_turn, (one, other))
+    if first is None or second is None:
+        return False
+    is_same = (first.resource_id, first.timestamp) == (second.resource_id, second.timestamp)
+    return is_same and (is_erased(first) or is_erased(second) or _said(first) == _said(second))
+
+
+def _first_turn(events: Sequence[Event]) -> Turn | None:
+    return next((event.turn for event in events if isinstance(event, TurnEvent)), None)
+
+
+def copies_of(
+    turn: Turn, events: Sequence[Event], candidates: Collection[str], *, is_fork: bool = True
+) -> set[str]:
     """Return the ids of the copies of `turn` in a journal.
 
     They are those `candidates` that have its id, or say the same and do not stand beside it in one
     log, or tell a child its rules; turns that a rewind undid and that say the same; and system
-    turns that do, which `clear` adds again.
+    turns that do, which `clear` adds again. A journal that `is_fork` of none with the turn, such as
+    a child's, can have only its system turns and its rules.
     """
     came = [event.turn for event in events if isinstance(event, TurnEvent)]
-    itself = {turn.resource_id}.intersection(candidates)
+    itself = {turn.resource_id}.intersection(candidates if is_fork else ())
     if is_erased(turn):
         return itself
     same = {each.resource_id for each in came if _said(each) == _said(turn)}
     stand = {event.turn.resource_id for _, event in standing(events) if type(event) is TurnEvent}
     if turn.role is Role.SYSTEM:
         return same | itself
+    if not is_fork:
+        same = set()
     others = same.intersection(candidates) if itself.isdisjoint(stand) else set[str]()
     told = {
         each.resource_id

@@ -14,7 +14,7 @@ from polycontext.window import Turn
 from polycontext.window.providers import Provider, get_format
 
 from ..inputs import ContextOutput
-from ..journal.copies import copies_of
+from ..journal.copies import begin_alike, copies_of
 from ..journal.erasure import expiring, forgetting
 from ..journal.events import Event, TurnEvent
 from ..stores.session_store import ErasingStore, Found, Rewritten
@@ -323,13 +323,15 @@ def _copies(
     writer: Writer, store: ErasingStore, turn: Turn
 ) -> dict[str, tuple[Sequence[Event], set[str]]]:
     """Return the journals that hold copies of a turn, and copies of those, with their ids."""
-    own = copies_of(turn, writer.events(), (turn.resource_id,))
+    journal = writer.events()
+    own = copies_of(turn, journal, (turn.resource_id,))
     found: dict[str, tuple[Sequence[Event], set[str]]] = {}
     waiting = [(writer.session_id, own)]
     while waiting:
         for name, candidates in store.holders(*waiting.pop()).items():
             events, ids = found.get(name) or (store.load(name).events, set[str]())
-            more = copies_of(turn, events, candidates) - ids
+            is_fork = begin_alike(journal, events)
+            more = copies_of(turn, events, candidates, is_fork=is_fork) - ids
             if more:
                 found[name] = events, ids | more
                 waiting.append((name, more))

@@ -5,6 +5,7 @@ A child gets the context it needs and a budget of its own, and hands back one tu
 
 import asyncio
 import threading
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -578,3 +579,33 @@ def test_forgetting_spares_the_rule_of_another_message() -> None:
     (told,) = (turn for turn in child.log() if "Never answer in English." in turn.text)
     session.history.forget("t2")
     assert told.text in [turn.text for turn in child.log()]
+
+
+@pytest.mark.parametrize("kept", ["memory", "file"])
+def test_forgetting_spares_other_conversations_of_the_day(kept: str, tmp_path: Path) -> None:
+    """Imported turns may have times to the day, the same ids and even the same words."""
+    store = SQLiteStore(tmp_path / "a.db") if kept == "file" else InMemoryStore()
+    ann, ben = (
+        ContextSession(
+            max_tokens=4_000,
+            store=store,
+            session_id=name,
+            clock=lambda: datetime(2026, 1, 5, tzinfo=UTC),
+        )
+        for name in ("ann", "ben")
+    )
+    for session, name in ((ann, "Ann"), (ben, "Ben")):
+        session.add_user_turn(f"I am {name}.")
+        session.add_assistant_turn("Hello.")
+        session.add_user_turn("Never call me.")
+    fork = ann.history.fork("fork of ann")
+    ann.history.forget("t3")
+    texts = {
+        name: [turn.text for turn in ContextSession.open(store, name).log()]
+        for name in ("ann", "ben", "fork of ann")
+    }
+    assert texts["ben"] == ["I am Ben.", "Hello.", "Never call me."]
+    assert texts["ann"] == texts["fork of ann"] == ["I am Ann.", "Hello.", "[forgotten]"]
+    fork.history.forget("t1")
+    assert ContextSession.open(store, "ann").log()[0].text == "[forgotten]"
+    assert ContextSession.open(store, "ben").log()[0].text == "I am Ben."
