@@ -271,9 +271,12 @@ class Replica:
         if same and ends and all(isinstance(last, CompressEvent) for last in changes[-1:]):
             self.conversation = stored
             return
-        # A budget that a report or an opening gave stands: nothing may refuse it.
+        # A budget that a report or an opening gave stands: nothing may refuse it. But a new session
+        # asks the validators, so that a faulty one is seen at once.
         resized = ContextInput.resize(room)
-        step = Step.recorded(resized, window, self.policy, window.with_room(room))
+        step = Step(resized, window, self.policy)
+        if stored.revision:
+            step = Step.recorded(resized, window, self.policy, window.with_room(room))
         place = self.live.machine.decide(step, stored.place)
         places = stored.machine.places
         states = stored.state, places.states(place)[0]
